@@ -40,6 +40,7 @@ set(muster_registry_sources
   registry/apply/left_columns.cc
   registry/apply/managers.cc
   registry/apply/outbox.cc
+  registry/apply/registry_state.cc
   registry/apply/row_sites.cc
   registry/apply/structure.cc
   registry/apply/template.cc
@@ -84,6 +85,7 @@ set(muster_registry_sources
   registry/state/state_reader.cc
   registry/state/state_text.cc
   registry/state/state_writer.cc
+  registry/state/swap_state.cc
   registry/state/template_change.cc
   registry/state/world_hash.cc
   registry/storage/ancestors.cc
@@ -247,6 +249,7 @@ set(muster_public_headers
   registry/apply/manager.h
   registry/apply/outbox.h
   registry/apply/receipt.h
+  registry/apply/registry_state.h
   registry/apply/row_sites.h
   registry/apply/template.h
   registry/apply/timers.h
@@ -288,12 +291,14 @@ set(muster_public_headers
   registry/storage/archetype.h
   registry/storage/blocks.h
   registry/storage/column_starts.h
+  registry/storage/component_types.h
   registry/storage/directory.h
   registry/storage/entity_allocator.h
   registry/storage/flat_map.h
   registry/storage/growing_array.h
   registry/storage/hierarchy.h
   registry/storage/locator.h
+  registry/storage/names.h
   registry/storage/returned_ids.h
   registry/storage/ring_queue.h
   registry/storage/runtime_type.h

@@ -249,6 +249,22 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
   return {};
 }
 
+void TypeTable::take_back(const Mark& mark) {
+  std::vector<const TypeDescriptor*>& types = impl_->types;
+  if (types.size() == mark.types) return;
+  for (const TypeDescriptor* type : std::span(types).subspan(mark.types)) {
+    impl_->by_name.erase(type->name);
+    impl_->places.erase(type->id);
+    if (type->enableable) impl_->by_presence.erase(presence_id(*type));
+  }
+  types.resize(mark.types);
+  impl_->by_id = {};
+  impl_->by_id.add(types, types.size());
+  impl_->schemas.resize(mark.schemas);
+  while (impl_->loaded.size() > mark.schemas) impl_->loaded.pop_back();
+  impl_->fingerprint.store(0, std::memory_order_relaxed);
+}
+
 const TypeDescriptor* TypeTable::find(TypeId id) const noexcept { return impl_->by_id.find(id); }
 
 const TypeDescriptor* TypeTable::find(std::string_view full_name) const noexcept {

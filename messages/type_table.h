@@ -51,7 +51,7 @@ struct ValueLimit {
 };
 
 /// Not thread-safe while a schema is added; otherwise any thread may read it. Descriptors never
-/// move and live as long as the table.
+/// move, and only take_back() removes any.
 class TypeTable {
  public:
   TypeTable();
@@ -71,6 +71,15 @@ class TypeTable {
       return {};
     return add_schema(std::as_bytes(TypeTraits<T>::schema));
   }
+
+  /// The size of a table at some time.
+  struct Mark {
+    std::size_t schemas, types;
+  };
+  Mark mark() const noexcept { return {schemas().size(), types().size()}; }
+  /// Removes the schemas and types that were added after mark() returned `mark`. Nothing may refer
+  /// to them.
+  void take_back(const Mark& mark);
 
   /// Returns null if the id is unknown. Usually one probe.
   const TypeDescriptor* find(TypeId id) const noexcept;

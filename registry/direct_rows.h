@@ -78,8 +78,8 @@ struct EntityRegistry::Direct {
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
     core.count({.handled = handled});
     if (core.told_pushes) [[unlikely]]
-      registry.tell_receipt(envelope, {.sequence = core.sequence, .handled = handled});
-    return {.sequence = core.sequence, .handled = handled};
+      registry.tell_receipt(envelope, {.sequence = core.state.sequence, .handled = handled});
+    return {.sequence = core.state.sequence, .handled = handled};
   }
 };
 
@@ -92,13 +92,13 @@ template <ComponentType... Cs>
       CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]]
         return create_first(components...);
-      const Entity made = core.storage.take_id();
+      const Entity made = core.state.storage.take_id();
       const Direct input(
           core, core.created, [&] { return detail::sealed_rows<Create>(site->sealed, made, components...); },
-          [&] { core.storage.undraw_taken(made); });
-      if (!site->open.fits(core.storage)) [[unlikely]]
-        site->open.reopen(core.storage, *site->archetype, detail::list_types<Cs...>);
-      detail::put_values(site->open, core.storage.create_plain(made, *site->open.chunk), components...);
+          [&] { core.state.storage.undraw_taken(made); });
+      if (!site->open.fits(core.state.storage)) [[unlikely]]
+        site->open.reopen(core.state.storage, *site->archetype, detail::list_types<Cs...>);
+      detail::put_values(site->open, core.state.storage.create_plain(made, *site->open.chunk), components...);
       input.done(*this);
       return made;
     }
@@ -109,7 +109,7 @@ template <ComponentType... Cs>
 template <ComponentType... Cs>
 [[gnu::noinline]] Entity EntityRegistry::create_first(const Cs&... components) {
   const Entity made = create_under(Entity{}, std::string_view{}, components...);
-  if (const Row row = core_.storage.find(made))
+  if (const Row row = core_.state.storage.find(made))
     core_.sites.learn_create(site_key<Cs...>(detail::create_list), *row.chunk->archetype,
                              SingleRows<Create, Cs...>(made, Create{}, components...).bytes());
   return made;
@@ -124,13 +124,13 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
       const CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]] {
         std::vector<Entity> made = create_many_queued(count, components...);
-        if (const Row row = core.storage.find(made.front()))
+        if (const Row row = core.state.storage.find(made.front()))
           core.sites.learn_create(key, *row.chunk->archetype,
                                   SingleRows<Create, Cs...>(made.front(), Create{}, components...).bytes());
         return made;
       }
-      const bool far = core.storage.rows() + count >= rows_far_away;
-      const Storage::ExpectedRows expected = core.storage.expect_rows(*site->archetype, 0, count);
+      const bool far = core.state.storage.rows() + count >= rows_far_away;
+      const Storage::ExpectedRows expected = core.state.storage.expect_rows(*site->archetype, 0, count);
       RunsTogether runs;
       const auto fill = [&] {
         [[maybe_unused]] const auto put = [&]<class C>(const C& value) {
@@ -156,7 +156,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
           runs.create(
               count - made.size(),
               [&](std::size_t left) {
-                const Storage::Run run = core.storage.create_run(left, *site->archetype, far);
+                const Storage::Run run = core.state.storage.create_run(left, *site->archetype, far);
                 append_ids(made, run.chunk->ids() + run.begin, run.count);  // while they are in the core's first cache
                 return run;
               },
@@ -166,19 +166,20 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         return made;
       }
       const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
-      const Storage::Drawn before = core.storage.drawn();
-      core.storage.take_ids(ids);
+      const Storage::Drawn before = core.state.storage.drawn();
+      core.state.storage.take_ids(ids);
       made.assign(ids.begin(), ids.end());
       {
         const Direct input(
             core, created, [&] { return core.pushing.front().bytes(); },
             [&] {
-              core.storage.undraw(before);
+              core.state.storage.undraw(before);
               core.pushing.clear();
             });
         for (std::span<const Entity> left = ids; !left.empty();)
           left = left.subspan(runs.create(
-              left.size(), [&](std::size_t size) { return core.storage.create_run(left.last(size), *site->archetype); },
+              left.size(),
+              [&](std::size_t size) { return core.state.storage.create_run(left.last(size), *site->archetype); },
               fill));
         input.done(*this, count);
       }
@@ -202,9 +203,9 @@ template <ComponentType... Cs>
 /// Moves a row that its site knew before a sink was told, which may have begun a version meanwhile.
 [[gnu::always_inline]] inline std::uint32_t EntityRegistry::move_recent(MoveSite& site, Entity e, std::uint64_t place) {
   const auto at = static_cast<std::uint32_t>(place);
-  if (core_.told && site.aimed != core_.storage.chunk_changes()) [[unlikely]]
-    return site.move(core_.storage, e, *core_.storage.row_at(place).chunk, at);
-  return site.move_known(core_.storage, e, at);
+  if (core_.told && site.aimed != core_.state.storage.chunk_changes()) [[unlikely]]
+    return site.move(core_.state.storage, e, *core_.state.storage.row_at(place).chunk, at);
+  return site.move_known(core_.state.storage, e, at);
 }
 
 template <ComponentType... Cs>
@@ -213,14 +214,14 @@ template <ComponentType... Cs>
     static constexpr std::uint64_t key = site_key<Cs...>(detail::set_list);
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
-      if (const std::uint64_t place = core.storage.locate(e); place < Locator::no_row) [[likely]] {
-        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.storage, place)) {
+      if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
+        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
           const Direct input(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
           const std::uint32_t at = move_recent(recent, e, place);
           detail::put_values(recent.open, at, components...);
           return input.done(*this);
         }
-        const Row row = core.storage.row_at(place);
+        const Row row = core.state.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return set_first(row, components...);
@@ -228,18 +229,18 @@ template <ComponentType... Cs>
         Row to = row;
         if (site->from != site->to) {
           if (row.chunk->depth == 0) [[likely]] {
-            const std::uint32_t at = site->move(core.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
+            const std::uint32_t at = site->move(core.state.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
             detail::put_values(site->open, at, components...);
             return input.done(*this);
           }
-          to = move_below(core.storage, *site, e, row);
+          to = move_below(core.state.storage, *site, e, row);
         }
         [[maybe_unused]] std::size_t at = 0;
         const auto put = [&]<class C>(const C& value) {
-          if constexpr (EnableableType<C>) core.storage.enable(to, site->presences[at]);
+          if constexpr (EnableableType<C>) core.state.storage.enable(to, site->presences[at]);
           [[maybe_unused]] const std::uint16_t slot = site->slots[at++];
           if constexpr (!TypeTraits<C>::tag) {
-            core.storage.touch(*to.chunk, slot);
+            core.state.storage.touch(*to.chunk, slot);
             std::memcpy(to.at(slot, sizeof(C)), &value, sizeof(C));
           }
         };
@@ -256,10 +257,10 @@ template <ComponentType... Cs>
   const Entity e = row.chunk->ids()[row.row];
   Archetype& from = *row.chunk->archetype;
   (known().need<Cs>(), ...);
-  const std::uint64_t drops = core_.storage.archetype_drops();
+  const std::uint64_t drops = core_.state.storage.archetype_drops();
   const Receipt receipt = push_rows(e, Set{}, components...);
-  if (receipt.handled && drops == core_.storage.archetype_drops())
-    core_.sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_.storage.find(e).chunk->archetype,
+  if (receipt.handled && drops == core_.state.storage.archetype_drops())
+    core_.sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_.state.storage.find(e).chunk->archetype,
                            detail::list_types<Cs...>, SingleRows<Set, Cs...>(e, Set{}, components...).bytes());
   return receipt;
 }
@@ -272,13 +273,13 @@ template <ComponentType C>
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
-      if (const std::uint64_t place = core.storage.locate(e); place < Locator::no_row) [[likely]] {
-        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.storage, place)) {
+      if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
+        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
           const Direct input(core, [&] { return detail::sealed_remove(recent.sealed, e, message); });
           move_recent(recent, e, place);
           return input.done(*this);
         }
-        const Row row = core.storage.row_at(place);
+        const Row row = core.state.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return remove_first<C>(row);
@@ -287,11 +288,12 @@ template <ComponentType C>
             return push(e, message);  // which is refused
         const Direct input(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
         if constexpr (EnableableType<C>)
-          core.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));
+          core.state.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0],
+                                     sizeof(C));
         else if (row.chunk->depth == 0) [[likely]]
-          site->move(core.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
+          site->move(core.state.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
         else
-          move_below(core.storage, *site, e, row);
+          move_below(core.state.storage, *site, e, row);
         return input.done(*this);
       }
   }
@@ -304,23 +306,23 @@ template <ComponentType C>
   const Entity e = row.chunk->ids()[row.row];
   Archetype& from = *row.chunk->archetype;
   known().need<C>();
-  const std::uint64_t drops = core_.storage.archetype_drops();
+  const std::uint64_t drops = core_.state.storage.archetype_drops();
   const Receipt receipt = push(e, Remove{.component = TypeTraits<C>::id});
-  if (receipt.handled && drops == core_.storage.archetype_drops())
-    core_.sites.learn_move(site_key<C>(detail::remove_list), from, *core_.storage.find(e).chunk->archetype,
+  if (receipt.handled && drops == core_.state.storage.archetype_drops())
+    core_.sites.learn_move(site_key<C>(detail::remove_list), from, *core_.state.storage.find(e).chunk->archetype,
                            detail::list_types<C>, SingleBatch<Remove>(e, {.component = TypeTraits<C>::id}).bytes());
   return receipt;
 }
 
 [[gnu::always_inline]] inline Receipt EntityRegistry::destroy(Entity e, const Destroy& message) {
   RegistryCore& core = core_;
-  if (core.is_quiet() && !core.types.handlers().told().destroy && !core.storage.logs_destroyed()) [[likely]]
-    if (const Row row = core.storage.find(e); row && stands_alone(row, e, core.hierarchy)) [[likely]] {
+  if (core.is_quiet() && !core.types.handlers().told().destroy && !core.state.storage.logs_destroyed()) [[likely]]
+    if (const Row row = core.state.storage.find(e); row && stands_alone(row, e, core.state.hierarchy)) [[likely]] {
       const Direct input(core, [&] {
         core.destroyed.set(e, message);
         return core.destroyed.bytes();
       });
-      core.storage.destroy_plain(row, e);
+      core.state.storage.destroy_plain(row, e);
       return input.done(*this);
     }
   return push_builtin(e, message);

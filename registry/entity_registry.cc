@@ -26,9 +26,9 @@ Receipt EntityRegistry::deliver_new(std::span<Entity> ids, bool waited) { return
 Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) { return impl_->inputs.push_sealed(batch); }
 const KnownChunk* EntityRegistry::learn_chunk(MessageRoute& route, std::uint64_t place) {
   if (place >= Locator::no_row) return nullptr;
-  Chunk& chunk = *core_.storage.chunk(Locator::from_bits(static_cast<std::uint32_t>(place)).chunk());
+  Chunk& chunk = *core_.state.storage.chunk(Locator::from_bits(static_cast<std::uint32_t>(place)).chunk());
   const CallSite& site = route.calls[chunk.archetype_index];
-  return site.run ? route.known.learn(core_.storage, site, chunk) : nullptr;
+  return site.run ? route.known.learn(core_.state.storage, site, chunk) : nullptr;
 }
 const Receipt& EntityRegistry::end_untaken_push(std::uint64_t place) {
   return core_.ended = impl_->inputs.end_push(place >= Locator::no_row ? Receipt{.dead = 1} : Receipt{.unhandled = 1});
@@ -79,19 +79,19 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
 
 Receipt EntityRegistry::replay(const Envelope& recorded, std::span<const std::byte> batch) {
   check_outside();
-  require(recorded.sequence == core_.sequence + 1, "EntityRegistry::replay: not the input that comes next");
-  if (!core_.input.empty()) {
+  require(recorded.sequence == core_.state.sequence + 1, "EntityRegistry::replay: not the input that comes next");
+  if (!core_.state.input.empty()) {
     // What was saved as posted: it is the first to be told then, and is told now.
     require(recorded.kind == InputKind::post, "EntityRegistry::replay: something else was posted");
-    core_.input.seal();
-    core_.input.pop_front();
+    core_.state.input.seal();
+    core_.state.input.pop_front();
   }
   return impl_->inputs.replay(recorded, batch);
 }
 
 TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
   check_outside();
-  const TimerId id = impl_->next_timer++;
+  const TimerId id = core_.state.next_timer++;
   input().append_timed(due_ns, id, inner);
   return id;
 }
@@ -101,7 +101,7 @@ Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
   known().need<Grant>();
   Entity first;
   impl_->inputs.push([&](Arena& pushing) {  // what waits may take ids: only then is known which are unused
-    first = {core_.storage.next_grant(count), 1};
+    first = {core_.state.storage.next_grant(count), 1};
     pushing.append_world(Grant{.first = first.index, .count = count, .author = author});
   });
   return first;
@@ -167,24 +167,20 @@ void EntityRegistry::remove_sink(InputSink& sink) noexcept {
 void EntityRegistry::set_pushed_sink(PushedSink* sink) noexcept { impl_->inputs.set_pushed_sink(sink); }
 
 EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic)
-    : impl_(std::make_unique<Impl>(*this, std::move(options))) {
+    : core_(options), impl_(std::make_unique<Impl>(*this, std::move(options))) {
   warn_of_arithmetic(arithmetic, impl_->options.on_warning);
-  for (Arena* arena : {&core_.input, &core_.cascade}) {
-    Arena sized(impl_->options.segment_bytes);
-    arena->swap(sized);
-  }
   core_.context = &impl_->delivery.context();
   impl_->self = std::make_shared<EntityRegistry*>(this);
-  core_.storage.on_archetype_context = &core_;
-  core_.storage.on_layout = [](void* core, Archetype& archetype) {
+  core_.state.storage.on_archetype_context = &core_;
+  core_.state.storage.on_layout = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind_again(archetype);
     static_cast<RegistryCore*>(core)->sites.forget();
   };
-  core_.storage.on_drop = [](void* core, std::span<Archetype* const> leaving) {
+  core_.state.storage.on_drop = [](void* core, std::span<Archetype* const> leaving) {
     static_cast<RegistryCore*>(core)->types.handlers().forget(leaving);
     static_cast<RegistryCore*>(core)->sites.forget();
   };
-  core_.storage.on_archetype = [](void* core, Archetype& archetype) {
+  core_.state.storage.on_archetype = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind(archetype);
   };
   known().need<Create>();

@@ -240,7 +240,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// gives out itself. Used ones, and ids that were never granted, are ignored; whoever had them may not create with them any more.
   void return_grant(Entity first, std::uint32_t count);
   /// How many ids a grant can have at most that costs no memory: the longest range that was returned.
-  std::uint32_t returned_ids() const noexcept { return core_.storage.returned_ids().longest(); }
+  std::uint32_t returned_ids() const noexcept { return core_.state.storage.returned_ids().longest(); }
   /// Whose owners are gone after a load, in ranges: ids that were granted, not used, and are not among those that a Create,
   /// Spawn or MergeTemplate names that waits (as a timer, posted or carried over). Ascending. For a host that has loaded state
   /// and gives them back, before it grants others.
@@ -369,10 +369,24 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
   /// right before each save, so that what changes later has a greater version. Not inside a handler.
   void save(StateSink& sink) const;
-  /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. Values that
-  /// no bool or enum of their fields has are put right, and the report names them: what was saved can be loaded. On an error
-  /// the registry must be thrown away.
+  /// Reads saved rows into a state aside, and puts it in the place of the one that is there. On an error, and if the source
+  /// throws, the registry is as it was. Values that no bool or enum of their fields has are put right, and the report names
+  /// them: what was saved can be loaded.
+  ///
+  /// What is wiring stays: handlers and subscriptions, managers, sinks, preservers, executor, lanes and what lies in them.
+  /// Managers are given what was saved of them, or what they had when they were added; if one refuses or throws, those that
+  /// were given theirs before get back what they had. Then restore hooks are called. A load is no input: sinks are not told.
+  /// Texts that intern() gave before are to be interned again, as at a start. Takes memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
+  /// An empty state for this registry, with the bounds of cascades that its options had.
+  RegistryState make_state() const;
+  /// Exchanges the registry's state with another one that it made or had before, as load() does with the one it read, but
+  /// the values of runtime components stay with their state, and no restore hook is called. What managers hold goes by what
+  /// they save. On an error, which names a manager, everything is as it was. Takes time for each archetype and handler, not
+  /// for rows, unless a preserver reads them.
+  [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
+  /// Whether nothing was created, pushed, posted or loaded yet.
+  bool is_new() const noexcept;
   /// Changes since a version: every row's column carries the version of its last change. See Storage::touch.
   std::uint64_t version() const noexcept;
   /// Everything that changes from now on gets a version greater than the one returned.
@@ -396,7 +410,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   std::uint64_t sequence() const noexcept;
   const RegistryCounters& counters() const noexcept;
   /// For who replays: what was counted up to here where it was recorded, messages that nobody kept among them.
-  void set_counters(const RegistryCounters& recorded) noexcept { core_.counters = recorded; }
+  void set_counters(const RegistryCounters& recorded) noexcept { core_.state.counters = recorded; }
   /// Bytes of memory that the queues of messages hold, used or not. After a storm most of it is given back.
   std::size_t memory_waiting() const noexcept;
   /// The manager must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the
@@ -413,8 +427,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// What managers hold for a living entity: f(name of the manager, component), managers by name.
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
   /// For readers inside Muster (state, replication); not a way to write.
-  const Storage& storage() const noexcept { return core_.storage; }
-  const Hierarchy& hierarchy() const noexcept { return core_.hierarchy; }
+  const Storage& storage() const noexcept { return core_.state.storage; }
+  const Hierarchy& hierarchy() const noexcept { return core_.state.hierarchy; }
 
   // --- where time goes (docs/observability.md); nothing of it is state, and no result depends on it ---
 
@@ -438,7 +452,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Text intern_name(std::string_view text, Receipt* refused = nullptr);
   friend class Subscription;
   friend class StateWriter;
-  friend class StateReader;
+  friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
   struct Direct;  // registry/direct_rows.h
   /// Small messages by value: they need not be in memory for the call that seldom happens.
@@ -446,7 +460,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
 
   TypesKnown& known() noexcept { return core_.types; }
-  Arena& input() noexcept { return core_.input; }
+  Arena& input() noexcept { return core_.state.input; }
   void check_outside() const noexcept {
     if (core_.inside != Inside::nobody) [[unlikely]]
       used_inside_handler();

@@ -26,8 +26,8 @@ Arena& EntityRegistry::open() {
 
 [[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* message) {
   RegistryCore& core = core_;
-  const std::uint64_t place = core.storage.locate(target);
-  const KnownChunk* known = route.known.find(place, core.storage.stamp());
+  const std::uint64_t place = core.state.storage.locate(target);
+  const KnownChunk* known = route.known.find(place, core.state.storage.stamp());
   if (!known) [[unlikely]] {
     known = learn_chunk(route, place);
     if (!known) return end_untaken_push(place);
@@ -44,7 +44,7 @@ Arena& EntityRegistry::open() {
   if (core.more_follows()) [[unlikely]]
     return end_handled_push();
   core.count({.handled = 1});
-  return {.sequence = core.sequence, .handled = 1};
+  return {.sequence = core.state.sequence, .handled = 1};
 }
 
 /// The sinks see the batch that the route keeps.

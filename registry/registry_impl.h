@@ -24,26 +24,29 @@ struct EntityRegistry::Impl {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
       : core(owner.core_),
         options(std::move(wanted)),
-        structure(storage, hierarchy, types, texts),
-        managers(storage),
+        own_bounds(core.state.bounds),
+        structure(core.state, types),
+        managers(core.state),
         outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, structure.templates()),
         delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade),
-        inputs({core, delivery, timers, managers, next_timer, now_ns}, options) {}
+        inputs({core, delivery, managers}, options) {}
 
   RegistryCore& core;
-  Arena& input = core.input;
-  Arena& cascade = core.cascade;
-  Storage& storage = core.storage;
-  Hierarchy& hierarchy = core.hierarchy;
+  RegistryState& state = core.state;
+  Arena& input = state.input;
+  Arena& cascade = state.cascade;
+  Storage& storage = state.storage;
+  Hierarchy& hierarchy = state.hierarchy;
   TypesKnown& types = core.types;
   RegistryOptions options;
-  TextTable texts;
+  const CascadeBounds own_bounds;  // as the options had them; loaded state may bring others
+  TextTable& texts = state.texts;
   Structure structure;
   Managers managers;
-  Timers timers;
-  std::uint64_t now_ns = 0;
-  std::uint64_t next_timer = 1;
+  Timers& timers = state.timers;
+  std::uint64_t& now_ns = state.now_ns;
+  std::uint64_t& next_timer = state.next_timer;
   Outbox outbox;
   Spawner spawner;
   Delivery delivery;
@@ -67,10 +70,15 @@ struct EntityRegistry::Impl {
     const bool observed = counting || cascade.causes() || !options.shortcuts;
     core.general_way = (core.general_way & RegistryCore::was_resumed) | (observed ? RegistryCore::observed : 0);
   }
-  /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   /// Says which names in the options of new handlers mean nothing.
   void tell_unknown_names();
+  /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   void restore_values(TypeId type);
+  /// The same, while the hooks may read the registry and nothing else.
+  void call_restorers(TypeId type);
+  /// To be called when the state's contents were exchanged: empties all that is remembered of them outside of the state.
+  /// What compares Storage's stamp(), chunk_changes(), structure() or version() need not be here: the exchange changed them.
+  void forget_contents();
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h
 };

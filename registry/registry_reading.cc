@@ -9,7 +9,7 @@ std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() cons
   check_outside();
   std::vector<Entity> named;
   for (const auto& [key, timer] : impl_->timers.waiting()) add_made(BatchView(timer.batch), named);
-  for (const Arena* arena : {&core_.input, &core_.cascade})
+  for (const Arena* arena : {&core_.state.input, &core_.state.cascade})
     arena->for_each([&](const BatchView& batch) { add_made(batch, named); });
   std::vector<bool> kept(storage().ids().indices());
   for (const Entity e : named)
@@ -43,7 +43,7 @@ std::optional<AtWork> EntityRegistry::at_work() const {
   const Handler* const straight = handler_in(inside);
   AtWork work =
       straight ? impl_->delivery.at_work(straight, core_.pushed_to.look()) : impl_->delivery.at_work(core_.workers);
-  work.sequence = core_.sequence.look();
+  work.sequence = core_.state.sequence.look();
   return work;
 }
 
@@ -67,8 +67,9 @@ std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
   const std::span<const TypeId> here = types_of(row, types);
   if (here.data() != types.data() || here.empty()) return here;
   Archetype& archetype = *row.chunk->archetype;
-  if (archetype.present.size() >= kept_max && archetype.present_sequence != core_.sequence) archetype.present.clear();
-  archetype.present_sequence = core_.sequence;
+  if (archetype.present.size() >= kept_max && archetype.present_sequence != core_.state.sequence)
+    archetype.present.clear();
+  archetype.present_sequence = core_.state.sequence;
   return *archetype.present.insert(std::move(types)).first;
 }
 
@@ -128,16 +129,16 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
 }
 TimerId EntityRegistry::next_timer() const noexcept { return impl_->next_timer; }
 const Timers& EntityRegistry::timers() const noexcept { return impl_->timers; }
-std::uint64_t EntityRegistry::sequence() const noexcept { return core_.sequence; }
+std::uint64_t EntityRegistry::sequence() const noexcept { return core_.state.sequence; }
 std::size_t EntityRegistry::memory_waiting() const noexcept {
-  return core_.input.capacity() + core_.cascade.capacity() + core_.pushing.capacity();
+  return core_.state.input.capacity() + core_.state.cascade.capacity() + core_.pushing.capacity();
 }
-const RegistryCounters& EntityRegistry::counters() const noexcept { return core_.counters; }
+const RegistryCounters& EntityRegistry::counters() const noexcept { return core_.state.counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
-std::uint64_t EntityRegistry::begin_version() noexcept { return core_.storage.begin_version(); }
-void EntityRegistry::add_preserver(ColumnPreserver& preserver) { core_.storage.add_preserver(preserver); }
+std::uint64_t EntityRegistry::begin_version() noexcept { return core_.state.storage.begin_version(); }
+void EntityRegistry::add_preserver(ColumnPreserver& preserver) { core_.state.storage.add_preserver(preserver); }
 void EntityRegistry::remove_preserver(ColumnPreserver& preserver) noexcept {
-  core_.storage.remove_preserver(preserver);
+  core_.state.storage.remove_preserver(preserver);
 }
 
 }  // namespace muster

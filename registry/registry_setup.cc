@@ -86,7 +86,7 @@ void EntityRegistry::record_causes(bool on) {
   check_outside();
   Impl& r = *impl_;
   r.cascade.set_causes(on);
-  r.delivery.number_messages(core_.sequence);
+  r.delivery.number_messages(core_.state.sequence);
   r.note_observed();
 }
 std::vector<HandlerFigures> EntityRegistry::handler_figures() const {
@@ -123,9 +123,7 @@ void EntityRegistry::Impl::restore_values(TypeId type) {
 void EntityRegistry::set_restorer(TypeId type, std::function<void(void*, Entity)> restore) {
   check_outside();
   impl_->restorers[type] = std::move(restore);
-  const std::uint64_t held = input().hold();  // a post from inside is to be noticed
-  impl_->inputs.inside("restore", [&] { impl_->restore_values(type); }, Inside::readers);
-  input().let_go(held);
+  impl_->inputs.inside("restore", [&] { impl_->call_restorers(type); }, Inside::readers);
 }
 
 void EntityRegistry::forget_runtime_type(TypeId type) {

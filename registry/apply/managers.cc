@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "messages/require.h"
@@ -68,6 +69,8 @@ class SavedRows final : public ManagerRows {
   SavedManager saved;
 };
 
+bool same(const SavedManager& a, const SavedManager& b) noexcept { return a.head == b.head && a.parts == b.parts; }
+
 /// A manager's parts on their way, counted.
 class PartSink final : public ManagerSink {
  public:
@@ -104,6 +107,10 @@ void Managers::add(std::string name, Manager& manager) {
   };
   for (const auto& [other, there] : managers_)
     if (hash64(other) == hash64(name)) one_hash(other);
+  Present present{.manager = &manager, .moment = ++moments_, .at_first = {}};
+  SavedRows first;
+  save_present(name, present, first);
+  present.at_first = std::move(first.saved);
   const auto waits = waiting_.find(hash64(name));
   if (waits != waiting_.end()) {
     const std::string_view saved_name = head_of(waits->first, waits->second).name;
@@ -112,7 +119,7 @@ void Managers::add(std::string name, Manager& manager) {
       throw SetupError("manager \"" + name + "\" refuses its saved state: " + wrong);
     waiting_.erase(waits);
   }
-  managers_.emplace(std::move(name), Present{.manager = &manager, .moment = ++moments_});
+  managers_.emplace(std::move(name), std::move(present));
   storage_.log_destroyed(&gone_);
 }
 
@@ -206,47 +213,84 @@ void Managers::save(ManagerRows& to) const {
   }
 }
 
-std::string Managers::load(std::uint64_t key, std::span<const std::byte> row) {
-  Head head;
-  if (!split(key, row, head)) return "the manager's row is cut off, or another one's";
-  for (const auto& [other, there] : managers_)
-    if (other != head.name && hash64(other) == key)
-      return "the managers \"" + std::string(head.name) + "\" and \"" + other + "\" have one hash; rename one";
-  SavedManager saved{.head = {row.begin(), row.end()}, .parts = {}, .moment = ++moments_};
-  Manager* const manager = find(head.name);
-  if (!manager || head.has_parts) {
-    waiting_[key] = std::move(saved);
-    return {};
+std::string Managers::give_caught(std::string_view name, Manager& manager, const SavedManager& saved) {
+  try {
+    return give(name, manager, saved);
+  } catch (const std::exception& error) {
+    return std::string("it threw: ") + error.what();
+  } catch (...) {
+    return "it threw something unknown";
   }
-  const std::string wrong = give(head.name, *manager, saved);
-  return wrong.empty() ? wrong : "manager \"" + std::string(head.name) + "\": " + wrong;
 }
 
-std::string Managers::load_part(std::uint64_t key, std::uint32_t number, std::span<const std::byte> bytes) {
-  const auto at = waiting_.find(key);
-  if (at == waiting_.end() || !head_of(key, at->second).has_parts || number == part_none)
+std::string Managers::exchange(ManagerStates& incoming, std::uint64_t& key) {
+  struct Change {
+    const std::string& name;
+    Present& present;
+    SavedManager before;
+    bool given;
+  };
+  std::vector<Change> changes;
+  changes.reserve(managers_.size());
+  const auto refuse = [&](std::string_view name, const std::string& wrong) {
+    key = hash64(name);
+    for (const Change& change : changes)
+      if (change.given)
+        if (const std::string worse = give_caught(change.name, *change.present.manager, change.before); !worse.empty())
+          fatal("manager \"" + change.name + "\" does not take back what it saved a moment ago: " + worse);
+    return "manager \"" + std::string(name) + "\": " + wrong;
+  };
+  for (auto& [name, present] : managers_) {
+    SavedRows rows;
+    save_present(name, present, rows);
+    const auto there = incoming.find(hash64(name));
+    const bool has_row = there != incoming.end();
+    if (has_row)
+      if (const std::string_view saved = head_of(there->first, there->second).name; saved != name) {
+        (void)refuse(name, {});
+        return "the managers \"" + std::string(saved) + "\" and \"" + name + "\" have one hash; rename one";
+      }
+    const bool given = has_row || !same(rows.saved, present.at_first);
+    changes.push_back({name, present, std::move(rows.saved), given});
+    if (!given) continue;
+    if (const std::string wrong = give_caught(name, *present.manager, has_row ? there->second : present.at_first);
+        !wrong.empty())
+      return refuse(name, wrong);
+  }
+  for (Change& change : changes) {
+    incoming.erase(hash64(change.name));
+    change.before.moment = ++moments_;
+    waiting_[hash64(change.name)] = std::move(change.before);
+    if (change.given) change.present.moment = ++moments_;
+  }
+  for (auto& [name, saved] : incoming)
+    if (saved.moment == 0) saved.moment = ++moments_;
+  return {};
+}
+
+std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> row) {
+  Head head;
+  if (!split(key, row, head)) return "the manager's row is cut off, or another one's";
+  states[key] = {.head = {row.begin(), row.end()}, .parts = {}};
+  return {};
+}
+
+std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uint32_t number,
+                              std::span<const std::byte> bytes) {
+  const auto at = states.find(key);
+  if (at == states.end() || !head_of(key, at->second).has_parts || number == part_none)
     return "the part of a manager belongs to none";
   at->second.parts[number].assign(bytes.begin(), bytes.end());
   return {};
 }
 
-std::string Managers::all_loaded(std::uint64_t& key) {
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    key = at->first;
-    const Head head = head_of(key, at->second);
-    const std::size_t parts = at->second.parts.size();
-    if (head.has_parts && head.parts != parts)
-      return "manager \"" + std::string(head.name) + "\": " + std::to_string(parts) +
+std::string check_managers(const ManagerStates& states, std::uint64_t& key) {
+  for (const auto& [of, saved] : states) {
+    key = of;
+    const Head head = head_of(key, saved);
+    if (head.has_parts && head.parts != saved.parts.size())
+      return "manager \"" + std::string(head.name) + "\": " + std::to_string(saved.parts.size()) +
              " parts of its state are there, of " + std::to_string(head.parts);
-    const auto present = managers_.find(head.name);
-    if (present == managers_.end()) {
-      ++at;
-      continue;
-    }
-    if (const std::string wrong = give(present->first, *present->second.manager, at->second); !wrong.empty())
-      return "manager \"" + present->first + "\": " + wrong;
-    present->second.moment = ++moments_;
-    at = waiting_.erase(at);
   }
   return {};
 }

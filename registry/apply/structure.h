@@ -8,6 +8,7 @@
 
 #include "messages/batch.h"
 #include "registry/apply/receipt.h"
+#include "registry/apply/registry_state.h"
 #include "registry/apply/template.h"
 #include "registry/apply/text_mentions.h"
 #include "registry/handlers/builtin_messages.h"
@@ -27,14 +28,17 @@ using RowSetSpan = std::span<const RowSetEntry>;
 
 class Structure {
  public:
-  Structure(Storage& storage, Hierarchy& hierarchy, TypesKnown& types, TextTable& texts)
-      : storage_(storage),
+  /// `state`: that of the registry, or one that is being put together. Both outlive this. Where the state's contents are
+  /// exchanged, forget_plans() must follow.
+  Structure(RegistryState& state, TypesKnown& types)
+      : storage_(state.storage),
         types_(types),
-        texts_(texts),
-        hierarchy_(hierarchy),
-        bulk_(storage, hierarchy),
-        tree_rows_(storage, hierarchy),
-        names_(hierarchy) {}
+        texts_(state.texts),
+        hierarchy_(state.hierarchy),
+        names_(state.names),
+        templates_(state.templates),
+        bulk_(state.storage, state.hierarchy),
+        tree_rows_(state.storage, state.hierarchy) {}
 
   Hierarchy& hierarchy() noexcept { return hierarchy_; }
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
@@ -172,13 +176,13 @@ class Structure {
   TypesKnown& types_;
   TextTable& texts_;
   Hierarchy& hierarchy_;
+  Names& names_;
+  TemplateTable& templates_;
   BulkRows bulk_;
   TreeRows tree_rows_;
-  Names names_;
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;
-  TemplateTable templates_;
   std::vector<std::uint8_t> previously_;
   std::vector<Merged> merged_;
   std::vector<bool> merge_had_;  // beside the components of a node

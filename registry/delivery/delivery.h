@@ -11,6 +11,7 @@
 #include "messages/causes.h"
 #include "registry/apply/outbox.h"
 #include "registry/apply/receipt.h"
+#include "registry/apply/registry_state.h"
 #include "registry/apply/structure.h"
 #include "registry/apply/timers.h"
 #include "registry/handlers/item_loops.h"
@@ -18,12 +19,6 @@
 #include "registry/observe/observer.h"
 
 namespace muster {
-
-/// How far a batch has been delivered: budgets count messages, not batches.
-struct BatchCursor {
-  std::uint32_t message = 0;
-  std::size_t offset = 0;  ///< of tables: where the next item begins in the body
-};
 
 class ParallelPass;
 

@@ -101,22 +101,22 @@ void RegistryCore::Several::on_input(const Envelope& envelope, std::span<const s
 // --- one input ---
 
 void Inputs::tell(Envelope& envelope, std::span<const std::byte> bytes) {
-  if ((core_.resumed | core_.drawn) != 0) [[unlikely]]
+  if ((core_.state.resumed | core_.drawn) != 0) [[unlikely]]
     return tell_after_more(envelope, bytes);
   if (envelope.kind == InputKind::post) envelope.next_timer = next_timer_;
   core_.tell(envelope, bytes);
-  if (core_.cascade.causes()) [[unlikely]]
+  if (core_.state.cascade.causes()) [[unlikely]]
     delivery_.number_messages(envelope.sequence);
 }
 
 void Inputs::tell_after_more(Envelope& envelope, std::span<const std::byte> bytes) {
-  envelope.resumed = core_.resumed;
+  envelope.resumed = core_.state.resumed;
   envelope.drawn = core_.drawn;
   envelope.next_timer = envelope.kind == InputKind::post ? next_timer_ : 0;
   core_.tell(envelope, bytes);
-  core_.resumed = core_.drawn = 0;
+  core_.state.resumed = core_.drawn = 0;
   core_.general_way &= ~RegistryCore::was_resumed;
-  if (core_.cascade.causes()) delivery_.number_messages(envelope.sequence);
+  if (core_.state.cascade.causes()) delivery_.number_messages(envelope.sequence);
 }
 
 template <class Deliver>
@@ -181,13 +181,13 @@ void Inputs::delivery_failed() noexcept {
 }
 
 void Inputs::drop_archetypes() {
-  if (core_.storage.drop_idle_archetypes()) delivery_.forget_plans();
+  if (core_.state.storage.drop_idle_archetypes()) delivery_.forget_plans();
 }
 
 void Inputs::find_waiting(TextMentions& texts) const {
-  core_.input.for_each([&](const BatchView& batch) { texts.in(batch); });
+  core_.state.input.for_each([&](const BatchView& batch) { texts.in(batch); });
   BatchCursor delivered = cursor_;
-  core_.cascade.for_each([&](const BatchView& batch) {
+  core_.state.cascade.for_each([&](const BatchView& batch) {
     texts.in(batch, delivered.message, delivered.offset);
     delivered = {};
   });
@@ -204,8 +204,8 @@ Receipt Inputs::push_new(std::span<Entity> ids, bool waited) {
   try {
     return push(
         [&](Arena& pushing) {
-          before = core_.storage.drawn();
-          core_.storage.reserve(ids);
+          before = core_.state.storage.drawn();
+          core_.state.storage.reserve(ids);
           core_.drawn = static_cast<std::uint32_t>(ids.size());
           pushing.set_targets(ids);
         },
@@ -217,7 +217,7 @@ Receipt Inputs::push_new(std::span<Entity> ids, bool waited) {
 }
 
 void Inputs::undraw(const Storage::Drawn& before) noexcept {
-  core_.storage.undraw(before);
+  core_.state.storage.undraw(before);
   core_.drawn = 0;
 }
 
@@ -238,7 +238,7 @@ Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t aut
       return push_batch(first, author, request, user);
     }
   }
-  Receipt sum{.sequence = core_.sequence};
+  Receipt sum{.sequence = core_.state.sequence};
   for_each_batch(bytes, [&](const BatchView& batch) {
     const Receipt one = push_batch(batch, author, request, user);
     add_to(sum, one);
@@ -275,10 +275,10 @@ Receipt Inputs::push_few(const BatchView& batch, const MessageRoute& route, std:
 
 Receipt Inputs::push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user) {
   return inside("push_batch", [&] {
-    if (!core_.cascade.empty() || !core_.input.empty()) [[unlikely]]
+    if (!core_.state.cascade.empty() || !core_.state.input.empty()) [[unlikely]]
       deliver_waiting();
     Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
-    const Storage::Drawn before = core_.storage.drawn();
+    const Storage::Drawn before = core_.state.storage.drawn();
     if (author == 0) core_.drawn = claim_ids(batch);
     Receipt receipt;
     try {
@@ -309,7 +309,7 @@ Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
 
 Receipt Inputs::end_push(Receipt receipt) {
   return inside("push", [&] {
-    receipt.sequence = core_.sequence;
+    receipt.sequence = core_.state.sequence;
     settle(core_.pushed, receipt);
     receipt.cut_short = !end_call();
     return receipt;
@@ -318,14 +318,14 @@ Receipt Inputs::end_push(Receipt receipt) {
 
 Receipt Inputs::flush() {
   return inside("flush", [&] {
-    Receipt sum{.sequence = core_.sequence};
-    const bool waited = !core_.cascade.empty() || !core_.input.empty();
+    Receipt sum{.sequence = core_.state.sequence};
+    const bool waited = !core_.state.cascade.empty() || !core_.state.input.empty();
     add_to(sum, deliver_waiting());
     const std::size_t arrived = inbox_.drain(
         [&](std::uint64_t author, std::uint64_t user, std::uint64_t request, std::span<const std::byte> bytes) {
           add_to(sum, live(InputKind::inbox, BatchView(bytes), author, request, user));
         });
-    sum.sequence = core_.sequence;
+    sum.sequence = core_.state.sequence;
     if (!waited && arrived == 0) return sum;
     tell_flush(sum);
     return sum;
@@ -345,7 +345,7 @@ Receipt Inputs::advance(std::uint64_t ns) {
     BatchBuilder builder;
     builder.append_world(Advance{.ns = ns});
     add_to(sum, live_advance(builder.front()));
-    sum.cut_short = !core_.cascade.empty();
+    sum.cut_short = !core_.state.cascade.empty();
     return sum;
   });
 }
@@ -361,9 +361,9 @@ Receipt Inputs::live_advance(const BatchView& batch) {
     now_ns_ = std::max(now_ns_, due);
     while (!timers_.empty() && timers_.next_due() == due) {
       const std::vector<std::byte> timed = timers_.pop();
-      core_.cascade.append_batch(BatchView(timed).inner());
+      core_.state.cascade.append_batch(BatchView(timed).inner());
     }
-    core_.cascade.seal();
+    core_.state.cascade.seal();
     deliver_cascade();
   }
   now_ns_ = until;
@@ -373,12 +373,12 @@ Receipt Inputs::live_advance(const BatchView& batch) {
 
 Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> bytes) {
   return inside("replay", [&] {
-    for (std::uint32_t i = 0; i < recorded.resumed && !core_.cascade.empty(); ++i) resume();
+    for (std::uint32_t i = 0; i < recorded.resumed && !core_.state.cascade.empty(); ++i) resume();
     const BatchView batch(bytes);
     Receipt receipt;
     const auto live_again = [&] {
-      const Storage::Drawn before = core_.storage.drawn();
-      for (std::uint32_t i = 0; i < recorded.drawn; ++i) core_.storage.reserve();
+      const Storage::Drawn before = core_.state.storage.drawn();
+      for (std::uint32_t i = 0; i < recorded.drawn; ++i) core_.state.storage.reserve();
       core_.drawn = recorded.drawn;
       if (recorded.next_timer != 0) next_timer_ = recorded.next_timer;
       try {
@@ -404,7 +404,7 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
       case InputKind::flush: tell_flush(receipt); break;
       case InputKind::advance:
         receipt = live_advance(batch);
-        receipt.cut_short = !core_.cascade.empty();
+        receipt.cut_short = !core_.state.cascade.empty();
         break;
     }
     return receipt;
@@ -421,8 +421,8 @@ std::uint32_t Inputs::claim_ids(const BatchView& batch) {
     return 0;
   std::uint32_t drawn = 0;
   for (std::uint32_t i = 0; i < batch.count(); ++i) {
-    if (batch.target(i) != core_.storage.ids().peek()) continue;
-    core_.storage.reserve();
+    if (batch.target(i) != core_.state.storage.ids().peek()) continue;
+    core_.state.storage.reserve();
     ++drawn;
   }
   return drawn;
@@ -431,24 +431,24 @@ std::uint32_t Inputs::claim_ids(const BatchView& batch) {
 // --- what waits ---
 
 Receipt Inputs::deliver_waiting() {
-  if (!core_.cascade.empty()) resume();
-  return core_.input.empty() ? Receipt{} : deliver_posts();
+  if (!core_.state.cascade.empty()) resume();
+  return core_.state.input.empty() ? Receipt{} : deliver_posts();
 }
 
 void Inputs::resume() {
-  ++core_.resumed;
+  ++core_.state.resumed;
   core_.general_way |= RegistryCore::was_resumed;
-  if (!deliver_caused()) ++core_.counters.overtaken;
+  if (!deliver_caused()) ++core_.state.counters.overtaken;
 }
 
 Receipt Inputs::deliver_posts() {
   Receipt sum;
-  Arena& posts = core_.input;
+  Arena& posts = core_.state.input;
   posts.seal();
-  const bool plain =
-      options_.shortcuts && !observer_ && !core_.cascade.causes() && core_.receipt_sinks_of(InputKind::post).empty();
+  const bool plain = options_.shortcuts && !observer_ && !core_.state.cascade.causes() &&
+                     core_.receipt_sinks_of(InputKind::post).empty();
   while (!posts.empty()) {
-    if (plain && core_.resumed == 0 && deliver_plain(sum) != 0) continue;
+    if (plain && core_.state.resumed == 0 && deliver_plain(sum) != 0) continue;
     add_to(sum, live(InputKind::post, posts.front()));
     posts.pop_front();
   }
@@ -484,7 +484,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
   {
     const Counted counted{core, all, few};
     MessageRoute* next_route = nullptr;
-    taken = core.input.take(core.input.batches(), [&](const BatchView& batch, const std::byte* next) {
+    taken = core.state.input.take(core.state.input.batches(), [&](const BatchView& batch, const std::byte* next) {
       const BatchHeader& header = batch.header();
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
@@ -507,14 +507,14 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       return true;
     });
   }
-  all.sequence = core.sequence;
+  all.sequence = core.state.sequence;
   if (taken != 0) add_to(sum, all);
   return taken;
 }
 
 bool Inputs::deliver_caused() {
-  Arena& cascade = core_.cascade;
-  std::uint64_t left = options_.cascade_messages_max, bytes_left = options_.cascade_bytes_max;
+  Arena& cascade = core_.state.cascade;
+  std::uint64_t left = core_.state.bounds.messages_max, bytes_left = core_.state.bounds.bytes_max;
   while (!cascade.empty() && left > 0 && bytes_left > 0) {
     const BatchView batch = cascade.front();
     Receipt receipt;
@@ -545,7 +545,7 @@ bool Inputs::deliver_caused() {
     return true;
   }
   cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
-  ++core_.counters.carried;
+  ++core_.state.counters.carried;
   if (observer_) [[unlikely]] {
     std::uint64_t done = cursor_.message;  // of the first batch
     cascade.for_each([&](const BatchView& batch) {

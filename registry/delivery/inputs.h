@@ -36,18 +36,16 @@ class Inputs {
   struct Parts {
     RegistryCore& core;
     Delivery& delivery;
-    Timers& timers;
     Managers& managers;
-    std::uint64_t& next_timer;
-    std::uint64_t& now_ns;
   };
   Inputs(const Parts& parts, const RegistryOptions& options)
       : core_(parts.core),
         delivery_(parts.delivery),
-        timers_(parts.timers),
+        timers_(parts.core.state.timers),
         managers_(parts.managers),
-        next_timer_(parts.next_timer),
-        now_ns_(parts.now_ns),
+        next_timer_(parts.core.state.next_timer),
+        now_ns_(parts.core.state.now_ns),
+        cursor_(parts.core.state.cursor),
         options_(options) {
     delivery_.set_waiting([this](TextMentions& texts) { find_waiting(texts); });
   }
@@ -112,9 +110,6 @@ class Inputs {
   void undraw(const Storage::Drawn& before) noexcept;
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
-  /// Into the front batch of the cascade.
-  const BatchCursor& cursor() const noexcept { return cursor_; }
-  void set_cursor(const BatchCursor& cursor) noexcept { cursor_ = cursor; }
 
  private:
   class Observed;
@@ -122,7 +117,7 @@ class Inputs {
   /// dropped. That follows from state and inputs alone (a call without an input of its own does not do it), because numbers of
   /// archetypes are state.
   void clean_up() {
-    if (core_.storage.archetypes_came()) [[unlikely]]
+    if (core_.state.storage.archetypes_came()) [[unlikely]]
       drop_archetypes();
   }
   void drop_archetypes();
@@ -159,7 +154,7 @@ class Inputs {
   /// long as they are batches of kind each that the registry itself does not act on. Returns how many batches.
   std::size_t deliver_plain(Receipt& sum);
   /// What handlers pushed, up to the bound. True if all was delivered.
-  bool deliver_cascade() { return core_.cascade.empty() || deliver_caused(); }
+  bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(); }
   bool deliver_caused();
   /// Before a batch is delivered: the time, where that is observed.
   std::uint64_t begin_batch();
@@ -170,9 +165,9 @@ class Inputs {
   Managers& managers_;
   std::uint64_t& next_timer_;
   std::uint64_t& now_ns_;
+  BatchCursor& cursor_;
   const RegistryOptions& options_;
   Inbox inbox_;
-  BatchCursor cursor_;
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
   bool attended_ = false;  // somebody is told of batches of the cascade: one test for both
@@ -182,13 +177,13 @@ class Inputs {
 class Inputs::Observed {
  public:
   Observed(Inputs& inputs, std::string_view what)
-      : observer_(inputs.observer_), core_(inputs.core_), what_(what), sequence_(core_.sequence) {
+      : observer_(inputs.observer_), core_(inputs.core_), what_(what), sequence_(core_.state.sequence) {
     if (observer_) [[unlikely]]
       begin_ns_ = steady_ns();
   }
   ~Observed() {
-    if (observer_ && core_.sequence != sequence_) [[unlikely]]
-      observer_->add_input(what_, core_.sequence, begin_ns_);
+    if (observer_ && core_.state.sequence != sequence_) [[unlikely]]
+      observer_->add_input(what_, core_.state.sequence, begin_ns_);
   }
   Observed(const Observed&) = delete;
   Observed& operator=(const Observed&) = delete;

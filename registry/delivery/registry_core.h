@@ -13,12 +13,11 @@
 #include "messages/arena.h"
 #include "messages/single_batch.h"
 #include "registry/apply/receipt.h"
+#include "registry/apply/registry_state.h"
 #include "registry/apply/row_sites.h"
 #include "registry/delivery/input_sink.h"
 #include "registry/handlers/handler.h"
 #include "registry/handlers/types_known.h"
-#include "registry/storage/hierarchy.h"
-#include "registry/storage/storage.h"
 #include "schema/muster.h"
 
 namespace muster {
@@ -47,33 +46,20 @@ struct RegistryOptions {
   /// handlers that mean nothing. Must not throw, nor use the registry. Null: it goes to standard error, as "muster: sentence".
   std::function<void(const std::string&)> on_warning = {};
 };
-struct RegistryCounters {
-  std::uint64_t messages = 0;  ///< delivered, targets counted
-  std::uint64_t unhandled = 0, dead = 0, refused = 0;
-  std::uint64_t carried = 0;    ///< times a cascade was cut short
-  std::uint64_t overtaken = 0;  ///< times carried messages went behind a new input
-
-  /// What became of messages that were delivered.
-  void add(const Receipt& receipt) noexcept {
-    messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
-    unhandled += receipt.unhandled;
-    dead += receipt.dead;
-    refused += receipt.refused;
-  }
-};
-
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
+  explicit RegistryCore(const RegistryOptions& options)
+      : state(std::make_shared<ComponentTypes>(), options.segment_bytes) {
+    state.bounds = {options.cascade_messages_max, options.cascade_bytes_max};
+  }
   Shown<Inside> inside = Inside::nobody;           // see InInput
   Shown<std::uint64_t> pushed_to = 0;              // bits of the last push's target that went straight to a handler
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // somebody counts or follows deliveries, or there are no shortcuts
-  static constexpr std::uint64_t was_resumed = 2;  // `resumed` is not 0
+  static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
   bool told_pushes = false;                        // somebody looks at the receipts of pushes
-  bool sink_threw = false;               // what is being thrown came from a sink, and its input did not happen
-  std::uint32_t resumed = 0, drawn = 0;  // those of the next input's envelope
-  Shown<std::uint64_t> sequence = 0;
-  RegistryCounters counters;
+  bool sink_threw = false;                   // what is being thrown came from a sink, and its input did not happen
+  std::uint32_t drawn = 0;                   // that of the next input's envelope
   Envelope pushed{.kind = InputKind::push};  // of the push in progress that goes straight to a handler or row
   Envelope created{.kind = InputKind::push, .drawn = 1};  // likewise, of one that creates
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};    // the last one's bytes, for the next
@@ -93,41 +79,39 @@ struct RegistryCore {
   void tell(Envelope& envelope, std::span<const std::byte> batch) {
     if (InputSink* const sink = told) return tell_to(*sink, envelope, batch);
     number();
-    envelope.sequence = sequence;
+    envelope.sequence = state.sequence;
   }
   /// The two halves of tell(), for inputs whose envelope nobody looks at where there is no sink. `sink` is `told`.
   [[gnu::always_inline]] void tell_to(InputSink& sink, Envelope& envelope, std::span<const std::byte> batch) {
-    envelope.sequence = sequence + 1;
+    envelope.sequence = state.sequence + 1;
     try {
       sink.on_input(envelope, batch);
     } catch (...) {
       sink_threw = true;
       throw;
     }
-    sequence = envelope.sequence;
+    state.sequence = envelope.sequence;
   }
-  [[gnu::always_inline]] void number() noexcept { sequence.step(); }
+  [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
   /// Counts what became of an input's messages, or of messages that handlers pushed.
-  [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { counters.add(receipt); }
+  [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
   Receipt ended;                  // of the last push that went straight to a handler and was not at its end with it
   RunContext* context = nullptr;  // Delivery's: what a handler's call may reach
-  Arena input;                    // what was posted
-  Arena cascade;                  // what handlers pushed
   Arena pushing{4096};            // the one batch of a push that waits for what was posted before it; otherwise empty
-  Storage storage;
-  Hierarchy hierarchy{storage};
-  TypesKnown types{storage};
+  RegistryState state;            // never elsewhere; its contents may be exchanged
+  TypesKnown types{state.storage, state.handlers};
   RowSites sites;
   std::array<WorkerCall, 16> workers;  // of a pass that is spread, by their number as far as there is room
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
-    return (static_cast<std::uint64_t>(inside.get()) | general_way | input.batches() | cascade.batches()) == 0;
+    return (static_cast<std::uint64_t>(inside.get()) | general_way | state.input.batches() | state.cascade.batches()) ==
+           0;
   }
   /// The handler that a push has called straight; null: it is not that.
   const Handler* running_straight() const noexcept { return handler_in(inside); }
   /// Whether a handler's push is not at its end with the handler: somebody looks at its receipt, or the handler pushed.
-  bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | cascade.batches()) != 0; }
+  bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:
   /// Tells all sinks. Where one throws, those before it hear that nothing came of it.

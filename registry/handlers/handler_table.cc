@@ -41,7 +41,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     handler->ordinal = next_ordinal_;
     handler->part = part_;
   }
-  handler->enabled = !std::ranges::binary_search(disabled_, text_of(handler->name));
+  handler->enabled = !std::ranges::binary_search(states_.disabled, text_of(handler->name));
   // First, because a filter may throw.
   handler->bound.resize(archetypes_, nullptr);
   for (const auto& archetype : archetypes) {
@@ -89,17 +89,17 @@ std::optional<HandlerTable::Called> HandlerTable::called(const Handler* handler)
 }
 
 void HandlerTable::end(std::uint64_t ordinal) {
-  if (std::erase(ending_, ordinal)) remove(ordinal);
+  if (std::erase(states_.ending, ordinal)) remove(ordinal);
 }
 
 void HandlerTable::enable(Text name, bool enabled) {
-  const auto at = std::ranges::lower_bound(disabled_, name);
-  const bool known = at != disabled_.end() && *at == name;
+  const auto at = std::ranges::lower_bound(states_.disabled, name);
+  const bool known = at != states_.disabled.end() && *at == name;
   if (known != enabled) return;
   if (enabled)
-    disabled_.erase(at);
+    states_.disabled.erase(at);
   else
-    disabled_.insert(at, name);
+    states_.disabled.insert(at, name);
   std::vector<MessageRoute*> changed;
   for (Handler* const handler : handlers_) {
     if (text_of(handler->name) != name) continue;
@@ -112,10 +112,12 @@ void HandlerTable::enable(Text name, bool enabled) {
 Handler& HandlerTable::keep(std::unique_ptr<Handler> handler) {
   handler->ordinal = next_ordinal_++;
   handler->part = part_;
+  states_.beginning.push_back(handler->ordinal);
   return *kept_.emplace_back(std::move(handler));
 }
 
 bool HandlerTable::begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes) {
+  if (!std::erase(states_.beginning, ordinal)) return false;
   const auto at = std::ranges::find_if(kept_, [&](const auto& h) { return h->ordinal == ordinal; });
   if (at == kept_.end()) return false;
   std::unique_ptr<Handler> handler = std::move(*at);
@@ -348,6 +350,28 @@ void HandlerTable::forget(std::span<Archetype* const> leaving) {
       route->calls[archetype->index] = {};
       route->receivers[archetype->index] = 0;
     }
+}
+
+void HandlerTable::bind_all(std::span<const std::unique_ptr<Archetype>> archetypes) {
+  archetypes_ = 0;
+  for (const auto& archetype : archetypes) archetypes_ = std::max<std::size_t>(archetypes_, archetype->index + 1);
+  for (Handler* const handler : handlers_) {
+    handler->enabled = !std::ranges::binary_search(states_.disabled, text_of(handler->name));
+    handler->bound.assign(archetypes_, nullptr);
+    handler->matched.clear();
+    handler->column_lists.clear();
+    for (const auto& archetype : archetypes) bind_or_stop(*handler, *archetype);
+  }
+  for (const auto& route : routes_) {
+    route->calls.assign(archetypes_, {});
+    route->receivers.assign(archetypes_, 0);
+  }
+  for (const auto& route : routes_) refresh(*route);  // which may refresh others
+}
+
+void HandlerTable::take_back_messages(std::size_t count) {
+  const std::lock_guard shown(shown_);
+  for (; routes_.size() > count; routes_.pop_back()) by_type_.erase(routes_.back()->type->id);
 }
 
 Handler* HandlerTable::find(std::string_view name) noexcept {

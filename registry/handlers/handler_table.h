@@ -54,9 +54,18 @@ struct MessageRoute {
   std::vector<std::uint32_t> receivers;  ///< by archetype index: how many of the active handlers match it
 };
 
+/// The part of a registry's state that concerns handlers.
+struct HandlerStates {
+  std::vector<Text> disabled;  ///< names of handlers that are off, ascending by hash
+  /// Ordinals of handlers of this process that HandlerRequest messages which wait will begin, and end. Not saved: those of
+  /// loaded state belong to the process that wrote it, so here they begin and end nothing.
+  std::vector<std::uint64_t> beginning, ending;
+};
+
 class HandlerTable {
  public:
-  HandlerTable() = default;
+  /// `states` outlives the table. It may be exchanged for another one's contents; then bind_all() must follow.
+  explicit HandlerTable(HandlerStates& states) : states_(states) {}
   /// Handlers go in the order in which they came.
   ~HandlerTable();
   HandlerTable(const HandlerTable&) = delete;
@@ -71,6 +80,10 @@ class HandlerTable {
     return at ? routes_[*at].get() : nullptr;
   }
   MessageRoute& add_message(const TypeDescriptor& type);
+  /// How many message types were added.
+  std::size_t messages() const noexcept { return routes_.size(); }
+  /// Forgets all but the first `count` message types. The others have no handlers.
+  void take_back_messages(std::size_t count);
 
   /// Throws SetupError, and changes nothing, for a name that the message has already, an order that contradicts itself,
   /// and what UnkeptHandlers::check refuses; likewise whatever the handler's filter throws, unless `filter_stops` the program then.
@@ -83,7 +96,7 @@ class HandlerTable {
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
   /// Announces that end(ordinal) will come as a message. An end that was not announced, as of another process's handler
   /// in saved state, is ignored.
-  void expect_end(std::uint64_t ordinal) { ending_.push_back(ordinal); }
+  void expect_end(std::uint64_t ordinal) { states_.ending.push_back(ordinal); }
   void end(std::uint64_t ordinal);
   /// Ends a handler at once. Unknown ordinals are ignored.
   void remove(std::uint64_t ordinal);
@@ -95,7 +108,7 @@ class HandlerTable {
   /// Switches the handlers of a name on or off, those to come too.
   void enable(Text name, bool enabled);
   /// The names of handlers that are off, ascending by hash.
-  const std::vector<Text>& disabled() const noexcept { return disabled_; }
+  const std::vector<Text>& disabled() const noexcept { return states_.disabled; }
   /// To be called with every new archetype: binds the handlers to its columns. What a filter throws stops the program,
   /// naming the handler: the archetype is there, and no caller could put right which handlers it calls.
   void bind(Archetype& archetype);
@@ -103,6 +116,10 @@ class HandlerTable {
   void bind_again(Archetype& archetype);
   /// To be called with archetypes that are about to be dropped. They have no rows.
   void forget(std::span<Archetype* const> leaving);
+  /// To be called when all archetypes, and what is in the HandlerStates, were exchanged for others: binds all handlers to
+  /// these, and forgets everything that was remembered of archetypes and chunks. A filter that throws stops the program,
+  /// as in bind().
+  void bind_all(std::span<const std::unique_ptr<Archetype>> archetypes);
 
   /// The route of a change that a handler follows; null where none does.
   MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {
@@ -177,8 +194,7 @@ class HandlerTable {
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // who owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
   UnkeptHandlers unkept_;  // of handlers_
-  std::vector<std::uint64_t> ending_;
-  std::vector<Text> disabled_;
+  HandlerStates& states_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;
   std::uint64_t next_ordinal_ = 1;

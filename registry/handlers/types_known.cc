@@ -1,5 +1,6 @@
 #include "registry/handlers/types_known.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "registry/storage/runtime_schema.h"
@@ -11,7 +12,8 @@ struct TypesKnown::Gate {
   Mutex mutex;
 };
 
-TypesKnown::TypesKnown(Storage& storage) : storage_(storage), gate_(std::make_unique<Gate>()) {}
+TypesKnown::TypesKnown(Storage& storage, HandlerStates& states)
+    : handlers_(states), storage_(storage), gate_(std::make_unique<Gate>()) {}
 TypesKnown::~TypesKnown() = default;
 
 void TypesKnown::need_in_turn(TypeId type, void (*make)(TypesKnown&)) {
@@ -29,7 +31,7 @@ void TypesKnown::learn(TypeId type, std::expected<void, SchemaError> added) {
   if (!added) throw SetupError(added.error().text());
   const TypeDescriptor* known = table_.find(type);
   if (known->role == TypeRole::component)
-    storage_.add_component(*known);
+    storage_.types()->add(*known);
   else
     handlers_.add_message(*known);
 }
@@ -40,12 +42,12 @@ void TypesKnown::learn_runtime(TypeId id, std::string_view name, const RuntimeOp
   if (!table_.find(id) || table_.find(id)->name != name)
     if (const auto added = table_.add_schema(tag_schema(name)); !added) throw SetupError(added.error().text());
   const TypeDescriptor& type = *table_.find(id);
-  const StoredType& stored = storage_.add_component(type);
+  const StoredType& stored = storage_.types()->add(type);
   if (!type.tag || type.enableable || stored.ops)
     throw SetupError("runtime component " + std::string(name) +
                      (stored.ops ? " is registered by another part of the program"
                                  : " is in a schema, and no tag there, or enableable"));
-  storage_.set_runtime(id, &ops, size, align);
+  storage_.types()->set_runtime(id, &ops, size, align);
 }
 
 void TypesKnown::forget_runtime(TypeId type) {
@@ -55,7 +57,7 @@ void TypesKnown::forget_runtime(TypeId type) {
     for (const Term& term : handler->terms)
       if (term.type == type && term.value)
         throw SetupError("handler \"" + handler->name + "\" still takes " + stored->descriptor->name);
-  storage_.set_runtime(type, nullptr, 0, 1);
+  storage_.types()->set_runtime(type, nullptr, 0, 1);
   seen_[type % std::size(seen_)].store(0, std::memory_order_relaxed);
 }
 
@@ -64,7 +66,7 @@ std::vector<TypeId> TypesKnown::forget_runtime_of(const std::function<bool(const
   for (const auto& stored : storage_.components())
     if (stored->ops && whose(*stored->ops)) forgotten.push_back(stored->id);
   for (const TypeId type : forgotten) {
-    storage_.set_runtime(type, nullptr, 0, 1);
+    storage_.types()->set_runtime(type, nullptr, 0, 1);
     seen_[type % std::size(seen_)] = 0;
   }
   return forgotten;
@@ -92,6 +94,19 @@ void TypesKnown::remember_route(TypeId known, std::span<const std::byte> sealed)
   (first.type != 0 && second.type == 0 ? second : first) = {known, route};
 }
 
+TypesKnown::Mark TypesKnown::mark() const noexcept {
+  return {table_.mark(), storage_.components().size(), handlers_.messages()};
+}
+
+void TypesKnown::take_back(const Mark& mark) {
+  if (handlers_.messages() != mark.messages) {
+    std::ranges::fill(routes_, Seen{});
+    handlers_.take_back_messages(mark.messages);
+  }
+  storage_.types()->take_back(mark.components);
+  table_.take_back(mark.table);
+}
+
 MessageRoute& TypesKnown::change(ChangeKind kind, TypeId component) {
   const TypeId id = change_id(kind, component);
   if (MessageRoute* known = handlers_.route(id)) {
@@ -113,7 +128,7 @@ const StoredType* TypesKnown::component(TypeId type) {
   if (const StoredType* known = storage_.component(type)) return known;
   const TypeDescriptor* descriptor = table_.find(type);
   if (!descriptor || descriptor->role != TypeRole::component) return nullptr;
-  return &storage_.add_component(*descriptor);
+  return &storage_.types()->add(*descriptor);
 }
 
 }  // namespace muster

@@ -16,7 +16,8 @@ namespace muster {
 
 class TypesKnown {
  public:
-  explicit TypesKnown(Storage& storage);
+  /// Both outlive this; their contents may be exchanged.
+  TypesKnown(Storage& storage, HandlerStates& states);
   ~TypesKnown();
 
   TypeTable& table() noexcept { return table_; }
@@ -75,6 +76,15 @@ class TypesKnown {
   std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
   /// A component type by id; null where unknown or no component.
   const StoredType* component(TypeId type);
+
+  /// How much is known.
+  struct Mark {
+    TypeTable::Mark table;
+    std::size_t components, messages;
+  };
+  Mark mark() const noexcept;
+  /// Forgets the types that became known since. Nothing may refer to them: no archetype, no batch, no handler.
+  void take_back(const Mark& mark);
 
  private:
   /// An entry of the caches in front of the routes. A pushed type has two places to be in.

@@ -42,8 +42,9 @@ struct StateKey {
   friend constexpr auto operator<=>(const StateKey&, const StateKey&) noexcept = default;
 };
 
-/// Receives a registry's rows. `version` grows whenever the bytes may have changed, provided that the registry's
-/// begin_version() is called before each save: a keeper that has the row at this version need not write it again.
+/// Receives a registry's rows. `version` is another one whenever the bytes may have changed, provided that the registry's
+/// begin_version() is called before each save: a keeper that has the row at this version need not write it again. It grows,
+/// except that a state which was swapped out comes back with the versions that its rows had; no row with other bytes had them.
 class StateSink {
  public:
   virtual ~StateSink() = default;
@@ -86,7 +87,7 @@ struct LoadReport {
   std::uint64_t lost_requests = 0;
 };
 
-/// Why saved state was not accepted: where, and what was found. The registry that was to read it must be thrown away.
+/// Why a state was not accepted: where, and what was found.
 struct StateError {
   StateKey at;
   std::string what;

@@ -1,3 +1,5 @@
+#include "registry/state/state_reader.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -6,28 +8,28 @@
 #include <utility>
 
 #include "messages/judge/verifier.h"
-#include "registry/registry_impl.h"
+#include "registry/apply/managers.h"
+#include "registry/apply/structure.h"
 #include "registry/state/batch_change.h"
 #include "registry/state/chunks_to_come.h"
 #include "registry/state/id_states.h"
 #include "registry/state/presence.h"
+#include "registry/state/saved_types.h"
 #include "registry/state/state_format.h"
 #include "registry/state/state_links.h"
 
 namespace muster {
 
+namespace {
+
 /// Reads rows back, section by section; every number is checked before it is used. The first fault ends it.
 class StateReader {
  public:
-  StateReader(EntityRegistry::Impl& registry, StateSource& source) : r_(registry), source_(source) {}
-
-  /// The reader alone gets at them.
-  static Conversions& conversions_of(const EntityRegistry& registry) { return registry.impl_->conversions; }
+  StateReader(StateSource& source, RegistryState& into, const ReadParts& parts)
+      : s_(into), types_(parts.types), structure_(into, parts.types), parts_(parts), source_(source) {}
 
   std::expected<LoadReport, StateError> read() {
     using Step = void (StateReader::*)(const StateKey&, std::span<const std::byte>);
-    if (r_.storage.rows() != 0 || r_.core.sequence != 0 || !r_.input.empty())
-      return std::unexpected(StateError{{}, "the registry is not new"});
     const std::pair<StateSection, Step> steps[] = {
         {StateSection::registry, &StateReader::registry},    {StateSection::schema, &StateReader::schema},
         {StateSection::directory, &StateReader::directory},  {StateSection::free_queue, &StateReader::free_queue},
@@ -52,18 +54,16 @@ class StateReader {
       if (!fault_) finish(section);
       if (fault_) return std::unexpected(std::move(*fault_));
     }
-    if (auto fault = check_links(r_.storage, r_.structure.hierarchy())) return std::unexpected(std::move(*fault));
+    if (auto fault = check_links(s_.storage, s_.hierarchy)) return std::unexpected(std::move(*fault));
     restore_names();
     if (fault_) return std::unexpected(std::move(*fault_));
-    r_.restore_values(0);
-    r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype),
-                                r_.storage.version());
-    lacked_.take(r_.storage);
-    r_.core.sequence = row_.sequence;
-    r_.now_ns = row_.now_ns;
-    r_.next_timer = row_.next_timer;
+    s_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype));
+    lacked_.take(s_.storage);
+    s_.sequence = row_.sequence;
+    s_.now_ns = row_.now_ns;
+    s_.next_timer = row_.next_timer;
+    s_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
     report_.converted = saved_.changes();
-    r_.core.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
     return std::move(report_);
   }
 
@@ -117,14 +117,13 @@ class StateReader {
   }
   /// They decide what a cascade carries over, so state goes on under those it was saved with.
   void bounds() {
-    RegistryOptions& own = r_.options;
-    if (own.insist_on_bounds &&
-        (own.cascade_messages_max != row_.cascade_messages_max || own.cascade_bytes_max != row_.cascade_bytes_max))
+    CascadeBounds& own = s_.bounds;
+    if (parts_.insist_on_bounds &&
+        (own.messages_max != row_.cascade_messages_max || own.bytes_max != row_.cascade_bytes_max))
       return fail("saved with cascades of at most " + std::to_string(row_.cascade_messages_max) + " messages and " +
                   std::to_string(row_.cascade_bytes_max) + " bytes; the host insists on " +
-                  std::to_string(own.cascade_messages_max) + " and " + std::to_string(own.cascade_bytes_max));
-    own.cascade_messages_max = row_.cascade_messages_max;
-    own.cascade_bytes_max = row_.cascade_bytes_max;
+                  std::to_string(own.messages_max) + " and " + std::to_string(own.bytes_max));
+    own = {row_.cascade_messages_max, row_.cascade_bytes_max};
   }
   void schema(const StateKey&, std::span<const std::byte> bytes) {
     if (const auto added = saved_.add(bytes); !added) fail(added.error().text());
@@ -182,7 +181,7 @@ class StateReader {
     if (!expect(bytes.size() >= 8, "the archetype is cut off")) return;
     const auto count = get<std::uint64_t>(bytes, 0);
     if (!expect(count < 4096 && bytes.size() == 8 + count * 16, "the archetype is cut off")) return;
-    if (!expect(key.key < row_.next_archetype && key.key >= r_.storage.next_archetype(),
+    if (!expect(key.key < row_.next_archetype && key.key >= s_.storage.next_archetype(),
                 "the archetype's number is wrong"))
       return;
     std::vector<TypeId> types;
@@ -194,7 +193,7 @@ class StateReader {
       const auto saved_bytes = get<std::uint32_t>(bytes, 8 + i * 16 + 4);
       const auto reading = saved_.reading(id);
       if (!reading) return fail("component " + reading.error().text());
-      const StoredType* type = r_.types.component(reading->now->id);
+      const StoredType* type = types_.component(reading->now->id);
       if (!expect(type, "a component type is in no schema")) return;
       if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != reading->then->fingerprint ||
           (reading->change ? saved_bytes != 0 && saved_bytes != reading->then->size
@@ -213,13 +212,13 @@ class StateReader {
     if (!expect(std::ranges::adjacent_find(types) == types.end(), "two components have become one type") ||
         !expect(archetypes_.insert(types).second, "two archetypes are equal"))
       return;
-    r_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
+    s_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
     if (changed) changed_.emplace(static_cast<std::uint32_t>(key.key), std::move(columns));
   }
   void chunk(const StateKey& key, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
     Pending chunk{.row = get<ChunkRow>(bytes, 0)};
-    const Archetype* const archetype = r_.storage.archetype_numbered(chunk.row.archetype);
+    const Archetype* const archetype = s_.storage.archetype_numbered(chunk.row.archetype);
     if (!expect(archetype != nullptr, "the chunk's archetype is unknown") ||
         !expect(chunk.row.rows > 0 && chunk.row.rows <= chunk_rows_max, "the chunk's number of rows is out of range") ||
         !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
@@ -237,7 +236,7 @@ class StateReader {
     const auto found = waiting_.find(key.key);
     if (!expect(found != waiting_.end(), "the column's chunk is missing")) return;
     Pending& chunk = found->second;
-    const Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
+    const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     if (!changed_.empty()) [[unlikely]]
       if (const SavedColumn* saved = saved_column(chunk.row.archetype, key.column))
         return converted_column(key, bytes, chunk, *saved);
@@ -254,7 +253,7 @@ class StateReader {
     std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
     if (slot >= column_first) return mend_column(chunk, slot);
     if (slot != column_ids) return;
-    if (expect(r_.storage.place_ids(*chunk.placed, static_cast<IdState>(state_alive)),
+    if (expect(s_.storage.place_ids(*chunk.placed, static_cast<IdState>(state_alive)),
                "a row's entity is not alive, or has two rows"))
       alive_ -= chunk.row.rows;
   }
@@ -279,7 +278,7 @@ class StateReader {
     if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
       return;
     if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
-    const Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
+    const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot = archetype.slot_of(saved.now);
     if (slot >= archetype.pod_slots) return;  // it is a tag now, or lives in this process only
     const StoredType& type = *archetype.slot_types[slot];
@@ -315,12 +314,12 @@ class StateReader {
     const std::uint16_t presence = chunk.placed->archetype->presence(stored.id);
     if (stored.is_presence || (presence != no_column || was_enableable(chunk, stored.id)) != all_are_read) return;
     const TypeDescriptor& type = *stored.descriptor;
-    if (r_.types.table().rules(type).empty()) return;  // every value is good
+    if (types_.table().rules(type).empty()) return;  // every value is good
     std::byte* const values = chunk.placed->slots()[slot].data;
     for (std::uint32_t row = 0; row < chunk.row.rows; ++row) {
       if (presence != no_column && Row{chunk.placed, row}.presence(presence) == 0) continue;
       Mended mended{.listed_max = LoadReport::listed_max};
-      mend_value({values + std::size_t{row} * stored.size, stored.size}, type, r_.types.table(), mended);
+      mend_value({values + std::size_t{row} * stored.size, stored.size}, type, types_.table(), mended);
       if (mended.count != 0) [[unlikely]]
         report(mended, chunk.found[column_ids] ? chunk.placed->ids()[row] : Entity{});
     }
@@ -337,15 +336,15 @@ class StateReader {
   }
   /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
   bool place(std::uint64_t uid, Pending& chunk) {
-    Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
+    Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
     // Rows' ancestors have rows at all depths above, and an archetype has a group for each depth down to its last.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
         !expect(chunk.row.depth < waiting_.size(), "the chunk is deeper than there are chunks"))
       return false;
-    to_come_.place(r_.storage, archetype, chunk.row.depth, place);
-    chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
+    to_come_.place(s_.storage, archetype, chunk.row.depth, place);
+    chunk.placed = &s_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
     if (!changed_.empty()) [[unlikely]]
       fill_new_columns(chunk);
     return true;
@@ -372,9 +371,9 @@ class StateReader {
     if (!expect(bytes.size() == sizeof(Hierarchy::Page::links), "the page is cut off") ||
         !expect(key.key <= row_.indices >> Hierarchy::page_bits, "the page's number is out of range"))
       return;
-    Hierarchy::Page& page = r_.structure.hierarchy().restore_page(static_cast<std::uint32_t>(key.key));
+    Hierarchy::Page& page = s_.hierarchy.restore_page(static_cast<std::uint32_t>(key.key));
     std::memcpy(page.links, bytes.data(), bytes.size());
-    page.version = r_.storage.version();
+    page.version = s_.storage.version();
     for (std::uint32_t i = 0; i < std::size(page.links); ++i) {
       const Links& links = page.links[i];
       const std::uint32_t largest = std::max({links.first_child, links.last_child, links.next, links.previous});
@@ -383,27 +382,27 @@ class StateReader {
   }
   /// Every name is a known text, and its sibling's no more.
   void restore_names() {
-    for (std::uint32_t number = 0; number < r_.storage.chunk_numbers(); ++number) {
-      const Chunk* chunk = r_.storage.chunk(number);
+    for (std::uint32_t number = 0; number < s_.storage.chunk_numbers(); ++number) {
+      const Chunk* chunk = s_.storage.chunk(number);
       const std::uint16_t slot = chunk ? chunk->archetype->column(TypeTraits<Name>::id) : no_column;
       if (slot == no_column) continue;
       at_ = {StateSection::columns, chunk->uid, TypeTraits<Name>::id};
       for (const Name& name : std::span(reinterpret_cast<const Name*>(chunk->slots()[slot].data), chunk->count))
-        if (!expect(name.text && r_.texts.knows(name.text), "a name's text is unknown")) return;
+        if (!expect(name.text && s_.texts.knows(name.text), "a name's text is unknown")) return;
     }
-    if (const Entity second = r_.structure.restore_names()) {
-      at_ = {StateSection::columns, r_.storage.find(second).chunk->uid, TypeTraits<Name>::id};
+    if (const Entity second = structure_.restore_names()) {
+      at_ = {StateSection::columns, s_.storage.find(second).chunk->uid, TypeTraits<Name>::id};
       fail("two siblings have one name");
     }
   }
   void texts(const StateKey& key, std::span<const std::byte> bytes) {
-    if (!expect(key.key * texts_per_page == r_.texts.size(), "a page of texts is missing")) return;
+    if (!expect(key.key * texts_per_page == s_.texts.size(), "a page of texts is missing")) return;
     while (!bytes.empty()) {
       if (!expect(bytes.size() >= 4, "the page of texts is cut off")) return;
       const auto length = get<std::uint32_t>(bytes, 0);
       if (!expect(length > 0 && bytes.size() - 4 >= length, "the page of texts is cut off")) return;
       bool collision = false;
-      r_.texts.intern({reinterpret_cast<const char*>(bytes.data()) + 4, length}, &collision);
+      s_.texts.intern({reinterpret_cast<const char*>(bytes.data()) + 4, length}, &collision);
       if (!expect(!collision, "two texts have one hash")) return;
       bytes = bytes.subspan(4 + length);
     }
@@ -418,7 +417,7 @@ class StateReader {
     const std::span<const std::byte> table = table_item(*defined, defined->body()).table;
     const Text text = text_of(DefineTemplateView::from(table).name());
     if (!expect(text.hash == key.key, "a template is under another's name")) return;
-    const Refusal refusal = r_.structure.define(table);
+    const Refusal refusal = structure_.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
   /// A copy of a batch at an aligned place, as its types are known now, verified but for values that are mended; null where it is
@@ -431,7 +430,7 @@ class StateReader {
     aligned_.assign((bytes.size() + 15) / 16, {});
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
     const auto good =
-        mend_batch({reinterpret_cast<std::byte*>(aligned_.data()), bytes.size()}, r_.types.table(), own_limits, mended);
+        mend_batch({reinterpret_cast<std::byte*>(aligned_.data()), bytes.size()}, types_.table(), own_limits, mended);
     if (!good) {
       fail(good.error().text);
       return {};
@@ -442,7 +441,7 @@ class StateReader {
   /// Posts a batch's messages again, one by one, so that the next post extends it as it would have.
   void reopen(const BatchView& batch) {
     const BatchHeader& header = batch.header();
-    const TypeDescriptor& type = *r_.types.table().find(header.type);
+    const TypeDescriptor& type = *types_.table().find(header.type);
     if (!expect(header.kind == BatchKind::each || header.kind == BatchKind::world ||
                     header.kind == BatchKind::subtree || header.kind == BatchKind::table,
                 "a batch of this kind cannot be open") ||
@@ -452,30 +451,30 @@ class StateReader {
       const std::byte* at = batch.body();
       for (std::uint32_t i = 0; i < header.count; ++i) {
         const TableItem item = table_item(batch, at);
-        r_.input.append_table(header.type, item.target, item.table, header.argument);
+        s_.input.append_table(header.type, item.target, item.table, header.argument);
         at = item.next;
       }
       return;
     }
     std::vector<const TypeDescriptor*> components;
-    for (const RowSetEntry& entry : batch.row_set()) components.push_back(r_.types.table().find(entry.type));
+    for (const RowSetEntry& entry : batch.row_set()) components.push_back(types_.table().find(entry.type));
     const RowSet rows = batch.has_rows() ? RowSet(type, components) : RowSet();
     const PayloadShape shape = PayloadShape::of(type);
     for (std::uint32_t i = 0; i < header.count; ++i) {
-      std::byte* payload = batch.has_rows()                  ? r_.input.append_rows(rows, batch.target(i))
-                           : header.kind == BatchKind::world ? r_.input.append_world(shape)
+      std::byte* payload = batch.has_rows()                  ? s_.input.append_rows(rows, batch.target(i))
+                           : header.kind == BatchKind::world ? s_.input.append_world(shape)
                            : header.kind == BatchKind::subtree
-                               ? r_.input.append_subtree(shape, batch.target(i), header.argument)
-                               : r_.input.append(shape, batch.target(i));
+                               ? s_.input.append_subtree(shape, batch.target(i), header.argument)
+                               : s_.input.append(shape, batch.target(i));
       std::memcpy(payload, batch.payload(i), header.payload_bytes);
     }
   }
   void pending(const StateKey& key, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off") ||
-        !expect(key.key == r_.cascade.batches() + r_.input.batches(), "a waiting batch is missing"))
+        !expect(key.key == s_.cascade.batches() + s_.input.batches(), "a waiting batch is missing"))
       return;
     const auto row = get<PendingRow>(bytes, 0);
-    if (!expect(row.queue == PendingQueue::input || (row.queue == PendingQueue::cascade && r_.input.empty()),
+    if (!expect(row.queue == PendingQueue::input || (row.queue == PendingQueue::cascade && s_.input.empty()),
                 "the waiting batch is in no queue") ||
         !expect(row.open <= 1 && row.zero == 0 && (row.open == 0 || row.queue == PendingQueue::input) &&
                     (row.queue == PendingQueue::cascade || (row.message == 0 && row.offset == 0)),
@@ -494,10 +493,10 @@ class StateReader {
       if (row.open)
         reopen(*waiting);
       else
-        r_.input.append_batch(*waiting);
+        s_.input.append_batch(*waiting);
       return;
     }
-    const bool first = r_.cascade.empty();
+    const bool first = s_.cascade.empty();
     if (!expect(row.message < waiting->count() && (first || row.message == 0), "a waiting batch begins behind its end"))
       return;
     if (first) {
@@ -506,9 +505,9 @@ class StateReader {
       if (waiting->kind() == BatchKind::table)
         for (std::uint32_t i = 0; i < row.message; ++i) at = table_item(*waiting, at).next;
       cursor.offset = static_cast<std::size_t>(at - waiting->body());
-      r_.inputs.set_cursor(cursor);
+      s_.cursor = cursor;
     }
-    r_.cascade.append_batch(*waiting);
+    s_.cascade.append_batch(*waiting);
   }
   void timer(const StateKey& key, std::span<const std::byte> bytes) {
     const std::optional<BatchView> timed = batch(bytes);
@@ -517,18 +516,20 @@ class StateReader {
                     (timed->timer() == 0 || timed->timer() == key.key),
                 "a timer is not one, or has another's number"))
       return;
-    expect(r_.timers.add(key.key, *timed, r_.storage.version()), "a timer is there twice");
+    expect(s_.timers.add(key.key, *timed, s_.storage.version()), "a timer is there twice");
   }
   void manager(const StateKey& key, std::span<const std::byte> bytes) {
-    if (std::string wrong = r_.managers.load(key.key, bytes); !wrong.empty()) fail(std::move(wrong));
+    if (std::string wrong = keep_manager(s_.managers, key.key, bytes); !wrong.empty()) fail(std::move(wrong));
   }
   void manager_part(const StateKey& key, std::span<const std::byte> bytes) {
-    if (std::string wrong = r_.managers.load_part(key.key, key.column, bytes); !wrong.empty()) fail(std::move(wrong));
+    if (std::string wrong = keep_manager_part(s_.managers, key.key, key.column, bytes); !wrong.empty())
+      fail(std::move(wrong));
   }
   void disabled(const StateKey&, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() % 8 == 0, "the list of handlers is cut off")) return;
-    for (std::size_t at = 0; at < bytes.size(); at += 8)
-      r_.types.handlers().enable(Text{get<std::uint64_t>(bytes, at)}, false);
+    std::set<Text> names;
+    for (std::size_t at = 0; at < bytes.size(); at += 8) names.insert(Text{get<std::uint64_t>(bytes, at)});
+    s_.handlers.disabled.assign(names.begin(), names.end());
   }
   void finish(StateSection section) {
     at_ = {section, 0, 0};
@@ -545,27 +546,30 @@ class StateReader {
       if (section == StateSection::schema) expect(schemas_ == row_.schemas, "schemas are missing");
       if (section == StateSection::archetypes) expect(archetypes_.size() == row_.archetypes, "archetypes are missing");
       if (section == StateSection::templates)
-        expect(r_.structure.templates().entries().size() == row_.templates, "templates are missing");
+        expect(s_.templates.entries().size() == row_.templates, "templates are missing");
       if (section == StateSection::disabled)
-        expect(r_.types.handlers().disabled().size() == row_.disabled, "names of disabled handlers are missing");
+        expect(s_.handlers.disabled.size() == row_.disabled, "names of disabled handlers are missing");
     }
     if (section == StateSection::manager_parts) {
       at_ = {StateSection::managers, 0, 0};
-      if (std::string wrong = r_.managers.all_loaded(at_.key); !wrong.empty()) fail(std::move(wrong));
+      if (std::string wrong = check_managers(s_.managers, at_.key); !wrong.empty()) fail(std::move(wrong));
     }
-    if (section == StateSection::chunks) r_.storage.restore_ids(std::move(slots_), std::move(free_), row_.retired);
+    if (section == StateSection::chunks) s_.storage.restore_ids(std::move(slots_), std::move(free_), row_.retired);
     if (section == StateSection::columns) check_chunks();
-    if (section == StateSection::texts) expect(r_.texts.size() == row_.texts, "texts are missing");
+    if (section == StateSection::texts) expect(s_.texts.size() == row_.texts, "texts are missing");
     if (section == StateSection::pending)
-      expect(r_.cascade.batches() + r_.input.batches() == row_.pending, "waiting batches are missing");
-    if (section == StateSection::timers) expect(r_.timers.size() == row_.timers, "timers are missing");
+      expect(s_.cascade.batches() + s_.input.batches() == row_.pending, "waiting batches are missing");
+    if (section == StateSection::timers) expect(s_.timers.size() == row_.timers, "timers are missing");
   }
 
   struct alignas(16) Block {
     std::byte bytes[16];
   };
 
-  EntityRegistry::Impl& r_;
+  RegistryState& s_;
+  TypesKnown& types_;
+  Structure structure_;
+  const ReadParts parts_;
   StateSource& source_;
   StateSection section_ = StateSection::registry;
   StateKey at_;
@@ -579,7 +583,7 @@ class StateReader {
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0, free_ids_ = 0, retired_ = 0, schemas_ = 0;
   std::set<std::vector<TypeId>> archetypes_;  // as they came
-  SavedTypes saved_{r_.types.table(), &r_.conversions};
+  SavedTypes saved_{types_.table(), parts_.conversions};
   std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
   LackedComponents lacked_;
   std::map<std::uint64_t, Pending> waiting_;
@@ -587,14 +591,10 @@ class StateReader {
   std::vector<Block> aligned_;
 };
 
-void add_conversion(EntityRegistry& registry, TypeId type, Conversion conversion) {
-  StateReader::conversions_of(registry)[type] = conversion;
-}
-const Conversions& conversions(const EntityRegistry& registry) { return StateReader::conversions_of(registry); }
+}  // namespace
 
-std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
-  check_outside();
-  return StateReader(*impl_, source).read();
+std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into, const ReadParts& parts) {
+  return StateReader(source, into, parts).read();
 }
 
 }  // namespace muster

@@ -27,13 +27,11 @@ std::span<const std::byte> bytes_of(const T& value) {
 class StateWriter {
  public:
   StateWriter(const EntityRegistry::Impl& registry, StateSink& sink)
-      : r_(registry),
-        sink_(sink),
-        carried_(registry.cascade, registry.inputs.cursor().message, registry.types.table()) {}
+      : r_(registry), sink_(sink), carried_(registry.cascade, registry.state.cursor.message, registry.types.table()) {}
 
   void write() {
-    const RegistryCounters& c = r_.core.counters;
-    const RegistryRow row{.sequence = r_.core.sequence,
+    const RegistryCounters& c = r_.core.state.counters;
+    const RegistryRow row{.sequence = r_.core.state.sequence,
                           .now_ns = r_.now_ns,
                           .next_timer = r_.next_timer,
                           .next_chunk_uid = r_.storage.next_chunk_uid(),
@@ -53,8 +51,8 @@ class StateWriter {
                           .disabled = r_.types.handlers().disabled().size(),
                           .archetypes = r_.storage.archetypes().size(),
                           .schemas = r_.types.table().schemas().size(),
-                          .cascade_messages_max = r_.options.cascade_messages_max,
-                          .cascade_bytes_max = r_.options.cascade_bytes_max};
+                          .cascade_messages_max = r_.state.bounds.messages_max,
+                          .cascade_bytes_max = r_.state.bounds.bytes_max};
     always(StateSection::registry, 0, bytes_of(row));
     std::uint64_t ordinal = 0;
     for (const auto& schema : r_.types.table().schemas())
@@ -96,7 +94,7 @@ class StateWriter {
 
   /// A row that is written every time: its version is the registry's.
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
-    sink_.row({section, key, 0}, r_.storage.version() + r_.core.sequence, bytes);
+    sink_.row({section, key, 0}, r_.storage.version() + r_.core.state.sequence, bytes);
   }
   /// A row whose bytes `make` puts together where the keeper has not got them.
   template <class F>
@@ -138,7 +136,7 @@ class StateWriter {
   void archetypes() {
     for (const auto& archetype : r_.storage.archetypes()) {
       if (!archetype) continue;
-      unless_kept({StateSection::archetypes, archetype->number, 0}, 1, [&] {
+      unless_kept({StateSection::archetypes, archetype->number, 0}, archetype->version, [&] {
         buffer_.clear();
         put(buffer_, std::uint64_t{archetype->types.size()});
         for (const StoredType* type : archetype->components) {

@@ -120,10 +120,10 @@ std::uint64_t EntityRegistry::hash() const {
   }
   hasher.add(r.now_ns);
   hasher.add(r.next_timer);
-  hasher.add(r.core.sequence.get());
+  hasher.add(r.core.state.sequence.get());
   const auto add = [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); };
   hasher.add(std::uint32_t{0});  // where the first carried message was, which is always the first
-  CarriedOver(r.cascade, r.inputs.cursor().message, r.types.table()).for_each(add);
+  CarriedOver(r.cascade, r.state.cursor.message, r.types.table()).for_each(add);
   r.input.for_each([&](const BatchView& batch) { as_saved(batch, add); });
   for (const auto& [key, timer] : r.timers.waiting()) hasher.add(timer.batch.data(), timer.batch.size());
   for (const Text name : r.types.handlers().disabled()) hasher.add(name);

@@ -80,6 +80,7 @@ struct Group {
 
 struct Archetype {
   std::uint32_t number = 0;                   ///< in order of creation, saved, never reused
+  std::uint64_t version = 0;                  ///< Storage::version() when it came
   std::uint32_t index = 0;                    ///< in tables of this process; that of one that was dropped is reused
   std::uint32_t chunks = 0;                   ///< in all groups; 0: nobody has just these components
   std::vector<TypeId> types;                  ///< ascending, tags included

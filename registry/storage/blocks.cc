@@ -41,6 +41,18 @@ Blocks::~Blocks() {
   }
 }
 
+Blocks& Blocks::operator=(Blocks&& other) noexcept {
+  std::swap(shelves_, other.shelves_);
+  std::swap(shelf_by_key_, other.shelf_by_key_);
+  std::swap(slabs_, other.slabs_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(unused_bytes_, other.unused_bytes_);
+  std::swap(dropped_bytes_, other.dropped_bytes_);
+  std::swap(kept_bytes_, other.kept_bytes_);
+  std::swap(expected_slabs_, other.expected_slabs_);
+  return *this;
+}
+
 std::size_t Blocks::bytes_of(const Slab& slab) const noexcept {
   return std::size_t{slab.blocks} * (shelves_[slab.shelf].bytes + gap);
 }

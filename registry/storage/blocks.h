@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "registry/storage/flat_map.h"
@@ -24,8 +25,9 @@ class Blocks {
  public:
   Blocks() = default;
   ~Blocks();
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  Blocks(Blocks&& other) noexcept { *this = std::move(other); }
+  /// Exchanges everything with `other`.
+  Blocks& operator=(Blocks&& other) noexcept;
   /// A block of `bytes` on a cache line, with whatever was in it. `bytes` is a multiple of a cache line, not 0. Blocks for
   /// one `purpose`, any number, lie together.
   void* take(std::uint32_t purpose, std::uint32_t bytes);

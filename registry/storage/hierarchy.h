@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "registry/storage/storage.h"
@@ -61,6 +62,11 @@ class Hierarchy {
   std::uint32_t pages() const noexcept { return page_count_; }
   const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
   Page& restore_page(std::uint32_t number);
+  /// Exchanges all links with those of another hierarchy; the two storages are to be swapped too.
+  void swap(Hierarchy& other) noexcept {
+    pages_.swap(other.pages_);
+    std::swap(page_count_, other.page_count_);
+  }
 
  private:
   const Links& links(std::uint32_t index) const noexcept {

@@ -111,6 +111,13 @@ class Names {
     left_out_.clear();
     suffixes_.clear();
   }
+  /// Exchanges everything with another index; the two hierarchies are to be swapped too.
+  void swap(Names& other) noexcept {
+    std::swap(by_name_, other.by_name_);
+    left_out_.swap(other.left_out_);
+    std::swap(suffixes_, other.suffixes_);
+    std::swap(tried_, other.tried_);
+  }
   /// How many names free_name() has tried, and about how many it knows something: what growth is tested by.
   std::uint64_t tried() const noexcept { return tried_; }
   std::size_t suffixed() const noexcept { return suffixes_.size(); }

@@ -58,9 +58,14 @@ void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
 
 }  // namespace
 
-Storage::Storage() = default;
+Storage::Storage() : Storage(std::make_shared<ComponentTypes>()) {}
+
+Storage::Storage(std::shared_ptr<ComponentTypes> types) : types_(std::move(types)) {
+  types_->storages_.push_back(this);
+}
 
 Storage::~Storage() {
+  std::erase(types_->storages_, this);
   for (Chunk* chunk : chunks_) {
     if (!chunk) continue;
     each_runtime(*chunk, 0, chunk->count, [](const RuntimeOps& ops, void* at) { ops.destroy(at); });

@@ -13,6 +13,7 @@
 
 #include "registry/storage/ancestors.h"
 #include "registry/storage/archetype.h"
+#include "registry/storage/component_types.h"
 #include "registry/storage/directory.h"
 #include "registry/storage/flat_map.h"
 #include "registry/storage/returned_ids.h"
@@ -35,15 +36,61 @@ class ColumnPreserver {
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
-class Storage {
+/// Which values a row keeps on its way from one archetype to another; remembered for the next row.
+struct MovePlan {
+  const Archetype *from = nullptr, *to = nullptr;
+  std::uint32_t from_layout = 0, to_layout = 0;
+  std::vector<ColumnCopy> kept, zeroed;
+};
+
+/// What two storages exchange when they swap: all that is not wiring. Storage says what the members mean.
+struct StorageContents {
+  using Ids = EntityAllocator<DirectoryLayout>;
+  Ids ids_;
+  ReturnedIds returned_;  // as the directory's states say
+  std::vector<std::uint64_t> id_page_versions_;
+  std::vector<std::unique_ptr<Archetype>> archetypes_;  // ascending by number
+  std::vector<Archetype*> archetype_by_index_;          // null: free
+  std::vector<std::uint32_t> free_archetype_indices_;
+  std::uint32_t next_archetype_ = 0;
+  std::size_t used_archetypes_ = 0;  // that have rows
+  std::uint64_t archetype_drops_ = 0;
+  bool archetypes_came_ = false;
+  FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> index; verified
+  std::vector<Archetype*> archetypes_colliding_;
+  FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
+  ChunkPool pool_;
+  std::size_t expected_chunks_ = 0;  // whose columns go on where others end
+  std::vector<Chunk*> chunks_;       // by number
+  std::vector<std::uint32_t> free_chunk_numbers_;
+  std::uint64_t next_chunk_uid_ = 1;
+  std::uint64_t version_ = 1;
+  std::uint64_t rows_ = 0;
+  // Between the two that each row changes, which compilers would put into one register of 16 bytes.
+  std::uint64_t chunk_changes_ = 1;
+  std::uint64_t structure_ = 0;
+  std::uint64_t stamp_ = 1;
+  std::vector<std::uint32_t> chunks_by_depth_;  // as deep as there are rows, which have ancestors at all depths above
+  MovePlan move_plan_;
+};
+
+class Storage : private StorageContents {
  public:
+  /// With component types of its own.
   Storage();
+  /// With those that other storages share.
+  explicit Storage(std::shared_ptr<ComponentTypes> types);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
+  /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs and preservers stay
+  /// where they are; this one's preservers are offered all that leaves, as if it were recycled. Afterwards version(),
+  /// stamp(), chunk_changes(), structure() and archetype_drops() are greater than they ever were here, so that whatever
+  /// compares them finds that everything changed.
+  void swap(Storage& other);
 
   // --- ids ---
-  using Ids = EntityAllocator<DirectoryLayout>;
+  using StorageContents::Ids;
   const Ids& ids() const noexcept { return ids_; }
   /// One array read.
   bool alive(Entity e) const noexcept {
@@ -132,13 +179,9 @@ class Storage {
   }
 
   // --- component types and archetypes ---
-  /// Makes a struct type storable. The descriptor must live as long as the storage.
-  const StoredType& add_component(const TypeDescriptor& descriptor);
-  /// Turns a type without data into one with values, which are default-constructed in the rows that have it; with `ops`
-  /// null, back. The chunks of its archetypes are laid out anew.
-  void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
-  const StoredType* component(TypeId type) const noexcept;
-  std::span<const std::unique_ptr<StoredType>> components() const noexcept { return components_; }
+  const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
+  const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
+  std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
   /// The archetype of `types`, which are ascending, without doubles, and all added before. Creates it if there is none.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
@@ -357,6 +400,8 @@ class Storage {
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
+  /// Everything written from now on has this version; to be called while nothing is there.
+  void restore_version(std::uint64_t version) noexcept { version_ = version; }
   void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
   /// Adds an archetype that has this number. Numbers come ascending and may leave gaps.
   Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
@@ -367,7 +412,7 @@ class Storage {
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return next_archetype_; }
-  void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version);
+  void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype);
 
   /// Storage calls it with every new archetype, so that handlers can bind their columns.
   void (*on_archetype)(void* context, Archetype&) = nullptr;
@@ -380,6 +425,7 @@ class Storage {
  private:
   friend class BulkRows;
   friend class TreeRows;
+  friend class ComponentTypes;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
@@ -437,6 +483,12 @@ class Storage {
   }
   void lay_out(Archetype& archetype);
   void lay_out_again(Archetype& archetype);
+  /// To be called before a runtime type gets other functions: destroys its values.
+  void destroy_values(const StoredType& type);
+  /// To be called when a type's values got another size.
+  void lay_out_again(TypeId type);
+  /// Gives the readers of the past all that they have not kept yet.
+  void leave_to_preservers();
   /// Takes a row away. Its runtime values are destroyed, but for those of types that `kept` has: they were relocated.
   void take_row(Row row, const Archetype* kept = nullptr);
   /// Copies the bytes of row `from` of the group's last chunk to `hole`.
@@ -481,12 +533,6 @@ class Storage {
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
-  /// Which values a row keeps on its way from one archetype to another; remembered for the next row.
-  struct MovePlan {
-    const Archetype *from = nullptr, *to = nullptr;
-    std::uint32_t from_layout = 0, to_layout = 0;
-    std::vector<ColumnCopy> kept, zeroed;
-  };
   const MovePlan& move_plan(const Archetype& from, const Archetype& to) {
     const MovePlan& plan = move_plan_;
     if (plan.from != &from || plan.to != &to || plan.from_layout != from.layout || plan.to_layout != to.layout)
@@ -502,39 +548,11 @@ class Storage {
   }
   void first_touch_all(Chunk& chunk);
 
-  Ids ids_;
-  ReturnedIds returned_;  // as the directory's states say
-  std::vector<std::uint64_t> id_page_versions_;
-  std::vector<std::unique_ptr<StoredType>> components_;
-  std::vector<std::unique_ptr<StoredType>> presences_;
-  FlatMap<TypeId, std::uint32_t> component_by_id_;
   void know_archetype(Archetype& archetype);
   static constexpr std::size_t idle_archetypes_max = 1024;
-  std::vector<std::unique_ptr<Archetype>> archetypes_;  // ascending by number
-  std::vector<Archetype*> archetype_by_index_;          // null: free
-  std::vector<std::uint32_t> free_archetype_indices_;
-  std::uint32_t next_archetype_ = 0;
-  std::size_t used_archetypes_ = 0;  // that have rows
-  std::uint64_t archetype_drops_ = 0;
-  bool archetypes_came_ = false;
-  FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> index; verified
-  std::vector<Archetype*> archetypes_colliding_;
-  FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
-  ChunkPool pool_;
-  std::size_t expected_chunks_ = 0;  // whose columns go on where others end
-  std::vector<Chunk*> chunks_;       // by number
-  std::vector<std::uint32_t> free_chunk_numbers_;
-  std::uint64_t next_chunk_uid_ = 1;
-  std::uint64_t version_ = 1;
-  std::uint64_t rows_ = 0;
-  // Between the two that each row changes, which compilers would put into one register of 16 bytes.
-  std::uint64_t chunk_changes_ = 1;
-  std::uint64_t structure_ = 0;
-  std::uint64_t stamp_ = 1;
-  std::vector<std::uint32_t> chunks_by_depth_;  // as deep as there are rows, which have ancestors at all depths above
+  std::shared_ptr<ComponentTypes> types_;
   std::vector<ColumnPreserver*> preservers_;
   std::vector<Entity>* destroyed_ = nullptr;
-  MovePlan move_plan_;
   Holes holes_;
 };
 

@@ -39,21 +39,33 @@ StoredType presence_type(const TypeDescriptor& of) {
 
 }  // namespace
 
-const StoredType& Storage::add_component(const TypeDescriptor& descriptor) {
-  if (const std::uint32_t* known = component_by_id_.find(descriptor.id)) return *components_[*known];
-  component_by_id_.put(descriptor.id, static_cast<std::uint32_t>(components_.size()));
-  components_.push_back(std::make_unique<StoredType>(
+const StoredType& ComponentTypes::add(const TypeDescriptor& descriptor) {
+  if (const std::uint32_t* known = by_id_.find(descriptor.id)) return *types_[*known];
+  by_id_.put(descriptor.id, static_cast<std::uint32_t>(types_.size()));
+  types_.push_back(std::make_unique<StoredType>(
       StoredType{descriptor.id, descriptor.tag ? 0 : descriptor.size, descriptor.align, &descriptor}));
   if (descriptor.enableable) {
     presences_.push_back(std::make_unique<StoredType>(presence_type(descriptor)));
-    components_.back()->presence = presences_.back().get();
+    types_.back()->presence = presences_.back().get();
   }
-  return *components_.back();
+  return *types_.back();
 }
 
-const StoredType* Storage::component(TypeId type) const noexcept {
-  const std::uint32_t* known = component_by_id_.find(type);
-  return known ? components_[*known].get() : nullptr;
+void ComponentTypes::take_back(std::size_t count) noexcept {
+  for (; types_.size() > count; types_.pop_back()) {
+    by_id_.erase(types_.back()->id);
+    if (types_.back()->presence) presences_.pop_back();
+  }
+}
+
+void ComponentTypes::set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align) {
+  StoredType& stored = *types_[*by_id_.find(type)];
+  if (!ops)
+    for (Storage* storage : storages_) storage->destroy_values(stored);
+  stored.ops = ops;
+  stored.size = ops ? size : 0;
+  stored.align = ops ? align : 1;
+  for (Storage* storage : storages_) storage->lay_out_again(type);
 }
 
 Archetype& Storage::archetype(std::span<const TypeId> types) {
@@ -69,6 +81,7 @@ Archetype& Storage::archetype(std::span<const TypeId> types) {
 Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> types) {
   auto made = std::make_unique<Archetype>();
   made->number = number;
+  made->version = version_;
   made->types.assign(types.begin(), types.end());
   for (const TypeId type : types) {
     const StoredType* known = component(type);
@@ -162,17 +175,15 @@ void Storage::lay_out(Archetype& archetype) {
   archetype.simple = archetype.plain() && !archetype.enableable;
 }
 
-void Storage::set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align) {
-  StoredType& stored = *components_[*component_by_id_.find(type)];
-  if (!ops)
-    for (Chunk* chunk : chunks_)
-      if (chunk)
-        each_runtime(*chunk, 0, chunk->count, [&](const RuntimeOps& its, void* at) {
-          if (&its == stored.ops) its.destroy(at);
-        });
-  stored.ops = ops;
-  stored.size = ops ? size : 0;
-  stored.align = ops ? align : 1;
+void Storage::destroy_values(const StoredType& type) {
+  for (Chunk* chunk : chunks_)
+    if (chunk)
+      each_runtime(*chunk, 0, chunk->count, [&](const RuntimeOps& its, void* at) {
+        if (&its == type.ops) its.destroy(at);
+      });
+}
+
+void Storage::lay_out_again(TypeId type) {
   for (const auto& archetype : archetypes_)
     if (archetype && archetype->has(type)) lay_out_again(*archetype);
 }

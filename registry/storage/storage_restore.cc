@@ -1,4 +1,5 @@
-// The part of Storage that reads saved state back: ids, archetypes and chunks as they were.
+// The part of Storage that exchanges contents with another one, and reads saved state back: ids, archetypes and chunks as
+// they were.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -7,6 +8,31 @@
 #include "registry/storage/storage.h"
 
 namespace muster {
+
+void Storage::leave_to_preservers() {
+  if (preservers_.empty()) return;
+  for (Chunk* chunk : chunks_) {
+    if (!chunk) continue;
+    first_touch_all(*chunk);
+    for (ColumnPreserver* preserver : preservers_) preserver->before_recycle(*chunk);
+  }
+}
+
+void Storage::swap(Storage& other) {
+  require(types_ == other.types_, "Storage::swap: the other storage has component types of its own");
+  leave_to_preservers();
+  std::swap(static_cast<StorageContents&>(*this), static_cast<StorageContents&>(other));
+  version_ = std::max(version_, other.version_ + 1);
+  stamp_ = std::max(stamp_, other.stamp_) + 1;
+  chunk_changes_ = std::max(chunk_changes_, other.chunk_changes_) + 1;
+  structure_ = std::max(structure_, other.structure_) + 1;
+  archetype_drops_ = std::max(archetype_drops_, other.archetype_drops_) + 1;
+  if (preservers_.empty()) return;
+  // What came is not of the past that is being read, so it is not offered when it changes.
+  for (Chunk* chunk : chunks_)
+    for (std::uint32_t slot = 0; chunk && slot < chunk->archetype->slot_types.size(); ++slot)
+      chunk->slots()[slot].version = version_;
+}
 
 void Storage::restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
   id_page_versions_.assign((slots.size() >> id_page_bits) + 1, version_);
@@ -68,11 +94,10 @@ bool Storage::place_ids(const Chunk& chunk, IdState state) noexcept {
   return true;
 }
 
-void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version) {
+void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype) {
   next_chunk_uid_ = next_chunk_uid;
   next_archetype_ = std::max(next_archetype_, next_archetype);
   archetypes_came_ = false;
-  version_ = version;
   ++stamp_;
 }
 

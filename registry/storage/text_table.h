@@ -1,10 +1,12 @@
 // Keeps the bytes whose hashes Text values are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "registry/storage/flat_map.h"
@@ -64,7 +66,12 @@ class TextTable {
     hashes_ = std::move(hashes);
     ++drops_;
   }
-  /// How often texts were dropped: what is at a place may be another text since.
+  /// Exchanges all texts with those of another table, which counts for this one as if texts were dropped.
+  void swap(TextTable& other) noexcept {
+    std::swap(*this, other);
+    drops_ = std::max(drops_, other.drops_) + 1;
+  }
+  /// Changes whenever texts were dropped or swapped: what is at a place may be another text since.
   std::uint64_t drops() const noexcept { return drops_; }
 
  private:

@@ -50,17 +50,17 @@ Entity EntityRegistry::spawn_direct(std::string_view what, const SpawnOptions& o
   const Spawn message{.what = text_of(what), .parent = options.parent, .clash = options.clash};
   TemplateTable::Entry* const entry = structure.templates().find(message.what);
   if (!entry || !Structure::planned(*entry) || entry->what->has_messages()) return {};
-  if (options.parent && !core.storage.alive(options.parent)) return {};
+  if (options.parent && !core.state.storage.alive(options.parent)) return {};
   TemplateTable::Entry::Sealed& sealed = entry->sealed;
   if (sealed.ids.empty()) [[unlikely]]
     entry->seal(message);
   std::memcpy(sealed.message, &message, sizeof message);
   const std::span<Entity> ids = sealed.ids;
   const auto size = static_cast<std::uint32_t>(ids.size());
-  const Storage::Drawn before = core.storage.drawn();
-  core.storage.take_ids(ids);
+  const Storage::Drawn before = core.state.storage.drawn();
+  core.state.storage.take_ids(ids);
   Envelope envelope{.kind = InputKind::push, .drawn = size};
-  const Direct input(core, envelope, [&] { return sealed.batch; }, [&] { core.storage.undraw(before); });
+  const Direct input(core, envelope, [&] { return sealed.batch; }, [&] { core.state.storage.undraw(before); });
   structure.spawn_taken(*entry, message, ids);
   input.done(*this, size);
   if (options.ids) options.ids->assign(ids.begin(), ids.end());
@@ -85,7 +85,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
 Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Entity>* ids_out) {
   check_outside();
   impl_->inputs.wait_over();
-  Storage& storage = core_.storage;
+  Storage& storage = core_.state.storage;
   const Storage::Drawn before = storage.drawn();
   const Text name = text_of(what);
   std::vector<Entity>& ids = impl_->spawn_ids;

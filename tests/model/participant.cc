@@ -138,6 +138,54 @@ void Participant::push_in_vain(std::size_t targets) {
   sink_->refuses = false;
 }
 
+void Participant::live_elsewhere(Random& random) {
+  active_recorder = &recorder;
+  std::vector<Entity> there;
+  registry.each_entity([&](Entity e) { there.push_back(e); });
+  const auto one = [&] { return there.empty() ? Entity{} : there[random.below(there.size())]; };
+  for (std::uint64_t left = 2 + random.below(12); left > 0; --left) {
+    switch (random.below(there.size() > 80 ? 6 : 9)) {
+      case 0: registry.push(one(), Hit{.amount = 1}); break;
+      case 1: registry.push(one(), Poke{.value = 1}); break;
+      case 2: registry.push(Beat{.step = 1}); break;
+      case 3: registry.destroy(one()); break;
+      case 4: registry.set(one(), Armor{.factor = 3}); break;
+      case 5: registry.remove<Tally>(one()); break;
+      case 6: there.push_back(registry.create_under(one(), "", Life{}, Tally{})); break;
+      case 7: there.push_back(registry.create(Has<Spark>{}, Has<Voice>{}, Wide{})); break;
+      default:
+        for (const Entity e : registry.create_many(3, Life{}, Tally{}, Link{.to = one(), .weight = 1}))
+          there.push_back(e);
+        break;
+    }
+  }
+}
+
+std::string Participant::go_elsewhere(Random& random) {
+  if (!elsewhere_) elsewhere_.emplace(registry.make_state());
+  const std::uint64_t hash = registry.hash();
+  const auto begins = recorder.begins;
+  const auto swap = [&]() -> std::string {
+    const auto done = registry.swap_state(*elsewhere_);
+    return done ? std::string() : done.error().text();
+  };
+  if (std::string wrong = swap(); !wrong.empty()) return wrong;
+  if (hash_elsewhere_ != 0 && registry.hash() != hash_elsewhere_) return "another state is not what it was";
+  live_elsewhere(random);
+  hash_elsewhere_ = registry.hash();
+  values_elsewhere_ = 0;
+  registry.each<const Voice>([&](Entity, const Voice&) { ++values_elsewhere_; });
+  registry.each<const Spark>([&](Entity, const Spark&) { ++values_elsewhere_; });
+  if (std::string wrong = swap(); !wrong.empty()) return wrong;
+  if (registry.hash() != hash) return "a state that was taken out and put back is another one";
+  recorder.begins = begins;
+  recorder.log.clear();
+  recorder.ledger->told.clear();
+  inputs.clear();
+  marks.begin();
+  return {};
+}
+
 /// A span of batches, one behind the other, each verified.
 std::vector<std::byte> Participant::span_of(const std::vector<Messages>& batches, std::string& error) {
   std::vector<std::byte> bytes;  // operator new gives 16-byte alignment

@@ -11,6 +11,7 @@
 #include "tests/model/state_rows.h"
 #include "tests/model/steps/actions.h"
 #include "tests/support/change_marks.h"
+#include "tests/support/random.h"
 
 namespace naive {
 
@@ -33,6 +34,12 @@ class Participant {
 
   /// A push to as many entities that are not alive, which the sink refuses: memory is used, and nothing has happened.
   void push_in_vain(std::size_t targets);
+  /// Exchanges the registry's state for another one, in which something happens, and back. What is wrong, or nothing.
+  std::string go_elsewhere(Random& random);
+  /// Gets that other state's contents, and some messages there, before saved state is loaded.
+  void live_elsewhere(Random& random);
+  /// How many runtime values wait elsewhere.
+  std::uint64_t values_elsewhere() const { return values_elsewhere_; }
   Outcome perform(const Action& action, std::uint64_t slot);
   /// Does what another participant's sink saw.
   void replay(const std::vector<Input>& recorded);
@@ -61,6 +68,8 @@ class Participant {
   std::unique_ptr<Watcher> watcher_;
   std::vector<std::shared_ptr<muster::InboxLane>> lanes_;
   std::map<std::uint64_t, muster::Subscription> subscriptions_;
+  std::optional<muster::RegistryState> elsewhere_;
+  std::uint64_t hash_elsewhere_ = 0, values_elsewhere_ = 0;
 };
 
 /// Whether it happens to a registry by inputs alone, or not at all: what a replay does without being told.

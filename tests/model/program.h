@@ -37,6 +37,8 @@ struct Way {
   Recorded causes = Recorded::never, figures = Recorded::never;
   /// Pushes that its sink refuses use memory before and between the steps.
   bool disturbed = false;
+  /// Between steps it now and then gets another state, in which something happens, and then its own one again.
+  bool elsewhere = false;
 };
 /// The plain way.
 Way plain_way(const Program& program);

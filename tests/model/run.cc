@@ -84,6 +84,11 @@ class Run {
       participant.registry.observe(random.percent(50));
     if (way.disturbed && !model_->waiting() && random.percent(5))
       participant.push_in_vain(random.one_of<std::size_t>({1, 100, 1000, 40'000}));
+    if (way.elsewhere && random.percent(10)) {
+      ++report_.covered["way: another state in its place, and back"];
+      if (const std::string wrong = participant.go_elsewhere(random); !wrong.empty())
+        fail(report_.steps, prefix(participant) + wrong);
+    }
   }
 
   void step(std::size_t i) {
@@ -232,7 +237,9 @@ class Run {
     std::uint64_t voices = 0;
     for (const Entity e : model_->row_order())
       voices += model_->find(e)->components.count(id_of<Voice>) + model_->find(e)->components.count(id_of<Spark>);
-    if (voices * participants().size() + (replayed_ ? replayed_values() : 0) != Voice::alive() + Spark::alive())
+    voices *= participants().size();
+    for (const Participant* participant : participants()) voices += participant->values_elsewhere();
+    if (voices + (replayed_ ? replayed_values() : 0) != Voice::alive() + Spark::alive())
       fail(i, "another number of runtime values is alive than entities have");
   }
 
@@ -295,14 +302,34 @@ class Run {
     for (Participant* participant : all)
       std::erase_if(participant->recorder.late, [&](const auto& slot) { return !recorder_.late.contains(slot.first); });
     const StateRows saved = registry_->save();
-    loaded_.reset();
-    const Way way = program_.other_way ? other_way(program_, i + 1) : plain_way(program_);
-    std::unique_ptr<Participant> loaded = begin(way, loaded_way_);
-    subscribe_again(*loaded);
+    // Loaded into a new registry, or into one that has another state, whose handlers, sinks and lanes stay.
+    Random random(program_.steps[i].seed + 2);
+    const bool in_place = loaded_ && random.percent(70), waits = model_->waiting();
+    if (!in_place) loaded_.reset();
+    const Way way = in_place ? loaded_way_ : program_.other_way ? other_way(program_, i + 1) : plain_way(program_);
+    std::unique_ptr<Participant> loaded = in_place ? std::move(loaded_) : begin(way, loaded_way_);
+    if (in_place && !waits) {  // what waits could ask for handlers, which stay
+      if (!saved_before_.empty() && random.percent(50)) {
+        RowsSource before(saved_before_);
+        if (const auto done = loaded->registry.load(before); !done)
+          return fail(i, "load what was saved before: " + done.error().text());
+      }
+      loaded->live_elsewhere(random);
+    }
+    if (in_place) {
+      loaded->recorder.log.clear();
+      loaded->recorder.restored.clear();
+      loaded->recorder.ledger->told.clear();
+      loaded->inputs.clear();
+      ++report_.covered["loaded into a registry that has another state"];
+    } else {
+      subscribe_again(*loaded);
+    }
+    saved_before_ = waits ? StateRows() : saved;
     loaded->recorder.begins = registry_->recorder.begins;
     RowsSource source(saved);
     if (const auto done = loaded->registry.load(source); !done) return fail(i, "load: " + done.error().text());
-    for (std::size_t lane = 0; lane < lane_count; ++lane)
+    for (std::size_t lane = 0; lane < lane_count && !in_place; ++lane)
       for (const auto& [batch, request] : model_->lanes[lane].second) {
         Action put{.what = Do::put, .batch = batch, .request = request, .lane = lane};
         loaded->perform(put, 0);
@@ -374,6 +401,7 @@ class Run {
   bool replay_whole_ = true;        // replayed_ has the state that registry_ has
   std::vector<Subscribed> subscribed_;
   std::vector<Entity> granted_;
+  StateRows saved_before_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ Way other_way(const Program& program, std::uint64_t number) {
   way.causes = random.one_of({never, always, now_and_then});
   way.figures = random.one_of({never, never, always, now_and_then});
   way.disturbed = random.percent(50);
+  way.elsewhere = random.percent(50);
   return way;
 }
 

@@ -175,7 +175,8 @@ TEST_CASE("whether whole runs go through one handler after another is what compa
 }
 
 TEST_CASE("adding and ending handlers of one message takes about as many steps per handler however many there are") {
-  HandlerTable table;
+  HandlerStates states;
+  HandlerTable table(states);
   table.add_message(some_type());
   constexpr std::uint32_t count = 3000;
   std::vector<std::uint64_t> ordinals;
@@ -195,7 +196,8 @@ TEST_CASE("adding and ending handlers of one message takes about as many steps p
 
 TEST_CASE("a handler with a place in a long line is put there in steps that grow with the line, not with its square") {
   const auto steps_for = [](std::uint32_t count) {
-    HandlerTable table;
+    HandlerStates states;
+    HandlerTable table(states);
     table.add_message(some_type());
     for (std::uint32_t i = 0; i < count; ++i) {
       auto made = handler("h" + std::to_string(i));
@@ -216,7 +218,8 @@ TEST_CASE("a handler with a place in a long line is put there in steps that grow
 }
 
 TEST_CASE("a follower of a component makes each handler that writes it be looked at once") {
-  HandlerTable table;
+  HandlerStates states;
+  HandlerTable table(states);
   table.add_message(some_type());
   constexpr TypeId component = 9;
   TypeDescriptor change_type;

@@ -240,7 +240,7 @@ TEST_CASE("a row that moves to an archetype in the memory of one that was droppe
   Storage storage;
   std::vector<TypeId> types;
   for (std::uint32_t letter = 'A'; letter <= 'L'; ++letter)
-    types.push_back(storage.add_component(*known.types().find("many." + std::string(1, static_cast<char>(letter)))).id);
+    types.push_back(storage.types()->add(*known.types().find("many." + std::string(1, static_cast<char>(letter)))).id);
   std::ranges::sort(types);
   const auto archetype_of = [&](std::uint32_t bits) -> Archetype& {
     std::vector<TypeId> set;

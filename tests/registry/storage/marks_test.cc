@@ -40,7 +40,7 @@ const TypeDescriptor& health_type() {
 /// A storage with `rows` rows of Health, those after the first below it where `deep`.
 struct Rows {
   explicit Rows(std::uint32_t rows, bool deep = false) {
-    storage.add_component(health_type());
+    storage.types()->add(health_type());
     const TypeId health = TypeTraits<game::Health>::id;
     Archetype& archetype = storage.archetype({&health, 1});
     for (std::uint32_t i = 0; i < rows; ++i) {

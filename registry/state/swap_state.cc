@@ -1,0 +1,119 @@
+// Gives a registry another state: one that was loaded, or one that was made or taken out before.
+//
+//   load(source)        rows > StateReader > a RegistryState aside      registry/state/state_reader.cc
+//   swap_state(other)   a state that the registry made or had
+//                          managers take over their saved state         registry/apply/managers.cc
+//                          the contents change places                   RegistryState::swap
+//                          caches of the contents are emptied           Impl::forget_contents
+//                          restore hooks run, after a load only
+//
+// Up to the exchange an error leaves the registry as it was; managers that took over get their
+// state back. Rules:
+//
+// - All states of a registry share its component types. When a runtime type comes or goes, waiting
+//   states are laid out anew, and the code that made its values destroys them.
+// - Marks that others compare (version, stamp, chunk_changes, structure, archetype_drops,
+//   text_drops) only grow at one registry, whichever state it has. So a keeper of rows need not
+//   hear of a swap: a row with a version that it knows has the bytes that it knows.
+// - A ColumnPreserver is offered all columns of the state that leaves, as if its chunks were
+//   recycled.
+// - A manager that the new state does not mention gets the state it had when it was added.
+// - Values of runtime components stay with their state, so a swap runs no restore hook.
+// - Handlers keep what they captured. A captured id is one of the new state, dead or alive. A
+//   captured text must be interned again. Lanes keep their batches.
+// - Handlers that a handler began, and whose turn has not come, wait with the state whose queue has
+//   the request.
+// - A load or a swap is not an input, so sinks are not called. A host that records must begin with
+//   a new checkpoint.
+#include <utility>
+
+#include "messages/require.h"
+#include "registry/registry_impl.h"
+#include "registry/state/state.h"
+#include "registry/state/state_reader.h"
+
+namespace muster {
+
+void EntityRegistry::Impl::forget_contents() {
+  types.handlers().bind_all(storage.archetypes());
+  core.sites.forget();
+  structure.forget_plans();
+  options.cascade_messages_max = state.bounds.messages_max;
+  options.cascade_bytes_max = state.bounds.bytes_max;
+  core.general_way &= ~RegistryCore::was_resumed;
+  if (state.resumed != 0) core.general_way |= RegistryCore::was_resumed;
+  delivery.number_messages(state.sequence);
+}
+
+RegistryState EntityRegistry::make_state() const {
+  RegistryState made(core_.state.storage.types(), impl_->options.segment_bytes);
+  made.bounds = impl_->own_bounds;
+  return made;
+}
+
+std::expected<void, StateError> EntityRegistry::swap_state(RegistryState& other) {
+  check_outside();
+  require(other.storage.types() == core_.state.storage.types(), "EntityRegistry::swap_state: another registry's state");
+  Impl& r = *impl_;
+  std::uint64_t key = 0;
+  if (std::string wrong = r.managers.exchange(other.managers, key); !wrong.empty())
+    return std::unexpected(StateError{{StateSection::managers, key, 0}, std::move(wrong)});
+  if (const bool causes = r.cascade.causes(); causes != other.cascade.causes()) other.cascade.set_causes(causes);
+  r.state.swap(other);
+  r.forget_contents();
+  return {};
+}
+
+std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
+  check_outside();
+  Impl& r = *impl_;
+  // Declared before the state, whose archetypes have these types: it goes first.
+  struct Learned {
+    TypesKnown& types;
+    const TypesKnown::Mark before = types.mark();
+    bool stays = false;
+    ~Learned() {
+      if (!stays) types.take_back(before);
+    }
+  } learned{r.types};
+  RegistryState aside = make_state();
+  aside.storage.restore_version(r.storage.version() + 1);
+  auto report = read_state(
+      source, aside, {.types = r.types, .conversions = &r.conversions, .insist_on_bounds = r.options.insist_on_bounds});
+  if (!report) return report;
+  if (auto swapped = swap_state(aside); !swapped) return std::unexpected(std::move(swapped.error()));
+  try {
+    r.call_restorers(0);
+  } catch (...) {
+    require(swap_state(aside).has_value(), "EntityRegistry::load: a manager does not take back what it saved");
+    throw;
+  }
+  learned.stays = true;
+  return report;
+}
+
+bool EntityRegistry::is_new() const noexcept {
+  const RegistryState& state = core_.state;
+  return state.storage.rows() == 0 && state.sequence == 0 && state.input.empty();
+}
+
+void EntityRegistry::Impl::call_restorers(TypeId type) {
+  const std::uint64_t held = input.hold();  // a post from inside is to be noticed
+  struct LetGo {
+    Arena& input;
+    std::uint64_t held;
+    ~LetGo() { input.let_go(held); }
+  } const let_go{input, held};
+  const InInput mark(core, Inside::readers);
+  restore_values(type);
+}
+
+struct ConversionsOf {
+  static Conversions& get(const EntityRegistry& registry) { return registry.impl_->conversions; }
+};
+void add_conversion(EntityRegistry& registry, TypeId type, Conversion conversion) {
+  ConversionsOf::get(registry)[type] = conversion;
+}
+const Conversions& conversions(const EntityRegistry& registry) { return ConversionsOf::get(registry); }
+
+}  // namespace muster

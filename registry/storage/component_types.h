@@ -1,0 +1,49 @@
+// The component types that a registry stores. All of its states share them: the one that it has,
+// and those that wait outside of it (registry/apply/registry_state.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "registry/storage/archetype.h"
+#include "registry/storage/flat_map.h"
+#include "schema/descriptor.h"
+
+namespace muster {
+
+class Storage;
+
+/// Used by the registry's thread.
+class ComponentTypes {
+ public:
+  ComponentTypes() = default;
+  ComponentTypes(const ComponentTypes&) = delete;
+  ComponentTypes& operator=(const ComponentTypes&) = delete;
+  /// Makes a struct type storable. The descriptor must live as long as this.
+  const StoredType& add(const TypeDescriptor& descriptor);
+  /// Null if the type was never added.
+  const StoredType* find(TypeId type) const noexcept {
+    const std::uint32_t* known = by_id_.find(type);
+    return known ? types_[*known].get() : nullptr;
+  }
+  /// In the order in which they were added.
+  std::span<const std::unique_ptr<StoredType>> all() const noexcept { return types_; }
+  /// Forgets all but the first `count` types. No storage may have an archetype of the others.
+  void take_back(std::size_t count) noexcept;
+  /// Turns a type without data into one with values, which are default-constructed in the rows that
+  /// have it; with `ops` null, back. In every storage that shares the types, the chunks of its
+  /// archetypes are laid out anew.
+  void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
+
+ private:
+  friend class Storage;
+  std::vector<std::unique_ptr<StoredType>> types_;
+  std::vector<std::unique_ptr<StoredType>> presences_;
+  FlatMap<TypeId, std::uint32_t> by_id_;
+  std::vector<Storage*> storages_;  // that share them
+};
+
+}  // namespace muster
