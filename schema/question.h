@@ -39,6 +39,6 @@ template <class Q>
 struct QuestionTraits;
 
 template <class Q>
-concept Question = requires { typename QuestionTraits<Q>::Answer; };
+concept QuestionType = requires { typename QuestionTraits<Q>::Answer; };
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/server/hand_world.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -168,9 +169,8 @@ TEST_CASE("a session's name is shown as one line of moderate length, cut between
 TEST_CASE("addresses that are not loopback, not addresses, or taken are errors at start", "[handshake]") {
   LiveWorld world;
   EntityRegistry registry;
-  DeskHost host;
-  host.wake = [] {};
-  Desk desk(registry, std::move(host), {});
+  HandWorld host;
+  Desk desk(registry, host, {});
   const auto failure = [&](const std::string& listen, const std::string& path = "") {
     try {
       const Listener listener(desk, ListenerOptions{listen, path, {}, {}, {}});
