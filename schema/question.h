@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "schema/descriptor.h"
 
@@ -40,5 +42,10 @@ struct QuestionTraits;
 
 template <class Q>
 concept QuestionType = requires { typename QuestionTraits<Q>::Answer; };
+
+/// What a client gets for a question: the answer, or a vector of answers if there may be several.
+template <QuestionType Q>
+using AnswerTo = std::conditional_t<QuestionTraits<Q>::several, std::vector<typename QuestionTraits<Q>::Answer>,
+                                    typename QuestionTraits<Q>::Answer>;
 
 }  // namespace muster

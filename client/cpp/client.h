@@ -213,49 +213,47 @@ class Client {
 
   // --- questions
 
-  Result<session::Children> children(Entity of, std::uint32_t offset = 0, std::uint32_t limit = 0);
-  Result<session::Found> resolve(std::string_view path, std::uint32_t limit = 0);
-  Result<session::Found> find(const session::Find& what);
+  /// Asks the server. The class of the answer follows from the question: ask(session::ListChildren{.entity = e}) returns
+  /// session::Children, and ask<session::GetLoad>() returns session::Load. A question whose answer may come in several
+  /// frames returns a vector of them. docs/protocol.md lists all questions with their answers.
+  template <QuestionType Q>
+  Result<AnswerTo<Q>> ask(const Q& question = {}) {
+    using Answer = QuestionTraits<Q>::Answer;
+    const auto frames = ask_all(question);
+    if (!frames) return std::unexpected(frames.error());
+    if constexpr (!QuestionTraits<Q>::several) {
+      return answer_in<Answer>(frames->front());
+    } else {
+      std::vector<Answer> answers;
+      for (const Received& frame : *frames) {
+        auto answer = answer_in<Answer>(frame);
+        if (!answer) return std::unexpected(answer.error());
+        answers.push_back(std::move(*answer));
+      }
+      return answers;
+    }
+  }
+  /// Returns the frames of the answer as they came: for Show, whose values come in a second frame.
+  template <class Q>
+  Result<std::vector<Received>> ask_all(const Q& question) {
+    BatchBuilder builder;
+    session::append(builder, question);
+    auto request = send(builder.bytes());
+    if (!request) return std::unexpected(request.error());
+    return wait(*request);
+  }
+  /// Returns an entity with the values of its components.
   Result<ShownEntity> show(Entity e);
+  /// Returns all templates of the world.
   Result<session::Templates> templates();
-  /// As it was defined: its nodes are in the order in which a Spawn names their ids.
-  Result<DefineTemplate> template_called(std::string_view name);
-  /// Has the world define the templates of a file's text; nothing where something is wrong with it.
+  /// Defines the templates of a file's text; if something is wrong with it, defines nothing.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
-  /// Timed messages that wait, one page, in the order in which they are due: those behind the last of `after`, a page before this one.
-  Result<session::PendingTimers> timers(const session::PendingTimers& after = {}, std::uint32_t limit = 0);
-  /// Who acts on which message, and which components that reads and writes: one page, those behind the last of `after`.
-  Result<session::HandlerList> handlers(const session::HandlerList& after = {}, std::uint32_t limit = 0);
-  Result<session::Info> info(bool with_hash = false);
-  /// What the server's work costs, and how long this session's edits waited.
-  Result<session::Load> load();
-  /// Who is connected, one page, by author: those behind the last of `after`, a page before this one.
-  Result<session::Sessions> sessions(const session::Sessions& after = {}, std::uint32_t limit = 0);
-  /// Whose session the server ended, and why, the newest first: of the last 1024, at most `limit`; 0: all.
-  Result<session::Ended> ended(std::uint32_t limit = 0);
-  /// What the world is busy with, since it began to count: it does from the first of these until nobody has asked for 10 s. Of messages and
-  /// handlers those that took most time, at most `limit` each; 0: 1000.
-  Result<session::Activity> activity(std::uint32_t limit = 0);
-  /// How the world's clock runs.
-  Result<session::ClockState> clock();
-  /// Pauses it, has it run, step, or run at another speed; speed 0 and paused 2 leave that as it is. The answer comes at once: its
-  /// `steps` are still to be made.
-  Result<session::ClockState> set_clock(const session::SetClock& what);
-  /// How much of the world is on the disk.
-  Result<session::Durable> durable();
   /// Returns when every input up to `sequence`, an Ack's, survives a crash and a loss of power; with how much does then. Refused where the
-  /// disk fails, or where the server writes nothing by itself (then save() does).
+  /// disk fails, or where the server writes nothing by itself (then a session::Save does).
   Result<session::Durable> wait_durable(std::uint64_t sequence);
   /// The same; `mistaken` where the Ack is of another start of the server, which nobody can tell anything of any more.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
-  /// The sequence through which the state is in the file.
-  Result<std::uint64_t> save();
-  /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.
-  Result<session::Reloaded> reload(std::string_view plugin = {});
-  /// Has the server record what the world does, until end_trace or the end of this session. Refused where it is recorded
-  /// already.
-  Result<void> begin_trace();
-  /// What was recorded: all of its text, in Chrome's trace-event format.
+  /// Ends the recording that session::BeginTrace began; returns all of its text, in Chrome's trace-event format.
   Result<session::TraceText> end_trace();
 
   // --- watches
@@ -281,31 +279,23 @@ class Client {
   /// type with another layout than in this program fails from there on, each time.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
-  // --- for others: any question, any answer
+  // --- for others: frames as they are
 
   /// Sends one batch and returns the id under which its answer will come.
   Result<std::uint64_t> send(std::span<const std::byte> batch);
   /// All frames of the answer. A Fault is returned as the error; so is a type with another layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
-  /// The first frame of the answer.
-  template <class M>
-  Result<Received> ask(const M& question) {
-    auto frames = ask_all(question);
-    if (!frames) return std::unexpected(frames.error());
-    return std::move(frames->front());
-  }
-  template <class M>
-  Result<std::vector<Received>> ask_all(const M& question) {
-    BatchBuilder builder;
-    session::append(builder, question);
-    auto request = send(builder.bytes());
-    if (!request) return std::unexpected(request.error());
-    return wait(*request);
-  }
 
  private:
   struct Impl;
   explicit Client(std::unique_ptr<Impl> impl);
+  template <class Answer>
+  static Result<Answer> answer_in(const Received& frame) {
+    if (frame.is<Answer>()) return session::read<Answer>(frame.batch());
+    return std::unexpected(ClientError{ClientError::Kind::lost,
+                                       "the server gave another answer than " + std::string(TypeTraits<Answer>::name),
+                                       {}});
+  }
   /// A type compiled into this program must have the world's layout.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                             std::span<const std::byte> schema) const;

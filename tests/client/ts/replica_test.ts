@@ -230,7 +230,7 @@ test('after a server was killed, following its successor tells only what is diff
   const client = await world.connect();
   const kept = await client.create(nil, 'kept', [game.Health, { value: 1 }]);
   const same = await client.create(nil, 'same', [game.Health, { value: 2 }]);
-  await client.save();
+  await client.ask(session.Save);
   const lost: string[] = [];
   const all: ReplicaChanges[] = [];
   const replica = new Replica({
