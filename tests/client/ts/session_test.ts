@@ -313,7 +313,7 @@ test('answers with many rows come page by page', async (t) => {
     found.push(...page.paths);
   }
   assert.deepEqual(found.sort(), Array.from({ length: 11 }, (_, i) => `/town/milestone ${i * 1000}`).sort());
-  const one = await client.find({ components: [client.types.get('Health').id] });
+  const one = await client.ask(session.Find, { components: [client.types.get('Health').id] });
   assert.deepEqual([one.entities, one.more], [[], false]);
 });
 
@@ -488,7 +488,7 @@ test('a server that stops in good order says so, and one that does not answer is
   const world = await World.serve(t);
   const hasty = await world.connect('tcp', { time_max_ms: 1500 });
   world.signal('SIGSTOP');
-  const late = await error_of(hasty.info());
+  const late = await error_of(hasty.ask(session.GetInfo));
   assert.equal(late.kind, 'late');
   assert.match(late.message, /the server did not answer within 1500 ms/);
   world.signal('SIGCONT');
@@ -496,12 +496,12 @@ test('a server that stops in good order says so, and one that does not answer is
   await until(
     'it answers again',
     async () =>
-      (await error_of(hasty.info().then(() => Promise.reject(new ClientError('late', 'fine'))))).message === 'fine',
+      (await error_of(hasty.ask(session.GetInfo).then(() => Promise.reject(new ClientError('late', 'fine'))))).message === 'fine',
   );
   await world.kill('SIGTERM');
   const stopped = await patient.closed;
   assert.equal(stopped.fault?.code, session.FaultCode.stopping);
-  assert.equal((await error_of(patient.info())).fault?.code, session.FaultCode.stopping);
+  assert.equal((await error_of(patient.ask(session.GetInfo))).fault?.code, session.FaultCode.stopping);
 });
 
 test('types that the world learns later reach every session', async (t) => {
@@ -515,10 +515,10 @@ test('types that the world learns later reach every session', async (t) => {
     other.types.get('test.Lamp');
   });
   other.on_types(() => ++told);
-  assert.ok((await admin.add_schema(built('test_types.bfbs'))) > 5);
+  assert.ok((await admin.ask(session.AddSchema, { bytes: built('test_types.bfbs') })).types > 5);
   await other.ask(session.GetInfo);
   assert.equal(told, 2); // each who asked, once
   const lamp = await other.create(nil, 'lamp', ['test.Lamp', { lit: true, color: 'blue' }]);
   assert.deepEqual((await admin.show(lamp)).components['test.Lamp'], { lit: true, color: 5 });
-  assert.equal((await error_of(admin.add_schema(new Uint8Array(64)))).kind, 'refused');
+  assert.equal((await error_of(admin.ask(session.AddSchema, { bytes: new Uint8Array(64) }))).kind, 'refused');
 });
