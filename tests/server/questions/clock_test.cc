@@ -213,88 +213,89 @@ TEST_CASE("while a long run of steps is made edits are applied and questions ans
   CHECK(ended->steps == 0);
   CHECK(ended->tick > paused->tick);
   CHECK(ended->tick < paused->tick + 100'000);
-  CHECK(client.ask<session::GetClock>()->tick == ended->tick);)
+  CHECK(client.ask<session::GetClock>()->tick == ended->tick);
+}
 
 TEST_CASE(
     "who follows the clock is told when somebody sets it, when a run of steps is over, and when the world is saved") {
-    const Ticking world(100);
-    RawClient follower(world.address());
-    follower.hello(viewer_token);
-    follower.send_message(session::GetClock{.follow = 1}, 7);
-    follower.send_message(session::GetClock{.follow = 1}, 8);  // once is enough
-    const auto next = [&](std::uint64_t request) {
-      const auto received = follower.receive();
-      REQUIRE(received);
-      REQUIRE(received->is<session::ClockState>());
-      CHECK(received->header.request == request);
-      return session::read<session::ClockState>(received->batch());
-    };
-    CHECK(next(7).paused == 0);
-    const session::ClockState before = next(8);
-    Client client = world.client(control_token);
-    REQUIRE(client.ask(session::SetClock{.paused = 1}).has_value());
-    const session::ClockState paused = next(0);
-    CHECK(paused.paused == 1);
-    CHECK(paused.author == client.welcome().author);
-    CHECK(paused.saved_sequence == before.saved_sequence);
-    REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 50}).has_value());
-    session::ClockState stepped = next(0);
-    if (stepped.steps > 0) stepped = next(0);  // the beginning was told of, too
-    CHECK(stepped.steps == 0);
-    CHECK(stepped.tick == paused.tick + 50);
-    const std::uint64_t saved = client.ask<session::Save>().value().sequence;
-    CHECK(next(0).saved_sequence == saved);
-    // What was refused is no news, nor is an edit: the next one tells of the speed.
-    CHECK_FALSE(client.ask(session::SetClock{.speed = 1000, .paused = 1}).has_value());
-    REQUIRE(client.create({}, "made").has_value());
-    REQUIRE(client.ask(session::SetClock{.speed = 7, .paused = 2}).has_value());
-    const session::ClockState last = next(0);
-    CHECK(last.speed == 7);
-    CHECK(last.saved_sequence == saved);
-    CHECK(last.sequence > saved);
-  }
+  const Ticking world(100);
+  RawClient follower(world.address());
+  follower.hello(viewer_token);
+  follower.send_message(session::GetClock{.follow = 1}, 7);
+  follower.send_message(session::GetClock{.follow = 1}, 8);  // once is enough
+  const auto next = [&](std::uint64_t request) {
+    const auto received = follower.receive();
+    REQUIRE(received);
+    REQUIRE(received->is<session::ClockState>());
+    CHECK(received->header.request == request);
+    return session::read<session::ClockState>(received->batch());
+  };
+  CHECK(next(7).paused == 0);
+  const session::ClockState before = next(8);
+  Client client = world.client(control_token);
+  REQUIRE(client.ask(session::SetClock{.paused = 1}).has_value());
+  const session::ClockState paused = next(0);
+  CHECK(paused.paused == 1);
+  CHECK(paused.author == client.welcome().author);
+  CHECK(paused.saved_sequence == before.saved_sequence);
+  REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 50}).has_value());
+  session::ClockState stepped = next(0);
+  if (stepped.steps > 0) stepped = next(0);  // the beginning was told of, too
+  CHECK(stepped.steps == 0);
+  CHECK(stepped.tick == paused.tick + 50);
+  const std::uint64_t saved = client.ask<session::Save>().value().sequence;
+  CHECK(next(0).saved_sequence == saved);
+  // What was refused is no news, nor is an edit: the next one tells of the speed.
+  CHECK_FALSE(client.ask(session::SetClock{.speed = 1000, .paused = 1}).has_value());
+  REQUIRE(client.create({}, "made").has_value());
+  REQUIRE(client.ask(session::SetClock{.speed = 7, .paused = 2}).has_value());
+  const session::ClockState last = next(0);
+  CHECK(last.speed == 7);
+  CHECK(last.saved_sequence == saved);
+  CHECK(last.sequence > saved);
+}
 
-  TEST_CASE("a server whose host has no clock says so") {
-    LiveWorld world;
-    Client client = world.client();
-    CHECK(client.ask<session::GetClock>().has_value());
-    CHECK(refusal(client.ask(session::SetClock{.paused = 1})) == ": no_clock");
-  }
+TEST_CASE("a server whose host has no clock says so") {
+  LiveWorld world;
+  Client client = world.client();
+  CHECK(client.ask<session::GetClock>().has_value());
+  CHECK(refusal(client.ask(session::SetClock{.paused = 1})) == ": no_clock");
+}
 
-  TEST_CASE("a clock that its host sets has no author until a session sets it again") {
-    EntityRegistry registry;
-    const ServerLimits limits;
-    const auto session = std::make_shared<Session>(1u << 20, nullptr);
-    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
-    session->author = 7;
-    Pace pace;
-    HandWorld world;
-    world.gives_pace = [&] { return pace; };
-    world.on_pace = [&](const Pace& asked) {
-      pace = asked;
-      return std::expected<void, PaceFault>();
-    };
-    world.known.hz = 20;
-    ClockQuestions clock(registry, world);
-    const Asked asked{registry, limits, session, 1};
-    const auto ask = [&](const auto& question) {
-      if constexpr (requires { question.follow; })
-        clock.get(asked, false);
-      else
-        clock.set(asked, question);
-      std::vector<std::uint64_t> authors;
-      take_all_frames(*session->outgoing, [&](const WireFrame& frame) {
-        authors.push_back(session::read<session::ClockState>(BatchView(frame.batch)).author);
-      });
-      REQUIRE(authors.size() == 1);
-      return authors.front();
-    };
-    CHECK(ask(session::GetClock{}) == 0);
-    CHECK(ask(session::SetClock{.paused = 1}) == 7);
-    CHECK(ask(session::GetClock{}) == 7);
-    pace.paused = false;
-    CHECK(ask(session::GetClock{}) == 0);
-    CHECK(ask(session::SetClock{.speed = 2, .paused = 2}) == 7);
-    pace.speed = 3;
-    CHECK(ask(session::GetClock{}) == 0);
-  }
+TEST_CASE("a clock that its host sets has no author until a session sets it again") {
+  EntityRegistry registry;
+  const ServerLimits limits;
+  const auto session = std::make_shared<Session>(1u << 20, nullptr);
+  session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
+  session->author = 7;
+  Pace pace;
+  HandWorld world;
+  world.gives_pace = [&] { return pace; };
+  world.on_pace = [&](const Pace& asked) {
+    pace = asked;
+    return std::expected<void, PaceFault>();
+  };
+  world.known.hz = 20;
+  ClockQuestions clock(registry, world);
+  const Asked asked{registry, limits, session, 1};
+  const auto ask = [&](const auto& question) {
+    if constexpr (requires { question.follow; })
+      clock.get(asked, false);
+    else
+      clock.set(asked, question);
+    std::vector<std::uint64_t> authors;
+    take_all_frames(*session->outgoing, [&](const WireFrame& frame) {
+      authors.push_back(session::read<session::ClockState>(BatchView(frame.batch)).author);
+    });
+    REQUIRE(authors.size() == 1);
+    return authors.front();
+  };
+  CHECK(ask(session::GetClock{}) == 0);
+  CHECK(ask(session::SetClock{.paused = 1}) == 7);
+  CHECK(ask(session::GetClock{}) == 7);
+  pace.paused = false;
+  CHECK(ask(session::GetClock{}) == 0);
+  CHECK(ask(session::SetClock{.speed = 2, .paused = 2}) == 7);
+  pace.speed = 3;
+  CHECK(ask(session::GetClock{}) == 0);
+}
