@@ -221,7 +221,7 @@ TEST_CASE("children are listed right while the list changes between two slices",
   CHECK(page.component_counts.size() == page.entities.size());
   CHECK(page.components.size() == std::size_t{page.entities.size()} * page.component_counts.front());
   CHECK(std::ranges::is_sorted(page.entities));
-})
+}
 
 TEST_CASE("questions of one session leave turns to those of others", "[abuse]") {
   LiveWorld world;
