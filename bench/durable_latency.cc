@@ -134,7 +134,7 @@ void measure(int rounds, const std::string& folder) {
         must(client.wait_durable(last));
         const double rate = static_cast<double>(bytes) / us_since(begin);
         blobs.empty_log();
-        must(client.save());
+        must(client.ask<session::Save>());
         if (round < 0) continue;  // warms up
         bare_us.push_back(each_bare), edit_us.push_back(each_edit), ratios.push_back(each_edit / each_bare);
         bare_rates.push_back(bare_rate), rates.push_back(rate), rate_ratios.push_back(rate / bare_rate);

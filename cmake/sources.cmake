@@ -14,6 +14,7 @@ set(muster_schemac_sources
   schema/schemac/main.cc
   schema/schemac/names.cc
   schema/schemac/own_schemas.cc
+  schema/schemac/questions.cc
   schema/schemac/structs.cc
   schema/schemac/tables.cc
   schema/schemac/typescript.cc
@@ -154,8 +155,6 @@ set(muster_server_sources
   server/desk/budgets.cc
   server/desk/desk.cc
   server/desk/desk_figures.cc
-  server/desk/desk_questions.cc
-  server/desk/desk_sessions.cc
   server/desk/edit_judge.cc
   server/desk/intake.cc
   server/desk/refusal_text.cc
@@ -183,10 +182,14 @@ set(muster_server_sources
   server/questions/entity_search.cc
   server/questions/handler_list.cc
   server/questions/question_queue.cc
-  server/questions/questions.cc
+  server/questions/question_table.cc
+  server/questions/session_questions.cc
+  server/questions/shown_entity.cc
   server/questions/shown_text.cc
   server/questions/template_questions.cc
   server/questions/timer_list.cc
+  server/questions/watch_questions.cc
+  server/questions/world_questions.cc
   server/server.cc
   server/session/activity_count.cc
   server/session/figures.cc
@@ -313,6 +316,7 @@ set(muster_public_headers
   schema/hash.h
   schema/language.h
   schema/load.h
+  schema/question.h
   schema/table.h
   server/door/server_error.h
   server/plugins/plugin.h
@@ -340,4 +344,5 @@ set(muster_schemas
   schema/scene.fbs
   schema/session.fbs
   schema/users.fbs
+  schema/watching.fbs
 )

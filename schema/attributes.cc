@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "schema/attribute_text.h"
@@ -47,7 +48,7 @@ bool is_flatbuffers_attribute(std::string_view name) {
 }
 bool is_type_attribute(std::string_view name) {
   return name == "component" || name == "message" || name == "tag" || name == "remote" || name == "journal" ||
-         name == "enableable";
+         name == "enableable" || name == "answer" || name == "cost";
 }
 bool is_field_attribute(std::string_view name) {
   return name == "default" || name == "unit" || name == "range" || name == "color" || name == "text" || name == "asset";
@@ -120,6 +121,8 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
     } else if (name == "was") {
       if (!is_identifier(value)) return fail("was " + quoted(value) + " is not a type's full name");
       type.was = value;
+    } else if (name == "answer" || name == "cost") {
+      // read_question_attributes reads them.
     } else if (is_field_attribute(name)) {
       return fail("attribute " + quoted(name) + " belongs to a field, not to a type");
     } else {
@@ -137,6 +140,38 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
   if (component) type.role = TypeRole::component;
   if (message) type.role = type.is_table ? TypeRole::table_message : TypeRole::message;
   return {};
+}
+
+std::expected<std::optional<QuestionAttributes>, std::string> read_question_attributes(
+    const AttributeVector* attributes, const TypeDescriptor& type) {
+  QuestionAttributes read;
+  bool cost = false;
+  const auto each = [&](std::string_view name, std::string_view value) -> std::expected<void, std::string> {
+    if (name == "answer") {
+      read.several = value.starts_with('[') && value.ends_with(']');
+      read.answer = read.several ? value.substr(1, value.size() - 2) : value;
+      if (!is_identifier(read.answer))
+        return fail("answer " + quoted(value) + " is not a message's name, as in \"Children\" or \"[Templates]\"");
+    } else if (name == "cost") {
+      constexpr QuestionCost costs[] = {QuestionCost::door, QuestionCost::once, QuestionCost::slices,
+                                        QuestionCost::seldom};
+      const auto at = std::ranges::find(costs, value, cost_name);
+      if (at == std::end(costs)) return fail("cost " + quoted(value) + " is none of door, once, slices, seldom");
+      read.cost = *at;
+      cost = true;
+    }
+    return {};
+  };
+  if (auto done = for_each_attribute(attributes, each); !done) return std::unexpected(done.error());
+  if (read.answer.empty() && !cost) return std::nullopt;
+  if (read.answer.empty()) return fail("attribute 'cost' needs 'answer' beside it");
+  if (!cost) return fail("attribute 'answer' needs 'cost' beside it");
+  if (!type.name.starts_with("muster.session."))
+    return fail("attribute 'answer' is for the questions of muster.session, which the server answers");
+  if (type.role != TypeRole::message && type.role != TypeRole::table_message)
+    return fail("attribute 'answer' needs a message");
+  if (type.remote == RemoteRight::none) return fail("a question needs a right to ask it, not remote \"none\"");
+  return read;
 }
 
 std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,

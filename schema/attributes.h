@@ -4,9 +4,11 @@
 #include <flatbuffers/reflection.h>
 
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "schema/descriptor.h"
+#include "schema/question.h"
 
 namespace muster::schema_detail {
 
@@ -15,6 +17,18 @@ using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyV
 /// Reads the attributes of a struct or table into role, tag, remote, journal and was. The error is the sentence alone.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
+
+/// The attributes `answer` and `cost` of a question.
+struct QuestionAttributes {
+  std::string answer;  ///< as the schema names it: "Children", "muster.InternText"
+  bool several = false;
+  QuestionCost cost = QuestionCost::once;
+};
+
+/// Reads `answer` and `cost`; nothing if the type has neither. Call it after read_type_attributes, whose results in
+/// `type` it needs. The error is the sentence alone.
+[[nodiscard]] std::expected<std::optional<QuestionAttributes>, std::string> read_question_attributes(
+    const AttributeVector* attributes, const TypeDescriptor& type);
 
 /// Reads the attributes of a field whose kind, count and enumeration are known. Turns a uint64 marked (text) into a
 /// text. `default` is kept as text; what it says is judged later.

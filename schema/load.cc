@@ -150,7 +150,24 @@ class Loader {
         return fail(to.name, "", done.error());
     }
     progress_.resize(schema_.types.size());
-    return check_presence_ids();
+    return check_presence_ids() && read_questions();
+  }
+  bool read_questions() {
+    for (std::uint32_t i = 0; i < schema_.types.size(); ++i) {
+      const TypeDescriptor& type = schema_.types[i];
+      const auto read = schema_detail::read_question_attributes(object(i).attributes(), type);
+      if (!read) return fail(type.name, "", read.error());
+      if (!*read) continue;
+      const std::string& answer = (*read)->answer;
+      // A name of the question's own namespace, or a full one.
+      const TypeDescriptor* answered = type_called(type.name.substr(0, type.name.rfind('.') + 1) + answer);
+      if (answered == nullptr) answered = type_called(answer);
+      if (answered == nullptr) return fail(type.name, "", "its answer '" + answer + "' is not in the schema");
+      if (answered->role != TypeRole::message && answered->role != TypeRole::table_message)
+        return fail(type.name, "", "its answer " + answered->name + " is no message");
+      schema_.questions.push_back({type.id, answered->id, (*read)->several, (*read)->cost});
+    }
+    return true;
   }
   bool check_presence_ids() {
     std::unordered_map<TypeId, const TypeDescriptor*> enableable;
@@ -167,6 +184,11 @@ class Loader {
     return true;
   }
 
+  /// Null if there is none.
+  const TypeDescriptor* type_called(const std::string& name) const {
+    const auto at = by_id_.find(hash32(name));
+    return at != by_id_.end() && schema_.types[at->second].name == name ? &schema_.types[at->second] : nullptr;
+  }
   const TypeDescriptor& type_of(TypeId id) const { return schema_.types[by_id_.at(id)]; }
   const reflection::Object& object(std::uint32_t index) const { return *source_.objects()->Get(index); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schema/descriptor.h"
+#include "schema/question.h"
 
 namespace muster {
 
@@ -23,8 +24,9 @@ struct SchemaError {
 
 /// The descriptors of one binary schema. Owns them; pointers to its elements stay valid as long as it lives, moves included.
 struct Schema {
-  std::deque<TypeDescriptor> types;  ///< by name
-  std::deque<EnumDescriptor> enums;  ///< by name
+  std::deque<TypeDescriptor> types;           ///< by name
+  std::deque<EnumDescriptor> enums;           ///< by name
+  std::vector<QuestionDescriptor> questions;  ///< by name
 };
 
 /// Verifies the bytes and makes descriptors of all structs and tables in them. Checks everything a message or component

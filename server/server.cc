@@ -49,54 +49,18 @@ PageFiles page_of(const ServerOptions& options, bool compress) {
 
 }  // namespace
 
-struct Server::Impl {
+/// The world of one server: a desk sees it as WorldSide.
+struct Server::Impl final : WorldSide {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
     if (options.token.empty()) options.token = draw_token();
-    DeskHost host;
-    host.wake = [this] { world.wake(); };
-    host.wake_in = [this](std::chrono::nanoseconds time) {
-      if (listener) listener->call_in(time, [this] { world.wake(); });
-    };
-    host.save = [this]() -> std::expected<void, std::string> {
-      auto saved = world.try_commit();
-      if (!saved) return std::unexpected(std::string(saved.error().what()));
-      return {};
-    };
-    host.begin_save = [this](std::function<void(DeskHost::Saved)> then) {
-      return world.begin_commit([then = std::move(then)](const std::expected<CheckpointReport, WorldError>& saved) {
-        then(saved ? DeskHost::Saved() : std::unexpected(std::string(saved.error().what())));
-      });
-    };
-    if (options.plugins) {
-      host.reload = [this](std::string_view which) { return reload(which); };
-      host.plugins = [this] {
-        std::vector<std::string> all;
-        for (const auto& [name, build] : options.plugins->list()) all.push_back(name + ": " + build);
-        return all;
-      };
-    }
-    host.processor_ns = [clock = std::make_shared<FrequentProcessorClock>()] { return clock->now_ns(); };
-    host.tick_times = [this]() -> const TimeCounts& { return world.tick_times(); };
-    host.durable_sequence = [this] { return world.durable_sequence(); };
-    host.hang = [this] { return world.hang(); };
-    host.durable = {.saved_sequence = [this] { return world.saved_sequence(); },
-                    .error = [this] { return world.recording_error(); },
-                    .save_error = [this] { return world.autosave_error(); },
-                    .journal_bytes = [this] { return world.journal_bytes(); },
-                    .size_warning = [this] { return world.size_warning(); },
-                    .durability = world.durability(),
-                    .autosave = world.autosave()};
-    host.warn = options.warn ? options.warn : options.log;
-    const std::size_t slash = world.path().rfind('/');
-    host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);
-    host.server = options.program;
-    host.clock = {.pace = [this] { return world.pace(); },
-                  .set_pace = [this](const Pace& pace) { return world.set_pace(pace); },
-                  .tick = [this] { return world.tick(); },
-                  .hz = world.hz()};
-    host.epoch = world.epoch();
-    host.watch_thread = true;
-    desk.emplace(world.registry(), std::move(host), options.limits);
+    known.epoch = world.epoch();
+    known.hz = world.hz();
+    known.world = world.path().substr(world.path().rfind('/') + 1);
+    known.program = options.program;
+    known.durability = world.durability();
+    known.autosave = world.autosave();
+    known.watch_thread = true;
+    desk.emplace(world.registry(), *this, options.limits);
 
     ListenerOptions door = listening(options);
     door.world_id = world.id();
@@ -104,7 +68,7 @@ struct Server::Impl {
     has_editor = !door.page.empty();
     const std::string world_path = absolute(world.path());
     door.world_folder = world_path.substr(0, world_path.rfind('/'));
-    door.world_file = desk->host().world;
+    door.world_file = known.world;
     listener.emplace(*desk, std::move(door));
     address = listener->address();
     if (!options.address_file.empty())
@@ -124,7 +88,40 @@ struct Server::Impl {
     listener->stop();
   }
 
-  std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) {
+ private:
+  const WorldFacts& facts() const noexcept override { return known; }
+  void wake() override { world.wake(); }
+  void wake_in(std::chrono::nanoseconds time) override {
+    if (listener) listener->call_in(time, [this] { world.wake(); });
+  }
+  void warn(const std::string& line) override {
+    if (const auto& log = options.warn ? options.warn : options.log) log(line);
+  }
+  std::uint64_t durable_sequence() const override { return world.durable_sequence(); }
+  std::uint64_t saved_sequence() const override { return world.saved_sequence(); }
+  std::uint64_t processor_ns() const override { return processor_clock.now_ns(); }
+  std::string hang() const override { return world.hang(); }
+  bool begin_save(const std::function<void(Saved)>& then) override {
+    return world.begin_commit([then](const std::expected<CheckpointReport, WorldError>& saved) {
+      then(saved ? Saved() : std::unexpected(std::string(saved.error().what())));
+    });
+  }
+  const std::string* recording_error() const override { return world.recording_error(); }
+  const std::string* save_error() const override { return world.autosave_error(); }
+  std::uint64_t journal_bytes() const override { return world.journal_bytes(); }
+  std::string size_warning() const override { return world.size_warning(); }
+  std::optional<Pace> pace() const override { return world.pace(); }
+  std::expected<void, PaceFault> set_pace(const Pace& pace) override { return world.set_pace(pace); }
+  std::uint64_t tick() const override { return world.tick(); }
+  const TimeCounts* tick_times() const override { return &world.tick_times(); }
+  std::vector<std::string> plugins() const override {
+    std::vector<std::string> all;
+    if (options.plugins)
+      for (const auto& [name, build] : options.plugins->list()) all.push_back(name + ": " + build);
+    return all;
+  }
+  std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) override {
+    if (!options.plugins) return WorldSide::reload(which);
     world.set_code(options.plugins->code(options.program));  // what was recorded until now is the present build's
     std::vector<std::string> opened_again;                   // what would be converted then
     std::expected<std::vector<ReloadedPlugin>, std::string> done =
@@ -152,8 +149,11 @@ struct Server::Impl {
     return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
   }
 
+ public:
   World& world;
   ServerOptions options;
+  WorldFacts known;
+  mutable FrequentProcessorClock processor_clock;
   std::optional<Desk> desk;
   std::optional<Listener> listener;  // goes before the desk
   std::optional<AddressFile> address_file;

@@ -51,7 +51,7 @@ session::ClockState when_made(Client& client, session::ClockState state) {
   end_on_interrupt();
   while (state.steps > 0 && !interrupted()) {
     must(client.next(0, std::chrono::milliseconds(10)));
-    state = must(client.clock());
+    state = must(client.ask<session::GetClock>());
   }
   return state;
 }
@@ -92,7 +92,7 @@ void clock(const Common& common, const ClockOrder& order) {
   const auto what = order.what.empty() ? std::nullopt : std::optional(asked(order));
   RemoteWorld world(connect(common.where));
   Client& client = world.client();
-  session::ClockState state = must(what ? client.set_clock(*what) : client.clock());
+  session::ClockState state = must(what ? client.ask(*what) : client.ask<session::GetClock>());
   if (what && what->steps > 0) state = when_made(client, state);
   if (common.json) {
     JsonWriter out;
@@ -120,8 +120,9 @@ void handlers(const Common& common) {
   out.open_array();
   Columns columns({"HANDLER", "MESSAGE", "WRITES", "READS"});
   session::HandlerList page;
+  session::ListHandlers question;
   do {
-    page = must(world.client().handlers(page));
+    page = must(world.client().ask(question));
     const std::size_t rows = page.handlers.size();
     if (page.names.size() != rows || page.messages.size() != rows || page.changes.size() != rows ||
         page.enabled.size() != rows || page.write_counts.size() != rows || page.read_counts.size() != rows)
@@ -139,6 +140,7 @@ void handlers(const Common& common) {
       json_types(out, "reads", types, reads);
       out.close_object();
     }
+    if (!page.handlers.empty()) question.after = page.handlers.back();
   } while (page.more && !page.handlers.empty());
   common.json ? print_line(out.close_array().text()) : columns.print();
 }

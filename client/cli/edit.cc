@@ -303,7 +303,7 @@ void spawn(const Common& common, const SpawnOne& asked) {
     ids = world.grant(1);
     append(Create{.parent = parent.entity, .before = before, .name = called, .clash = clash}, false);
   } else {
-    ids = world.grant(must(world.client().template_called(asked.what)).nodes.size());
+    ids = world.grant(must(world.client().ask(session::GetTemplate{.name = asked.what})).nodes.size());
     append(Spawn{.what = Text{hash64(asked.what)},
                  .parent = parent.entity,
                  .before = before,
@@ -358,7 +358,7 @@ void rename(const Common& common, const std::string& name, const std::string& to
 
 void reload(const Common& common, const std::string& plugin) {
   RemoteWorld world(connect(common.where));
-  const session::Reloaded done = must(world.client().reload(plugin));
+  const session::Reloaded done = must(world.client().ask(session::Reload{.plugin = plugin}));
   const std::size_t count = done.plugins.size();
   if (done.builds.size() != count || done.builds_before.size() != count || done.changed.size() != count)
     fail(Exit::unreachable, "the server gave an answer that makes no sense");
@@ -385,7 +385,7 @@ void reload(const Common& common, const std::string& plugin) {
 void save(const Common& common) {
   RemoteWorld world(connect(common.where));
   session::Ack ack;
-  ack.sequence = must(world.client().save());
+  ack.sequence = must(world.client().ask<session::Save>()).sequence;
   report(world, common, ack, {}, "saved, through sequence " + std::to_string(ack.sequence));
 }
 

@@ -197,7 +197,7 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   send(world, model, placement, ids, is_thrown_away);
   NamedEntity root{ids.front(), {}};
   if (const auto shown = world.client().show(root.entity)) root.path = shown->about.path;
-  if (const auto saved = world.client().save(); !saved)
+  if (const auto saved = world.client().ask<session::Save>(); !saved)
     fail(exit_of(saved.error()),
          is_thrown_away ? "nothing was imported: " + saved.error().text
                         : "imported as " + root.text() + ", but the world could not be saved: " + saved.error().text);

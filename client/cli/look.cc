@@ -32,7 +32,7 @@ void search(RemoteWorld& world, const List& list, Entity of, bool json) {
   out.open_array();
   Columns columns({"ID", "PATH"});
   for (bool more = true; more;) {
-    const session::Found found = must(world.client().find(what));
+    const session::Found found = must(world.client().ask(what));
     for (std::size_t i = 0; i < found.entities.size(); ++i) {
       const Entity e = found.entities[i];
       if (e == of) continue;
@@ -232,8 +232,8 @@ static std::string loss_text(const session::Info& info) {
 
 void info(const Common& common, bool with_hash) {
   RemoteWorld world(connect(common.where));
-  const session::Info info = must(world.client().info(with_hash));
-  const session::Load load = must(world.client().load());
+  const session::Info info = must(world.client().ask(session::GetInfo{.hash = with_hash ? 1u : 0u}));
+  const session::Load load = must(world.client().ask<session::GetLoad>());
   char hash[20];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(info.hash));
   if (common.json) {
@@ -290,8 +290,9 @@ void timers(const Common& common) {
   out.open_array();
   Columns columns({"TIMER", "DUE IN", "MESSAGE", "TO", "COUNT"});
   session::PendingTimers page;
+  session::ListTimers question;
   do {
-    page = must(world.client().timers(page));
+    page = must(world.client().ask(question));
     for (std::size_t i = 0; i < page.timers.size(); ++i) {
       const TypeDescriptor* type = world.types().find(page.types[i]);
       const std::string message = type ? type->name : "#" + std::to_string(page.types[i]);
@@ -306,7 +307,10 @@ void timers(const Common& common) {
         out.key("to").null();
       out.member("count", page.counts[i]).close_object();
     }
-  } while (page.more && !page.timers.empty());
+    if (page.timers.empty()) break;
+    question.after_due_ns = page.due_ns.back();
+    question.after_timer = page.timers.back();
+  } while (page.more);
   if (common.json) return print_line(out.close_array().text());
   columns.print_or("no timed message waits");
 }

@@ -19,7 +19,7 @@ void make_new(const Common& common, const std::string& path, const ServerChoice&
   ServerProcess server(common.where, path, server_arguments(choice));
   {
     RemoteWorld world(connect_to_world(common.where, path));
-    must(world.client().save());
+    must(world.client().ask<session::Save>());
   }
   server.stop();
   if (!common.json) return print_line("made " + path);

@@ -49,7 +49,7 @@ NamedEntity RemoteWorld::find(std::string_view text) {
     return {id, shown.about.path};
   }
   constexpr std::uint32_t listed = 20;
-  const session::Found found = must(client_.resolve(text, listed));
+  const session::Found found = must(client_.ask(session::Resolve{.path = std::string(text), .limit = listed}));
   if (found.entities.size() == 1) return {found.entities[0], found.paths[0]};
   if (found.entities.empty()) missing(text);
   std::string several = "\"" + printable(text) + "\" is ambiguous: " + (found.more ? "more than " : "") +
@@ -70,7 +70,7 @@ void RemoteWorld::missing(std::string_view text) {
     session::Find alike;
     alike.name = text;
     alike.limit = 5;
-    const session::Found found = must(client_.find(alike));
+    const session::Found found = must(client_.ask(alike));
     if (found.entities.empty()) fail(Exit::refused, what + " in this world");
     std::string names;
     for (std::size_t i = 0; i < found.entities.size(); ++i)
@@ -84,7 +84,8 @@ void RemoteWorld::missing(std::string_view text) {
     std::size_t end = begin;
     while (end < text.size() && text[end] != '/') end += text[end] == '\\' ? 2 : 1;
     end = std::min(end, text.size());
-    const session::Found step = must(client_.resolve(text.substr(0, end), 1));
+    const session::Found step =
+        must(client_.ask(session::Resolve{.path = std::string(text.substr(0, end)), .limit = 1}));
     if (step.entities.empty() || end == text.size()) {
       const std::string_view part = text.substr(begin, end - begin);
       std::vector<std::string> names;
@@ -102,7 +103,7 @@ void RemoteWorld::missing(std::string_view text) {
 
 void RemoteWorld::each_child(Entity of, const std::function<void(const Child&)>& f) {
   for (std::uint32_t offset = 0;;) {
-    const session::Children page = must(client_.children(of, offset));
+    const session::Children page = must(client_.ask(session::ListChildren{.entity = of, .offset = offset}));
     std::size_t component = 0;
     for (std::size_t i = 0; i < page.entities.size(); ++i) {
       Child child{page.entities[i], page.names[i], page.child_counts[i], {}};
@@ -127,9 +128,7 @@ std::vector<Entity> RemoteWorld::grant(std::size_t count) {
   while (ids.size() < count) {
     session::RequestGrant request;
     request.count = static_cast<std::uint32_t>(std::min(count - ids.size(), at_once));
-    const Received answer = must(client_.ask(request));
-    if (!answer.is<session::Granted>()) fail(Exit::unreachable, "the server granted no ids");
-    const auto granted = session::read<session::Granted>(answer.batch());
+    const session::Granted granted = must(client_.ask(request));
     for (std::uint32_t i = 0; i < granted.count; ++i) ids.push_back({granted.first + i, 1});
   }
   return ids;
@@ -157,7 +156,7 @@ std::string RemoteWorld::text(Text text) {
   if (!text) return {};
   if (const std::string_view known = client_.text(text); !known.empty()) return std::string(known);
   const auto answer = client_.ask(session::GetText{.hash = text.hash});
-  if (answer && answer->is<InternText>()) return session::read<InternText>(answer->batch()).text;
+  if (answer) return answer->text;
   return "#" + std::to_string(text.hash);
 }
 

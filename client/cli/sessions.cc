@@ -47,9 +47,9 @@ std::string each_text(double ns, double count) { return count == 0 ? "" : count_
 
 /// Page by page.
 session::Sessions all_sessions(Client& client) {
-  session::Sessions all = must(client.sessions());
+  session::Sessions all = must(client.ask<session::ListSessions>());
   for (session::Sessions page = all; page.more && !page.authors.empty();) {
-    page = must(client.sessions(page));
+    page = must(client.ask(session::ListSessions{.after = page.authors.back()}));
     const auto take = [&]<class T>(std::vector<T>& to, const std::vector<T>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
@@ -164,7 +164,7 @@ class Looks {
   using Clock = std::chrono::steady_clock;
 
   void take() {
-    now_ = must(world_.client().activity(1000));
+    now_ = must(world_.client().ask(session::GetActivity{.limit = 1000}));
     sessions_ = all_sessions(world_.client());
     taken_ = Clock::now();
   }
@@ -334,7 +334,7 @@ void who(const Common& common) {
 
 void who_ended(const Common& common) {
   RemoteWorld world(connect(common.where));
-  const session::Ended all = must(world.client().ended());
+  const session::Ended all = must(world.client().ask<session::ListEnded>());
   JsonWriter out;
   out.open_array();
   Columns columns({"SESSION", "NAME", "KIND", "AGO", "WHY"});

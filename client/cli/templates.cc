@@ -45,7 +45,7 @@ void list(const Common& common, const session::Templates& all, std::string_view 
 void templates(const Common& common, const std::string& name) {
   RemoteWorld world(connect(common.where));
   if (name.empty()) return list(common, must(world.client().templates()), "the world has no templates");
-  const DefineTemplate what = must(world.client().template_called(name));
+  const DefineTemplate what = must(world.client().ask(session::GetTemplate{.name = name}));
   const std::vector<std::size_t> depth = depths(what);
   JsonWriter out;
   out.open_object().member("name", what.name).key("nodes").open_array();
@@ -84,7 +84,7 @@ void define(const Common& common, const std::vector<std::string>& files) {
 
 void merge(const Common& common, const std::string& name, const std::string& what_name) {
   RemoteWorld world(connect(common.where));
-  const DefineTemplate what = must(world.client().template_called(what_name));
+  const DefineTemplate what = must(world.client().ask(session::GetTemplate{.name = what_name}));
   const NamedEntity top = world.find(name);
   // A node that has a child's name means that child; the others are new.
   std::vector<Entity> ids(what.nodes.size());

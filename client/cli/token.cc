@@ -79,7 +79,7 @@ void create(const Common& common, Client& client, const TokenOrder& order) {
   what.name = order.name;
   what.role = static_cast<std::uint8_t>(*role);
   what.expires_s = expiry(order.expires);
-  const auto made = session::read<session::TokenCreated>(must(client.ask(what)).batch());
+  const auto made = must(client.ask(what));
   if (common.json) {
     JsonWriter out;
     out.open_object().member("user", made.user).member("name", order.name).member("role", order.role);
@@ -93,7 +93,7 @@ void create(const Common& common, Client& client, const TokenOrder& order) {
 void list(const Common& common, Client& client) {
   const auto now = static_cast<std::uint64_t>(
       std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()).time_since_epoch().count());
-  const auto all = session::read<session::Tokens>(must(client.ask(session::ListTokens{})).batch());
+  const auto all = must(client.ask(session::ListTokens{}));
   JsonWriter out;
   out.open_array();
   Columns columns({"USER", "NAME", "ROLE", "EXPIRES"});
@@ -116,7 +116,7 @@ void list(const Common& common, Client& client) {
 void revoke(const Common& common, Client& client, const TokenOrder& order) {
   session::RevokeToken what;
   what.name = order.name;
-  const auto revoked = session::read<session::TokenRevoked>(must(client.ask(what)).batch());
+  const auto revoked = must(client.ask(what));
   if (!common.json)
     return print_line("user " + std::to_string(revoked.user) + ", " + printable(order.name) +
                       ", may not come in any more");

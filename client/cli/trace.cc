@@ -51,7 +51,7 @@ class OutputFile {
 void trace(const Common& common, const std::string& path, double seconds) {
   RemoteWorld world(connect(common.where));
   Client& client = world.client();
-  must(client.begin_trace());
+  must(client.ask<session::BeginTrace>());
   OutputFile file(path);
   end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

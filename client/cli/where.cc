@@ -59,7 +59,7 @@ std::string why_late(const Where& where) {
     Where soon = where;
     soon.seconds_max = 2;
     // Where the world itself cannot answer, the server does.
-    const auto info = connect(soon).info();
+    const auto info = connect(soon).ask<session::GetInfo>();
     return info || info.error().kind != ClientError::Kind::refused ? std::string() : info.error().text;
   } catch (const Failure&) {
     return {};

@@ -13,12 +13,9 @@ std::unexpected<ClientError> mistaken(const ValueError& error) { return muster::
 Result<std::string> Client::fetch_text(Text text) {
   if (!text) return std::string();
   if (const std::string_view known = this->text(text); !known.empty()) return std::string(known);
-  session::GetText question;
-  question.hash = text.hash;
-  auto answer = ask(question);
+  auto answer = ask(session::GetText{.hash = text.hash});
   if (!answer) return std::unexpected(answer.error());
-  if (!answer->is<InternText>()) return muster::mistaken("the server gave another answer than a text");
-  std::string bytes = session::read<InternText>(answer->batch()).text;
+  std::string bytes = std::move(answer->text);
   impl_->texts.insert_or_assign(text.hash, bytes);
   return bytes;
 }
@@ -26,7 +23,7 @@ Result<std::string> Client::fetch_text(Text text) {
 Result<Entity> Client::entity(std::string_view text) {
   Entity id;
   if (parse_id(text.starts_with('#') ? text.substr(1) : text, id)) return id;
-  const auto found = resolve(text, 20);
+  const auto found = ask(session::Resolve{.path = std::string(text), .limit = 20});
   if (!found) return std::unexpected(found.error());
   if (found->entities.empty()) return muster::mistaken("no entity is called '" + std::string(text) + "'");
   if (found->entities.size() == 1) return found->entities[0];

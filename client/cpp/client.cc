@@ -247,26 +247,20 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   hello.kind = impl.options.kind;
   hello.session = impl.options.before.session;
   hello.last_sequence = impl.options.before.sequence;
-  auto welcomed = client.ask(hello);
-  if (!welcomed) return std::unexpected(welcomed.error());
-  if (!welcomed->is<session::Welcome>())
-    return error(ClientError::Kind::lost, "the server did not answer with a Welcome");
-  impl.welcome = session::read<session::Welcome>(welcomed->batch());
+  const auto frames = client.ask_all(hello);
+  if (!frames) return std::unexpected(frames.error());
+  auto welcome = answer_in<session::Welcome>(frames->front());
+  if (!welcome) return std::unexpected(welcome.error());
+  impl.welcome = std::move(*welcome);
   impl.last_sequence = impl.welcome.sequence;
   impl.frame_bytes_max = impl.welcome.frame_bytes_max;
   // A snapshot's batches come in any size the server likes.
   impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);
   impl.decoder.set_frame_bytes_max(impl.batch_bytes_max + frame_overhead_max);
 
-  BatchBuilder question;
-  session::append(question, session::GetSchema{});
-  auto request = client.send(question.bytes());
-  if (!request) return std::unexpected(request.error());
-  auto schemas = client.wait(*request);
+  const auto schemas = client.ask<session::GetSchema>();
   if (!schemas) return std::unexpected(schemas.error());
-  for (const Received& received : *schemas) {
-    if (!received.is<session::Schema>()) continue;
-    const auto schema = session::read<session::Schema>(received.batch());
+  for (const session::Schema& schema : *schemas) {
     if (auto added = impl.types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
       return error(ClientError::Kind::lost, "the world's schema does not fit this program: " + added.error().text());
   }
@@ -383,10 +377,9 @@ Result<Text> Client::intern(std::string_view text) {
 
 Result<Entity> Client::next_id() {
   if (impl_->grant.count == 0) {
-    auto granted = ask(session::RequestGrant{.count = grant_count});
+    const auto granted = ask(session::RequestGrant{.count = grant_count});
     if (!granted) return std::unexpected(granted.error());
-    if (!granted->is<session::Granted>()) return error(ClientError::Kind::lost, "the server granted no ids");
-    impl_->grant = session::read<session::Granted>(granted->batch());
+    impl_->grant = *granted;
   }
   --impl_->grant.count;
   return Entity{impl_->grant.first++, 1};

@@ -223,56 +223,53 @@ class Client {
 
   // --- questions
 
-  Result<session::Children> children(Entity of, std::uint32_t offset = 0, std::uint32_t limit = 0);
-  Result<session::Found> resolve(std::string_view path, std::uint32_t limit = 0);
-  Result<session::Found> find(const session::Find& what);
+  /// Asks the server. The type of the answer follows from the question:
+  /// ask(session::ListChildren{.entity = e}) returns session::Children, and ask<session::GetLoad>()
+  /// returns session::Load. A question that is answered in several frames returns a vector of them.
+  /// docs/protocol.md lists all questions with their answers.
+  template <QuestionType Q>
+  Result<AnswerTo<Q>> ask(const Q& question = {}) {
+    using Answer = QuestionTraits<Q>::Answer;
+    const auto frames = ask_all(question);
+    if (!frames) return std::unexpected(frames.error());
+    if constexpr (!QuestionTraits<Q>::several) {
+      return answer_in<Answer>(frames->front());
+    } else {
+      std::vector<Answer> answers;
+      for (const Received& frame : *frames) {
+        auto answer = answer_in<Answer>(frame);
+        if (!answer) return std::unexpected(answer.error());
+        answers.push_back(std::move(*answer));
+      }
+      return answers;
+    }
+  }
+  /// Returns the frames of the answer unread. Show needs it, because its values come in a second
+  /// frame.
+  template <class Q>
+  Result<std::vector<Received>> ask_all(const Q& question) {
+    BatchBuilder builder;
+    session::append(builder, question);
+    auto request = send(builder.bytes());
+    if (!request) return std::unexpected(request.error());
+    return wait(*request);
+  }
+  /// Returns an entity with the values of its components.
   Result<ShownEntity> show(Entity e);
+  /// Returns all templates of the world.
   Result<session::Templates> templates();
-  /// Returns a template's definition. Its nodes have the order of the ids in a Spawn.
-  Result<DefineTemplate> template_called(std::string_view name);
   /// Defines the templates in `text`, the content of `file`. Defines nothing if there is an error
   /// in it.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
-  /// Returns one page of waiting timed messages, in the order in which they are due. `after` is the
-  /// previous page.
-  Result<session::PendingTimers> timers(const session::PendingTimers& after = {}, std::uint32_t limit = 0);
-  /// Returns one page of handlers, with their messages and the components they read and write.
-  /// `after` is the previous page.
-  Result<session::HandlerList> handlers(const session::HandlerList& after = {}, std::uint32_t limit = 0);
-  Result<session::Info> info(bool with_hash = false);
-  /// Returns the costs of the server's work, and how long this session's edits waited.
-  Result<session::Load> load();
-  /// Returns one page of connected sessions, ordered by author. `after` is the previous page.
-  Result<session::Sessions> sessions(const session::Sessions& after = {}, std::uint32_t limit = 0);
-  /// Returns the sessions that the server ended and why, newest first. The server remembers 1024;
-  /// limit 0 returns all of them.
-  Result<session::Ended> ended(std::uint32_t limit = 0);
-  /// Returns the messages and handlers that took most time, at most `limit` each (0: 1000). The
-  /// world counts from the first of these calls until 10 s have passed without one.
-  Result<session::Activity> activity(std::uint32_t limit = 0);
-  /// Returns the state of the world's clock.
-  Result<session::ClockState> clock();
-  /// Pauses, runs or steps the clock, or changes its speed. `speed` 0 and `paused` 2 change
-  /// nothing. Returns at once; the `steps` of the answer are still to be made.
-  Result<session::ClockState> set_clock(const session::SetClock& what);
-  /// Returns how much of the world is on the disk.
-  Result<session::Durable> durable();
   /// Waits until every input up to `sequence`, from an Ack, survives a crash and a loss of power,
   /// and returns how much does then. Refused if the disk fails, or if the server only writes on
-  /// save().
+  /// session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
   /// Waits for an Ack's input. Fails with `mistaken` if the Ack is from another start of the
   /// server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
-  /// Saves the world, and returns the sequence up to which the state is in the file.
-  Result<std::uint64_t> save();
-  /// Makes the server load a plugin again, by name or file; empty means all. If it is refused, the
-  /// running build goes on.
-  Result<session::Reloaded> reload(std::string_view plugin = {});
-  /// Makes the server record the world's work until end_trace() or the end of this session. Refused
-  /// if a recording is running.
-  Result<void> begin_trace();
-  /// Ends the recording and returns its text in Chrome's trace-event format.
+  /// Ends the recording that session::BeginTrace began and returns its text in Chrome's trace-event
+  /// format.
   Result<session::TraceText> end_trace();
 
   // --- watches
@@ -301,32 +298,23 @@ class Client {
   /// watch that brings a type with another layout than in this program fails from then on.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
-  // --- any question
+  // --- for other layers: frames as they are
 
   /// Sends one batch and returns the request's id for wait().
   Result<std::uint64_t> send(std::span<const std::byte> batch);
   /// Returns all frames of the answer. Returns an error for a Fault, and for a type with another
   /// layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
-  /// Returns the first frame of the answer.
-  template <class M>
-  Result<Received> ask(const M& question) {
-    auto frames = ask_all(question);
-    if (!frames) return std::unexpected(frames.error());
-    return std::move(frames->front());
-  }
-  template <class M>
-  Result<std::vector<Received>> ask_all(const M& question) {
-    BatchBuilder builder;
-    session::append(builder, question);
-    auto request = send(builder.bytes());
-    if (!request) return std::unexpected(request.error());
-    return wait(*request);
-  }
 
  private:
   struct Impl;
   explicit Client(std::unique_ptr<Impl> impl);
+  template <class Answer>
+  static Result<Answer> answer_in(const Received& frame) {
+    if (frame.is<Answer>()) return session::read<Answer>(frame.batch());
+    return std::unexpected(ClientError{
+        ClientError::Kind::lost, "the server gave another answer than " + std::string(TypeTraits<Answer>::name), {}});
+  }
   /// Fails if a type of this program has another layout than in the world.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                             std::span<const std::byte> schema) const;

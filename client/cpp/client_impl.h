@@ -80,14 +80,4 @@ inline ClientError error_of(const session::Fault& fault) {
   return {fault.closes ? ClientError::Kind::lost : ClientError::Kind::refused, fault.text, fault};
 }
 
-/// Returns the content of an answering frame, or the error.
-template <class Answer>
-Result<Answer> read_answer(Result<Received> received) {
-  if (!received) return std::unexpected(received.error());
-  if (!received->is<Answer>())
-    return std::unexpected(ClientError{
-        ClientError::Kind::lost, "the server gave another answer than " + std::string(TypeTraits<Answer>::name), {}});
-  return session::read<Answer>(received->batch());
-}
-
 }  // namespace muster

@@ -3,14 +3,6 @@
 
 namespace muster {
 
-Result<session::Durable> Client::durable() {
-  const auto answer = ask(session::FollowDurable{});
-  if (!answer) return std::unexpected(answer.error());
-  if (!answer->is<session::Durable>())
-    return std::unexpected(ClientError{ClientError::Kind::lost, "the server did not say what is durable", {}});
-  return session::read<session::Durable>(answer->batch());
-}
-
 Result<session::Durable> Client::wait_durable(const Acknowledged& ack) {
   if (ack.epoch == epoch()) return wait_durable(ack.sequence);
   return mistaken("sequence " + std::to_string(ack.sequence) +
@@ -21,7 +13,7 @@ Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
   const auto is_durable = [&] { return impl_->durable && impl_->durable->sequence >= sequence; };
   if (is_durable()) return *impl_->durable;
   // What was told last may be older than a save that has just been answered.
-  if (auto asked = durable(); !asked) return asked;
+  if (auto asked = ask<session::FollowDurable>(); !asked) return asked;
   const auto comes_no_more = [&] {
     const session::Durable& now = *impl_->durable;
     return !now.error.empty() || (now.durability == session::Durability::checkpoint && now.autosave_ns == 0);

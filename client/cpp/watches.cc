@@ -30,13 +30,13 @@ Result<void> Client::check_follow(const session::Follow& what) const {
 Result<session::Followed> Client::follow(std::uint64_t watch, session::Follow what) {
   if (auto fits = check_follow(what); !fits) return std::unexpected(fits.error());
   what.watch = watch;
-  auto changed = read_answer<session::Followed>(ask(what));
+  auto changed = ask(what);
   if (!changed) return std::unexpected(impl_->late_watch(changed.error()));
   return changed;
 }
 
 Result<session::Followed> Client::follow_more(const session::FollowMore& what) {
-  auto changed = read_answer<session::Followed>(ask(what));
+  auto changed = ask(what);
   if (!changed) return std::unexpected(impl_->late_watch(changed.error()));
   return changed;
 }
@@ -60,9 +60,7 @@ Result<std::uint64_t> Client::open_watch(std::span<const std::byte> question) {
 }
 
 Result<void> Client::unwatch(std::uint64_t watch) {
-  session::Unwatch question;
-  question.watch = watch;
-  auto ended = read_answer<session::Unwatched>(ask(question));
+  auto ended = ask(session::Unwatch{.watch = watch});
   impl_->watches.erase(watch);
   if (!ended) return std::unexpected(impl_->late_watch(ended.error()));
   return {};

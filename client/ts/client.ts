@@ -11,9 +11,7 @@ import { handler_rows } from './handlers.js';
 import type { HandlerRow } from './handlers.js';
 import {
   Create,
-  DefineTemplate,
   Destroy,
-  InternText,
   NameClash,
   Remove,
   Rename,
@@ -26,10 +24,7 @@ import {
 } from './muster.js';
 import {
   Ack,
-  AddSchema,
-  BeginTrace,
   Children,
-  ClockState,
   EndTrace,
   Find,
   Follow,
@@ -37,39 +32,27 @@ import {
   FollowMore,
   Found,
   GetClock,
-  GetInfo,
   GetSchema,
   GetTemplate,
   GetText,
-  Granted,
-  HandlerList,
   Hello,
-  Info,
   ListChildren,
   ListHandlers,
   ListTemplates,
-  Reload,
-  Reloaded,
   ReadTemplates,
   RequestGrant,
   Resolve,
-  Save,
-  Saved,
   Schema,
-  SchemaAdded,
   SetClock,
   Show,
   Shown,
   Templates,
-  TraceBegun,
-  TraceText,
   Unwatch,
-  Unwatched,
   Watch,
   Watching,
   Welcome,
 } from './session.js';
-import type { Durable, Fault } from './session.js';
+import type { ClockState, Durable, Fault, Granted, QuestionKey } from './session.js';
 import type { ByteStream } from './stream.js';
 import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
@@ -206,7 +189,7 @@ export class Client {
   /** The same, asked of the server where it is unknown here. */
   async fetch_text(hash: bigint): Promise<string> {
     if (hash === 0n || this.connection.knows_text(hash)) return this.text(hash);
-    const answer = await this.ask(GetText, { hash }, InternText);
+    const answer = await this.ask(GetText, { hash });
     this.connection.remember_text(hash, answer.text);
     return answer.text;
   }
@@ -218,7 +201,7 @@ export class Client {
   async entity(text: string): Promise<Entity> {
     const id = /^#?(\d+):(\d+)$/.exec(text);
     if (id) return { index: Number(id[1]), generation: Number(id[2]) };
-    const found = await this.resolve(text, 20);
+    const found = await this.ask(Resolve, { path: text, limit: 20 });
     if (found.entities.length === 0) throw mistaken(`no entity is called '${text}'`);
     if (found.entities.length === 1) return found.entities[0];
     const lines = found.entities.map((each, i) => `\n  ${id_text(each)}  ${found.paths[i]}`);
@@ -280,7 +263,7 @@ export class Client {
   /** The next of the ids granted to this session; asks for more where they are used up. */
   async next_id(): Promise<Entity> {
     while (this.grant.count === 0) {
-      this.granting ??= this.ask(RequestGrant, { count: grant_count }, Granted)
+      this.granting ??= this.ask(RequestGrant, { count: grant_count })
         .then((granted) => void (this.grant = granted))
         .finally(() => (this.granting = null));
       await this.granting;
@@ -305,7 +288,7 @@ export class Client {
   }
   /** A tree as a template has it; the root's id. The name of the root: empty for none; where a sibling has it, `clash` says what becomes. */
   async spawn(template: string, parent: Entity, name = '', clash: NameClash = NameClash.suffix): Promise<Entity> {
-    const nodes = (await this.template_called(template)).nodes.length;
+    const nodes = (await this.ask(GetTemplate, { name: template })).nodes.length;
     const targets: Entity[] = [];
     while (targets.length < nodes) targets.push(await this.next_id());
     await this.push(targets, Spawn, { what: template, parent, name, clash });
@@ -404,22 +387,24 @@ export class Client {
 
   // --- questions
 
-  /** The children of an entity in their order (nil: the roots, by id): one page. */
-  children(of: Entity, offset = 0, limit = 0): Promise<Children> {
-    return this.ask(ListChildren, { entity: of, offset, limit }, Children);
+  /**
+   * Asks the server. The type of the answer follows from the question: ask(session.ListChildren, { entity }) gives Children. A question whose
+   * answer may come in several frames gives an array of them. docs/protocol.md lists all questions with their answers.
+   */
+  async ask<Q, A>(key: QuestionKey<Q, A>, question: Init<NoInfer<Q>> = {} as Init<NoInfer<Q>>): Promise<A> {
+    const answers = (await this.ask_all(key, question)).map((frame, i) =>
+      key.several || i === 0 ? answer_of(frame, key.answer()) : undefined,
+    );
+    return (key.several ? answers : answers[0]) as A;
   }
-  /** All entities that a path or a bare name means: one page. */
-  resolve(path: string, limit = 0): Promise<Found> {
-    return this.ask(Resolve, { path, limit }, Found);
+  /** The frames of the answer as they came: for Show, whose values come in a second frame. */
+  async ask_all<Q>(key: TypeKey<Q>, question: Init<NoInfer<Q>>): Promise<Received[]> {
+    return this.connection.ask(this.connection.control(key, question));
   }
-  /** Entities by name and by what they have: one page; ask again with `after` set to its last entity while `more`. */
-  find(what: Init<Find>): Promise<Found> {
-    return this.ask(Find, what, Found);
-  }
-  /** Page after page of the same, until there are no more. */
+  /** Page after page of what Find finds, until there are no more. */
   async *find_all(what: Init<Find>): AsyncGenerator<Found> {
     for (let after = what.after; ;) {
-      const page = await this.find(after ? { ...what, after } : what);
+      const page = await this.ask(Find, after ? { ...what, after } : what);
       yield page;
       if (!page.more || page.entities.length === 0) return;
       after = page.entities[page.entities.length - 1];
@@ -428,7 +413,7 @@ export class Client {
   /** Page after page of the children, until there are no more. */
   async *children_all(of: Entity): AsyncGenerator<Children> {
     for (let offset = 0; ;) {
-      const page = await this.children(of, offset);
+      const page = await this.ask(ListChildren, { entity: of, offset });
       yield page;
       offset += page.entities.length;
       if (offset >= page.total || page.entities.length === 0) return;
@@ -441,28 +426,22 @@ export class Client {
       batch.rows.forEach((row, i) => (shown.components[row.type.name] = batch.component(0, i)));
     return shown;
   }
-  templates(): Promise<Templates> {
-    return this.templates_answer(this.ask_all(ListTemplates, {}));
+  /** All templates of the world. */
+  async templates(): Promise<Templates> {
+    return in_one(await this.ask(ListTemplates));
   }
-  /** As it was defined: its nodes are in the order in which a Spawn names their ids. */
-  template_called(name: string): Promise<DefineTemplate> {
-    return this.ask(GetTemplate, { name }, DefineTemplate);
-  }
-  /** Has the world define the templates of a file's text; nothing where something is wrong with it. */
-  read_templates(text: string, file: string): Promise<Templates> {
-    return this.templates_answer(this.ask_all(ReadTemplates, { text, file }));
+  /** Defines the templates of a file's text; if something is wrong with it, defines nothing. */
+  async read_templates(text: string, file: string): Promise<Templates> {
+    return in_one(await this.ask(ReadTemplates, { text, file }));
   }
   /** Who acts on which message, and which components that writes and reads: all handlers, in the order they were subscribed in. */
   async handlers(): Promise<HandlerRow[]> {
     const rows: HandlerRow[] = [];
     for (let after = 0n; ; after = rows[rows.length - 1].handler) {
-      const page = await this.ask(ListHandlers, { after }, HandlerList);
+      const page = await this.ask(ListHandlers, { after });
       rows.push(...handler_rows(page));
       if (!page.more || page.handlers.length === 0) return rows;
     }
-  }
-  info(with_hash = false): Promise<Info> {
-    return this.ask(GetInfo, { hash: with_hash ? 1 : 0 }, Info);
   }
   /** How much of the world is on the disk; `told`, where given, hears of it from then on, the newest only, when it is another. */
   durable(told?: (state: Durable) => void): Promise<Durable> {
@@ -475,17 +454,13 @@ export class Client {
   wait_durable(of: bigint | Acknowledged): Promise<Durable> {
     return wait_durable(this.connection, of);
   }
-  /** How the world's clock runs. */
-  clock(): Promise<ClockState> {
-    return this.ask(GetClock, {}, ClockState);
-  }
   /**
-   * The same; from then on `told` hears of it, the newest only, when somebody changed the clock, a run of steps is over, or the world was
-   * saved, as long as the session lasts.
+   * How the world's clock runs; from then on `told` hears of it, the newest only, when the clock was changed, a run of steps is over, or the
+   * world was saved, as long as the session lasts.
    */
   follow_clock(told: (state: ClockState) => void): Promise<ClockState> {
     this.connection.on_clock(told);
-    return this.ask(GetClock, { follow: 1 }, ClockState);
+    return this.ask(GetClock, { follow: 1 });
   }
   /**
    * Pauses the clock, has it run, or sets its speed; what is left out stays as it is. `steps`: so many ticks more while it is paused.
@@ -495,49 +470,17 @@ export class Client {
     // To the server 0 says that the speed stays as it is.
     if (what.speed === 0) throw mistaken('a clock of speed 0 is paused: set_clock({ paused: true })');
     const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
-    return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 }, ClockState);
-  }
-  /** The sequence through which the state is in the file. */
-  async save(): Promise<bigint> {
-    return (await this.ask(Save, {}, Saved)).sequence;
-  }
-  /** Teaches the world the types of a binary schema (.bfbs); how many were new. */
-  async add_schema(bytes: Uint8Array): Promise<number> {
-    return (await this.ask(AddSchema, { bytes }, SchemaAdded)).types;
+    return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }
   /** From then on `told` is called when somebody has taught the world types; `types` has them then. */
   on_types(told: () => void): void {
     this.connection.on_types(told);
   }
-  /** Has the server load a plugin again, by name or file; empty: all. */
-  reload(plugin = ''): Promise<Reloaded> {
-    return this.ask(Reload, { plugin }, Reloaded);
-  }
-  /** Has the server record what the world does, until end_trace or the end of this session. */
-  async begin_trace(): Promise<void> {
-    await this.ask(BeginTrace, {}, TraceBegun);
-  }
-  /** What was recorded, as a text in Chrome's trace-event format. */
+  /** Ends the recording that BeginTrace began; all of its text, in Chrome's trace-event format. */
   async end_trace(): Promise<string> {
-    const pieces = (await this.ask_all(EndTrace, {})).map((frame) => answer_of(frame, TraceText).bytes);
     const decoder = new TextDecoder();
-    return pieces.map((bytes) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
-  }
-  /** Any question: the one answer. */
-  async ask<Q, A>(key: TypeKey<Q>, question: Init<NoInfer<Q>>, answer: TypeKey<A>): Promise<A> {
-    return answer_of((await this.ask_all(key, question))[0], answer);
-  }
-  /** Any question: all frames of its answer. */
-  async ask_all<Q>(key: TypeKey<Q>, question: Init<NoInfer<Q>>): Promise<Received[]> {
-    return this.connection.ask(this.connection.control(key, question));
-  }
-  private async templates_answer(frames: Promise<Received[]>): Promise<Templates> {
-    const pages = (await frames).map((frame) => answer_of(frame, Templates));
-    return {
-      sequence: pages[pages.length - 1].sequence,
-      names: pages.flatMap((page) => page.names),
-      nodes: pages.flatMap((page) => page.nodes),
-    };
+    const pieces = await this.ask(EndTrace);
+    return pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
   }
 
   // --- watches
@@ -592,7 +535,15 @@ export class Client {
     return { id, done };
   }
   private async unwatch(watch: bigint): Promise<void> {
-    await this.ask(Unwatch, { watch }, Unwatched);
+    await this.ask(Unwatch, { watch });
     this.connection.forget(watch);
   }
+}
+
+function in_one(pages: Templates[]): Templates {
+  return {
+    sequence: pages[pages.length - 1].sequence,
+    names: pages.flatMap((page) => page.names),
+    nodes: pages.flatMap((page) => page.nodes),
+  };
 }

@@ -101,9 +101,9 @@ bool is_scalar(std::string_view name) {
 }
 /// Attributes that schema/muster.fbs declares.
 bool is_musters(std::string_view attribute) {
-  constexpr std::array<std::string_view, 13> names = {"component", "message", "tag",   "enableable", "default",
+  constexpr std::array<std::string_view, 15> names = {"component", "message", "tag",   "enableable", "default",
                                                       "range",     "unit",    "color", "text",       "asset",
-                                                      "remote",    "journal", "was"};
+                                                      "remote",    "journal", "was",   "answer",     "cost"};
   return std::ranges::find(names, attribute) != names.end();
 }
 /// Attributes that flatc knows without a declaration.

@@ -121,6 +121,13 @@ void write_traits(Output& out, const TypeDescriptor& type, std::string_view sche
   }
 }
 
+void write_question_traits(Output& out, const QuestionDescriptor& question) {
+  out << "template <>\nstruct QuestionTraits<" << cpp_absolute_name(out.type(question.question).name) << "> {\n"
+      << "  using Answer = " << cpp_absolute_name(out.type(question.answer).name) << ";\n"
+      << "  static constexpr bool several = " << (question.several ? "true" : "false") << ";\n"
+      << "  static constexpr QuestionCost cost = QuestionCost::" << cost_name(question.cost) << ";\n};\n";
+}
+
 std::string write_header(const HeaderInput& input) {
   Output out(input.schema);
   const std::string file = "//" + input.stem + ".fbs";
@@ -146,6 +153,8 @@ std::string write_header(const HeaderInput& input) {
   out << "#include <cstddef>\n#include <cstdint>\n"
       << (nested_tables ? "#include <memory>\n" : "") << "#include <span>\n#include <string_view>\n\n"
       << include_line(own + "schema/builtin.h") << include_line(own + "schema/descriptor.h");
+  const auto is_asked = [&](const QuestionDescriptor& question) { return out.type(question.question).file == file; };
+  if (std::ranges::any_of(input.schema.questions, is_asked)) out << include_line(own + "schema/question.h");
   if (!tables.empty()) out << include_line(own + "schema/table.h");
   for (const std::string& include : input.includes) out << include_line(include);
   out << "\n";
@@ -181,6 +190,8 @@ std::string write_header(const HeaderInput& input) {
     out << "\n";
     out.enter("muster");
     for (const TypeDescriptor* type : all) write_traits(out, *type, "schemas::" + array);
+    for (const QuestionDescriptor& question : input.schema.questions)
+      if (is_asked(question)) write_question_traits(out, question);
     out << "\n";
   }
   out.leave();

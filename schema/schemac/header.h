@@ -15,6 +15,7 @@ struct HeaderInput {
   std::span<const std::byte> bfbs;
   std::string stem;                   ///< "game" of game.fbs: only types declared in that file are written
   std::vector<std::string> includes;  ///< headers of the files that it includes: "parts.h", "muster/schema/muster.h"
+  std::vector<std::string> parts;     ///< included files whose types the TypeScript module has too: "users.fbs"
   bool in_tree = false;               ///< Muster's headers are "schema/builtin.h", not <muster/schema/builtin.h>
 };
 

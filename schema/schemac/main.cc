@@ -12,6 +12,7 @@
 #include "schema/schemac/flatc.h"
 #include "schema/schemac/header.h"
 #include "schema/schemac/own_schemas.h"
+#include "schema/schemac/questions.h"
 #include "schema/schemac/typescript.h"
 #include "system/standard_descriptors.h"
 
@@ -28,7 +29,11 @@ constexpr const char* usage =
     "\n"
     "  -o FILE          the header to write\n"
     "  --ts FILE        the TypeScript module to write\n"
+    "  --ts-with FILE   the module also has the types of this included schema (\"parts.fbs\");\n"
+    "                   may be given several times\n"
     "  --bfbs FILE      also write the binary schema there\n"
+    "  --questions FILE also write the table of the questions that a server answers\n"
+    "  --questions-page FILE  the same for people, in Markdown\n"
     "  --depfile FILE   also write the files they depend on, as make and ninja read them\n"
     "  --flatc PROGRAM  the flatc to run (default: flatc)\n"
     "  -I FOLDER        where included schemas are looked for; may be given several times.\n"
@@ -43,8 +48,8 @@ constexpr const char* usage =
 enum ExitCode { good = 0, wrong_schema = 1, wrong_usage = 2 };
 
 struct Options {
-  std::string input, header, typescript, bfbs, depfile, flatc = "flatc";
-  std::vector<std::string> include_folders;
+  std::string input, header, typescript, bfbs, questions, questions_page, depfile, flatc = "flatc";
+  std::vector<std::string> include_folders, parts;
   bool in_tree = false, check = false, help = false;
 };
 
@@ -72,8 +77,14 @@ std::string read_options(int count, char** words, Options& options) {
       value = &options.header;
     } else if (word == "--ts") {
       value = &options.typescript;
+    } else if (word == "--ts-with") {
+      value = &options.parts.emplace_back();
     } else if (word == "--bfbs") {
       value = &options.bfbs;
+    } else if (word == "--questions") {
+      value = &options.questions;
+    } else if (word == "--questions-page") {
+      value = &options.questions_page;
     } else if (word == "--depfile") {
       value = &options.depfile;
     } else if (word == "--flatc") {
@@ -96,7 +107,8 @@ std::string read_options(int count, char** words, Options& options) {
   if (options.input.empty()) return "no schema given; schemac --help says how";
   if (!options.input.ends_with(".fbs") && !options.input.ends_with(".bfbs"))
     return options.input + " is neither a .fbs nor a .bfbs";
-  if (options.header.empty() && options.typescript.empty() && !options.check)
+  if (options.header.empty() && options.typescript.empty() && options.questions.empty() &&
+      options.questions_page.empty() && !options.check)
     return "nothing to write (-o, --ts), and no --check";
   return "";
 }
@@ -113,7 +125,10 @@ std::string escaped(const std::string& path) {
 
 std::string dependencies(const Options& options, const std::vector<std::string>& files) {
   const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
-  std::string text = escaped(options.header.empty() ? options.typescript : options.header) + ":";
+  std::string text = escaped(!options.header.empty()       ? options.header
+                             : !options.typescript.empty() ? options.typescript
+                                                           : options.questions) +
+                     ":";
   for (const std::string& file : files)
     if (file.starts_with("//")) text += " \\\n  " + escaped((folder / file.substr(2)).lexically_normal().string());
   return text + "\n";
@@ -171,7 +186,7 @@ int main(int count, char** words) {
     return complain(options.input,
                     "does not say what " + stem + ".fbs declares: make it with flatc --bfbs-filenames FOLDER",
                     wrong_schema);
-  HeaderInput input{*schema, bfbs, stem, {}, options.in_tree};
+  HeaderInput input{*schema, bfbs, stem, {}, options.parts, options.in_tree};
   const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
   for (const std::string& file : files)
     if (file != "//" + stem + ".fbs")
@@ -184,6 +199,10 @@ int main(int count, char** words) {
     if (const ExitCode code = write(options.header, write_header(input)); code != good) return code;
   if (!options.typescript.empty())
     if (const ExitCode code = write(options.typescript, write_typescript(input)); code != good) return code;
+  if (!options.questions.empty())
+    if (const ExitCode code = write(options.questions, write_question_table(input)); code != good) return code;
+  if (!options.questions_page.empty())
+    if (const ExitCode code = write(options.questions_page, write_question_page(input)); code != good) return code;
   if (!options.bfbs.empty())
     if (auto done = write_file(options.bfbs, bfbs.data(), bfbs.size()); !done)
       return complain(options.bfbs, done.error(), wrong_usage);

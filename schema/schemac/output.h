@@ -53,6 +53,9 @@ void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables)
 /// `schema_array`: the name of the array that holds the binary schema.
 void write_traits(Output& out, const TypeDescriptor& type, std::string_view schema_array);
 
+/// The QuestionTraits of a question.
+void write_question_traits(Output& out, const QuestionDescriptor& question);
+
 /// The name of each field in C++: unlike all others of the type.
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
 /// As descriptors call it: "table_message".

@@ -14,14 +14,14 @@ namespace {
 /// What a type of a schema cannot be called in a module: words of the language, types that TypeScript keeps for itself, and the names
 /// that every module here has.
 constexpr std::string_view taken_names[] = {
-    "Array",     "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",     "await",      "bigint",
-    "boolean",   "break",   "case",       "catch",  "class",      "const",  "continue",  "debugger",   "default",
-    "delete",    "do",      "else",       "enum",   "eval",       "export", "extends",   "false",      "finally",
-    "for",       "from",    "function",   "if",     "implements", "import", "in",        "instanceof", "interface",
-    "let",       "never",   "new",        "null",   "number",     "object", "of",        "package",    "private",
-    "protected", "public",  "return",     "schema", "static",     "string", "super",     "switch",     "symbol",
-    "this",      "throw",   "true",       "try",    "type",       "typeof", "undefined", "unknown",    "var",
-    "void",      "while",   "with",       "yield"};
+    "Array",     "QuestionKey", "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",     "await",
+    "bigint",    "boolean",     "break",   "case",       "catch",  "class",      "const",  "continue",  "debugger",
+    "default",   "delete",      "do",      "else",       "enum",   "eval",       "export", "extends",   "false",
+    "finally",   "for",         "from",    "function",   "if",     "implements", "import", "in",        "instanceof",
+    "interface", "let",         "never",   "new",        "null",   "number",     "object", "of",        "package",
+    "private",   "protected",   "public",  "return",     "schema", "static",     "string", "super",     "switch",
+    "symbol",    "this",        "throw",   "true",       "try",    "type",       "typeof", "undefined", "unknown",
+    "var",       "void",        "while",   "with",       "yield"};
 
 /// "//../schema/muster.fbs" -> "muster".
 std::string stem_of(std::string_view file) {
@@ -49,12 +49,13 @@ class Typescript {
   std::string write() {
     std::string body;
     for (const EnumDescriptor& type : input_.schema.enums)
-      if (type.file == file_ && !type.values.empty()) body += enumeration(type);
+      if (home(type.file) == file_ && !type.values.empty()) body += enumeration(type);
     for (const TypeDescriptor& type : input_.schema.types)
-      if (type.file == file_) body += interface(type);
+      if (home(type.file) == file_) body += interface(type);
     std::string text = "// Written by schemac from " + input_.stem + ".fbs: change that instead.\n";
     for (const auto& [file, name] : imports_)
-      text += "import type * as " + name + " from './" + stem_of(file) + ".js';\n";
+      text += (asked_files_.contains(file) ? "import * as " : "import type * as ") + name + " from './" +
+              stem_of(file) + ".js';\n";
     text +=
         "\n/** What names a type to the client; T is what its values are. */\n"
         "export interface TypeKey<T> {\n"
@@ -65,19 +66,32 @@ class Typescript {
         "  readonly role: 'plain' | 'component' | 'message' | 'table_message';\n"
         "  /** Never there: it ties the key to T. */\n"
         "  readonly value?: T;\n"
-        "}\n\n"
-        "/** The binary schema of " +
-        input_.stem + ".fbs in base64. */\nexport const schema = '" + base64(input_.bfbs) + "';\n" + body;
+        "}\n\n";
+    if (has_questions_)
+      text +=
+          "/** What names a question Q, and its answer: A, or A[] if the answer may come in several frames. */\n"
+          "export interface QuestionKey<Q, A> extends TypeKey<Q> {\n"
+          "  readonly several: boolean;\n"
+          "  answer(): TypeKey<A extends (infer Each)[] ? Each : A>;\n"
+          "}\n\n";
+    text += "/** The binary schema of " + input_.stem + ".fbs in base64. */\nexport const schema = '" +
+            base64(input_.bfbs) + "';\n" + body;
     return text;
   }
 
  private:
+  /// The file whose module has the types of `file`.
+  const std::string& home(const std::string& file) const {
+    const bool part = std::ranges::find(input_.parts, file.substr(file.rfind('/') + 1)) != input_.parts.end();
+    return part ? file_ : file;
+  }
+
   /// Last names; where several types of one file share one, each of them has its full name ("game_fx_Flash").
   void name_all() {
     std::map<std::pair<std::string, std::string>, int> uses;
     const auto each = [&](auto&& f) {
-      for (const EnumDescriptor& type : input_.schema.enums) f(type.name, type.file);
-      for (const TypeDescriptor& type : input_.schema.types) f(type.name, type.file);
+      for (const EnumDescriptor& type : input_.schema.enums) f(type.name, home(type.file));
+      for (const TypeDescriptor& type : input_.schema.types) f(type.name, home(type.file));
     };
     each([&](const std::string& name, const std::string& file) { ++uses[{file, last_name(name)}]; });
     std::set<std::pair<std::string, std::string>> given;
@@ -161,9 +175,21 @@ class Typescript {
     std::string text = "\n" + comment(type.doc, "") + "export interface " + name + " {\n";
     for (const FieldDescriptor& field : type.fields)
       text += comment(documentation(field), "  ") + "  " + field.name + ": " + field_type(type, field) + ";\n";
-    return text + "}\nexport const " + name + ": TypeKey<" + name + "> = {\n  name: '" + type.name +
+    const auto question = std::ranges::find(input_.schema.questions, type.id, &QuestionDescriptor::question);
+    const bool asked = question != input_.schema.questions.end();
+    std::string key = "TypeKey<" + name + ">", more;
+    if (asked) {
+      const std::string& answer_name = type_named(question->answer).name;
+      const std::string answer = reference(answer_name);
+      if (const std::string& file = names_.at(answer_name).first; file != file_) asked_files_.insert(file);
+      has_questions_ = true;
+      key = "QuestionKey<" + name + ", " + answer + (question->several ? "[]>" : ">");
+      more =
+          std::string("  several: ") + (question->several ? "true" : "false") + ",\n  answer: () => " + answer + ",\n";
+    }
+    return text + "}\nexport const " + name + ": " + key + " = {\n  name: '" + type.name +
            "',\n  id: " + hex(type.id, 8) + ",\n  fingerprint: " + hex(type.fingerprint, 16) + "n,\n  role: '" +
-           role_name(type.role) + "',\n};\n";
+           role_name(type.role) + "',\n" + more + "};\n";
   }
 
   std::string enumeration(const EnumDescriptor& type) {
@@ -201,6 +227,8 @@ class Typescript {
   const std::string file_;
   std::map<std::string, std::pair<std::string, std::string>> names_;  // full name -> file, name in its module
   std::map<std::string, std::string> imports_;                        // file -> name in this module
+  std::set<std::string> asked_files_;                                 // that declare an answer of a question here
+  bool has_questions_ = false;
 };
 
 }  // namespace

@@ -8,7 +8,8 @@
 
 namespace muster::schemac {
 
-/// `input.includes` is not looked at: included files that are referred to are imported as "./parts.js".
+/// `input.includes` is not looked at: included files that are referred to are imported as "./parts.js",
+/// except those of `input.parts`, whose types are written here.
 std::string write_typescript(const HeaderInput& input);
 
 }  // namespace muster::schemac

@@ -5,6 +5,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/observe/clock.h"
+#include "server/questions/questions.h"
 #include "system/mutex.h"
 
 namespace muster {
@@ -19,29 +20,34 @@ std::uint64_t random_id() {
 
 }  // namespace
 
-Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
+Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
     : registry_(registry),
-      host_(std::move(host)),
+      world_(world),
       limits_(limits),
-      epoch_(host_.epoch != 0 ? host_.epoch : random_id()),
+      epoch_(world.facts().epoch != 0 ? world.facts().epoch : random_id()),
       instance_(random_id()),
       requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
-      intake_(registry, limits_,
-              {.durable_sequence = host_.durable_sequence,
-               .processor_ns = host_.processor_ns,
-               .recording_error = host_.durable.error,
-               .ask = [this](Question question) { questions_.add(std::move(question)); }}),
-      questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
+      questions_([this](const Question& question) { return begin(question); },
+                 [&world] { return world.processor_ns(); }),
+      intake_(registry, limits_, world, questions_),
       texts_(registry, limits_),
       timer_ids_(registry),
-      watches_(host_.watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
-                                  : Watches(registry, host_.processor_ns)),
+      watches_(world.facts().watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
+                                          : Watches(registry, [&world] { return world.processor_ns(); })),
       observation_(registry),
       trace_(registry, observation_),
       activity_(registry, observation_),
-      clock_(registry, host_.clock,
-             host_.durable.saved_sequence ? host_.durable.saved_sequence : host_.durable_sequence),
-      durable_(host_.durable_sequence, host_.durable) {
+      clock_(registry, world),
+      durable_(world),
+      sources_{.world = world,
+               .desk = *this,
+               .watches = watches_,
+               .trace = trace_,
+               .activity = activity_,
+               .clock = clock_,
+               .durable = durable_,
+               .seldom = seldom_,
+               .watches_seldom = watches_seldom_} {
   registry_.add_type<Set>();
   learn_types();
   sequence_ = registry_.sequence();
@@ -91,7 +97,7 @@ std::optional<session::Fault> Desk::why_ended(std::uint64_t session_id) const {
 }
 
 void Desk::wake() {
-  if (!woken_.exchange(true)) host_.wake();
+  if (!woken_.exchange(true)) world_.wake();
 }
 
 void Desk::leave(std::shared_ptr<Session> session) {
@@ -156,17 +162,17 @@ void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) 
 
 void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
   const bool failed_before = !disk_error_.empty();
-  const std::string save_error = host_.durable.save_error_text();
-  disk_error_ = host_.durable.error_text();
+  const std::string save_error = text_of(world_.save_error());
+  disk_error_ = text_of(world_.recording_error());
   const bool fails = !disk_error_.empty();
   if (fails)
     for (const auto& session : failed_before ? std::vector(came.begin(), came.end()) : present())
       session->outgoing->fault(not_recorded_fault(disk_error_), 0);
-  if (host_.warn && fails != failed_before)
-    host_.warn(fails ? "nothing is recorded any more, and edits are refused: " + disk_error_
-                     : "the world was saved; what happens is recorded again, and edits are taken");
-  if (host_.warn && !fails && !save_error.empty() && save_error_.empty())
-    host_.warn("the world was not saved, but what happens is recorded: " + save_error);
+  if (fails != failed_before)
+    world_.warn(fails ? "nothing is recorded any more, and edits are refused: " + disk_error_
+                      : "the world was saved; what happens is recorded again, and edits are taken");
+  if (!fails && !save_error.empty() && save_error_.empty())
+    world_.warn("the world was not saved, but what happens is recorded: " + save_error);
   save_error_ = save_error;
 }
 
@@ -242,9 +248,9 @@ void Desk::after_flush(EntityRegistry& registry) {
     due_in = due_in == 0 ? in : std::min(due_in, in);
   }
   // One timer is enough for all that wait for a time: whoever is due later is looked at when it wakes.
-  if (due_in > 0 && host_.wake_in && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
+  if (due_in > 0 && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
     wake_due_ns_ = now + due_in;
-    host_.wake_in(std::chrono::nanoseconds(due_in));
+    world_.wake_in(std::chrono::nanoseconds(due_in));
   }
 }
 
@@ -294,34 +300,30 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   --ending_;
 }
 
-void Desk::grant(Session& to, std::uint64_t request, std::uint32_t count) {
-  if (count == 0 || count > limits_.grant_count_max) {
-    session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question",
-                                    "between 1 and " + std::to_string(limits_.grant_count_max) +
-                                        " ids are granted at a time, not " + std::to_string(count));
+std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::uint32_t count) {
+  const auto refused = [](const char* reason, std::string text) {
+    session::Fault fault = fault_of(session::FaultCode::bad_question, reason, std::move(text));
     fault.field = "count";
-    return to.outgoing->fault(fault, request);
-  }
+    return std::unexpected(std::move(fault));
+  };
+  if (count == 0 || count > limits_.grant_count_max)
+    return refused("bad_question", "between 1 and " + std::to_string(limits_.grant_count_max) +
+                                       " ids are granted at a time, not " + std::to_string(count));
   std::uint64_t unused = 0;
   for (const session::Granted& grant : to.grants) unused += grant.count;
   if (unused + count > limits_.unused_ids_max) unused = keep_unused(to.grants);
-  if (unused + count > limits_.unused_ids_max) {
-    session::Fault fault = fault_of(session::FaultCode::bad_question, "unused_ids_max",
-                                    "this session has " + std::to_string(unused) + " ids that it has not used; " +
-                                        std::to_string(limits_.unused_ids_max) + " are allowed");
-    fault.field = "count";
-    return to.outgoing->fault(fault, request);
-  }
-  // What came back is used up first, however short: else ids that nobody uses would become ever more.
+  if (unused + count > limits_.unused_ids_max)
+    return refused("unused_ids_max", "this session has " + std::to_string(unused) + " ids that it has not used; " +
+                                         std::to_string(limits_.unused_ids_max) + " are allowed");
+  // Ids that came back are used up first, however few: else there would be ever more unused ones.
   if (const std::uint32_t returned = registry_.returned_ids()) count = std::min(count, returned);
   const Entity first = registry_.grant(count, to.author);
-  if (!first)
-    return to.outgoing->fault(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"), request);
+  if (!first) return std::unexpected(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"));
   session::Granted granted;
   granted.first = first.index;
   granted.count = count;
   to.grants.insert(std::ranges::upper_bound(to.grants, granted.first, {}, &session::Granted::first), granted);
-  answer(to, request, granted);
+  return granted;
 }
 
 /// Forgets the ids that were used at either end of a grant. Returns how many are left.
@@ -364,41 +366,21 @@ void Desk::return_unused(Session& from) {
   from.grants.clear();
 }
 
-void Desk::add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
-  if (!disk_error_.empty()) return to.outgoing->fault(not_recorded_fault(disk_error_), request);
-  const std::size_t before = registry_.types().types().size();
-  std::uint64_t bytes = bfbs.size();
-  for (const auto& schema : registry_.types().schemas()) bytes += schema.size();
-  if (bytes > limits_.schemas_bytes_max)
-    return to.outgoing->fault(fault_of(session::FaultCode::refused, "schemas_bytes_max",
-                                       "the world's schemas would have " + std::to_string(bytes) + " bytes; " +
-                                           std::to_string(limits_.schemas_bytes_max) + " are allowed"),
-                              request);
-  if (auto added = registry_.types().add_schema(std::as_bytes(bfbs)); !added) {
-    session::Fault fault = fault_of(session::FaultCode::refused, "bad_schema",
-                                    "the schema does not fit this world: " + added.error().text());
-    fault.field = added.error().field;
-    return to.outgoing->fault(fault, request);
-  }
-  learn_types();
-  session::SchemaAdded answered;
-  answered.types = static_cast<std::uint32_t>(registry_.types().types().size() - before);
-  answer(to, request, answered);
+std::vector<std::shared_ptr<Session>> Desk::present() const {
+  std::vector<std::shared_ptr<Session>> present;
+  const MutexLock lock(mutex_);
+  for (const auto& [author, session] : sessions_) present.push_back(session);
+  return present;
 }
 
-void Desk::reload(Session& to, std::uint64_t request, const std::string& plugin) {
-  auto done = host_.reload ? host_.reload(plugin) : std::unexpected(std::string("this server has no plugins"));
-  if (!done) return to.outgoing->fault(fault_of(session::FaultCode::failed, "reload_failed", done.error()), request);
-  learn_types();
-  session::Reloaded reloaded;
-  reloaded.sequence = registry_.sequence();
-  for (const ReloadedPlugin& each : *done) {
-    reloaded.plugins.push_back(each.name);
-    reloaded.builds.push_back(each.build);
-    reloaded.builds_before.push_back(each.build_before);
-    reloaded.changed.push_back(each.changed ? 1 : 0);
-  }
-  answer(to, request, reloaded);
+std::vector<EndedSession> Desk::ended(std::size_t limit) const {
+  const MutexLock lock(mutex_);
+  return {ended_.rbegin(), ended_.rbegin() + static_cast<std::ptrdiff_t>(std::min(limit, ended_.size()))};
+}
+
+std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
+  return begin_question({registry_, limits_, question.from, question.request, &sources_},
+                        BatchView(std::span<const std::byte>(question.batch)));
 }
 
 }  // namespace muster

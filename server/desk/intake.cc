@@ -36,9 +36,8 @@ Intake::Line* Intake::next() {
 }
 
 std::uint64_t Intake::look_at_time() {
-  if (!host_.processor_ns) return 0;
   const std::uint64_t before = now_ns_;
-  now_ns_ = host_.processor_ns();
+  now_ns_ = world_.processor_ns();
   return now_ns_ - std::min(before, now_ns_);
 }
 
@@ -97,7 +96,7 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
     ++counters_.edits;
     if (receipt.refused == 0) ++from.edits;
     const std::uint64_t took_ns = look_at_time();
-    if (host_.processor_ns) judge_.took(edit, 1, took_ns);
+    judge_.took(edit, 1, took_ns);
     count_wait(from, *request);
     taken.bytes += from.requests.drop();
     turn.spend(edit_steps + std::max(steps, took_ns / step_ns));
@@ -117,7 +116,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   turn.spend(edit_steps);
   if (!request->for_world) {
     const std::uint64_t asked = request->request;
-    host_.ask({line.session, asked, from.requests.take()});
+    questions_.add({line.session, asked, from.requests.take()});
     return true;
   }
   if (const auto fault = closed()) {
@@ -134,7 +133,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   if (!cost) {
     // What it would have cost is more than it did.
     const std::uint64_t judging_ns = look_at_time();
-    turn.spend(host_.processor_ns ? judging_ns / step_ns : judge_.steps());
+    turn.spend(judging_ns / step_ns);
     refuse(line, cost.error());
     return true;
   }
@@ -154,7 +153,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   push(from, *request, *cost);
   const std::uint64_t took_ns =
       look_at_time();  // judging included, which is little where messages of the game are concerned
-  if (host_.processor_ns) judge_.took(edit, cost->delivery, took_ns);
+  judge_.took(edit, cost->delivery, took_ns);
   count_wait(from, *request);
   from.requests.pop();
   // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.
@@ -163,7 +162,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
 }
 
 std::optional<session::Fault> Intake::closed() const {
-  const std::string* const error = host_.recording_error ? host_.recording_error() : nullptr;
+  const std::string* const error = world_.recording_error();
   if (!error) return std::nullopt;
   return not_recorded_fault(*error);
 }
@@ -185,7 +184,6 @@ void Intake::tell_refused(Session& to, const Request& edit, const session::Fault
 }
 
 void Intake::count_wait(Session& from, const Request& edit) {
-  if (!host_.processor_ns) return;
   from.edit_waits.add(now_ns_ - std::min(edit.came_ns, now_ns_));
 }
 
@@ -219,7 +217,7 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt, edit.batch));
   session::Ack ack;
   ack.sequence = receipt.sequence;
-  ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;
+  ack.durable_through = world_.durable_sequence();
   for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // they were no input: no targets
   if (edit.request == 0) return;
   ack.handled = receipt.handled;

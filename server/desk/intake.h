@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "server/desk/edit_judge.h"
 #include "server/questions/question_queue.h"
+#include "server/session/world_side.h"
 
 namespace muster {
 
@@ -26,14 +26,9 @@ struct IntakeCounters {
 /// Owner's thread only.
 class Intake {
  public:
-  struct Host {
-    std::function<std::uint64_t()> durable_sequence;           ///< may be null
-    std::function<std::uint64_t()> processor_ns;               ///< that this thread has used; may be null
-    std::function<const std::string*()> recording_error = {};  ///< not null, and gives one: edits are refused
-    std::function<void(Question)> ask;
-  };
-  Intake(EntityRegistry& registry, const ServerLimits& limits, Host host)
-      : registry_(registry), limits_(limits), host_(std::move(host)), judge_(registry, limits) {}
+  /// Questions go to `questions`. All outlive it.
+  Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions)
+      : registry_(registry), limits_(limits), world_(world), questions_(questions), judge_(registry, limits) {}
 
   void add(std::shared_ptr<Session> session);
   /// Forgets the session, and what it sent.
@@ -84,7 +79,8 @@ class Intake {
 
   EntityRegistry& registry_;
   const ServerLimits& limits_;
-  const Host host_;
+  const WorldSide& world_;
+  QuestionQueue& questions_;
   EditJudge judge_;
   std::vector<Line> lines_;
   std::uint64_t clock_ = 0;   // `taken` of the line that was last taken from

@@ -4,6 +4,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "server/questions/answer_sources.h"
+#include "server/questions/question_table.h"
+
 namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
@@ -46,6 +49,25 @@ void TextKeeper::go_on(std::span<const std::shared_ptr<Session>> sessions) {
   const auto due = [](std::uint64_t now, std::uint64_t max) { return std::max(max / 2, now + max / 8); };
   count_due_ = due(registry_.text_count(), limits_.world_texts_max);
   bytes_due_ = due(registry_.text_bytes(), limits_.world_texts_bytes_max);
+}
+
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::DropTexts&) {
+  class Sweeping final : public SeldomWork {
+   public:
+    explicit Sweeping(const Asked& asked) : SeldomWork(asked, asked.of().seldom), sweep_(asked.registry) {}
+
+   private:
+    Progress piece() override {
+      if (sweep_.go_on(asked_.of().desk.present())) return Progress::later;
+      const EntityRegistry& registry = asked_.registry;
+      asked_.answer(session::TextsDropped{
+          .sequence = registry.sequence(), .dropped = sweep_.dropped(), .left = registry.text_count()});
+      return Progress::done;
+    }
+
+    TextSweep sweep_;
+  };
+  return std::make_unique<Sweeping>(asked);
 }
 
 }  // namespace muster

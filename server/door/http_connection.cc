@@ -151,7 +151,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void send_figures(HttpAnswer answer, bool metrics) {
     answer_ = std::move(answer);
-    if (!host_.door.desk.hang().empty()) return tell(nullptr, metrics);  // it would not come
+    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // it would not come
     const auto told = [weak = weak_from_this(), work = work_, metrics](const Figures* figures) {
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
@@ -171,7 +171,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const bool table = metrics && figures;
     answer.fields = {{"Content-Type", table ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain; charset=utf-8"},
                      {"Cache-Control", "no-store"}};
-    const std::string hang = figures ? std::string() : host_.door.desk.hang();
+    const std::string hang = figures ? std::string() : host_.door.desk.world().hang();
     if (!figures)
       answer.text =
           hang.empty() ? "the world did not answer within 2 s\n" : "the world does not answer: " + hang + "\n";

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/utf8.h"
+#include "server/questions/question_table.h"
 
 namespace muster {
 namespace {
@@ -89,7 +90,7 @@ void SessionProtocol::check_user(Users::Clock::time_point now) {
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
 
 void SessionProtocol::on_bytes() {
-  if (welcomed()) session_->came_ns = desk_.processor_ns();
+  if (welcomed()) session_->came_ns = desk_.world().processor_ns();
 }
 
 void SessionProtocol::on_no_more() {
@@ -179,8 +180,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.role = admitted_.role;
   welcome.resumed = false;  // every session begins anew for now; watches are opened again
   welcome.schema_fingerprint = types->fingerprint();
-  welcome.world = desk_.host().world;
-  welcome.hz = desk_.host().clock.hz;
+  welcome.world = desk_.world().facts().world;
+  welcome.hz = desk_.world().facts().hz;
   welcome.frame_bytes_max = desk_.limits().frame_bytes_max;
   welcome.watches_max = desk_.limits().watches_max;
   welcome.requests_max = desk_.limits().requests_max;
@@ -206,7 +207,13 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   return Outcome::done;
 }
 
-void SessionProtocol::send_schemas(std::uint64_t request) {
+void SessionProtocol::answer_at_door(session::Heartbeat beat, std::uint64_t request) {
+  if (beat.answer != 0) return;
+  beat.answer = 1;
+  answer(*session_, request, beat);
+}
+
+void SessionProtocol::answer_at_door(const session::GetSchema&, std::uint64_t request) {
   const std::shared_ptr<const TypeTable> types = desk_.types();
   const auto schemas = types->schemas();
   for (std::size_t i = 0; i < schemas.size(); ++i) {
@@ -219,67 +226,55 @@ void SessionProtocol::send_schemas(std::uint64_t request) {
   }
 }
 
-SessionProtocol::Outcome SessionProtocol::on_token_message(const Judged& judged, std::uint64_t request) {
-  const auto failed = [&](UserFault fault) {
-    const auto code = fault.reason == std::string_view("not_found")    ? session::FaultCode::not_found
-                      : fault.reason == std::string_view("users_file") ? session::FaultCode::failed
-                                                                       : session::FaultCode::refused;
-    return refuse(fault_of(code, fault.reason, std::move(fault.text)), request);
-  };
-  const Users::Clock::time_point now = Users::Clock::now();
-  if (judged.type->id == TypeTraits<session::CreateToken>::id) {
-    const auto asked = session::read<session::CreateToken>(judged.batch);
-    auto made = door_.users.create(asked.name, static_cast<session::Role>(asked.role), asked.expires_s, now);
-    if (!made) return failed(std::move(made.error()));
-    if (door_.log) door_.log("a token for user " + std::to_string(made->user) + ": " + asked.name);
-    session::TokenCreated created;
-    created.user = made->user;
-    created.token = std::move(made->token);
-    answer(*session_, request, created);
-  } else if (judged.type->id == TypeTraits<session::RevokeToken>::id) {
-    const auto asked = session::read<session::RevokeToken>(judged.batch);
-    const auto revoked = door_.users.revoke(asked.name);
-    if (!revoked) return failed(revoked.error());
-    if (door_.log) door_.log("no token any more for user " + std::to_string(*revoked) + ": " + asked.name);
-    answer(*session_, request, session::TokenRevoked{.user = *revoked});
-  } else {
-    session::Tokens tokens;
-    for (const User& user : door_.users.all()) {
-      tokens.users.push_back(user.number);
-      tokens.names.push_back(user.name);
-      tokens.roles.push_back(static_cast<std::uint8_t>(user.role));
-      tokens.expires_s.push_back(user.expires_s);
-    }
-    answer(*session_, request, tokens);
+void SessionProtocol::refuse_user(UserFault fault, std::uint64_t request) {
+  const auto code = fault.reason == std::string_view("not_found")    ? session::FaultCode::not_found
+                    : fault.reason == std::string_view("users_file") ? session::FaultCode::failed
+                                                                     : session::FaultCode::refused;
+  refuse(fault_of(code, fault.reason, std::move(fault.text)), request);
+}
+
+void SessionProtocol::answer_at_door(const session::CreateToken& what, std::uint64_t request) {
+  auto made = door_.users.create(what.name, static_cast<session::Role>(what.role), what.expires_s, Users::Clock::now());
+  if (!made) return refuse_user(std::move(made.error()), request);
+  if (door_.log) door_.log("a token for user " + std::to_string(made->user) + ": " + what.name);
+  session::TokenCreated created;
+  created.user = made->user;
+  created.token = std::move(made->token);
+  answer(*session_, request, created);
+}
+
+void SessionProtocol::answer_at_door(const session::RevokeToken& what, std::uint64_t request) {
+  const auto revoked = door_.users.revoke(what.name);
+  if (!revoked) return refuse_user(revoked.error(), request);
+  if (door_.log) door_.log("no token any more for user " + std::to_string(*revoked) + ": " + what.name);
+  answer(*session_, request, session::TokenRevoked{.user = *revoked});
+}
+
+void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t request) {
+  session::Tokens tokens;
+  for (const User& user : door_.users.all()) {
+    tokens.users.push_back(user.number);
+    tokens.names.push_back(user.name);
+    tokens.roles.push_back(static_cast<std::uint8_t>(user.role));
+    tokens.expires_s.push_back(user.expires_s);
   }
-  return Outcome::done;
+  answer(*session_, request, tokens);
 }
 
 SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judged, std::uint64_t request) {
-  switch (judged.type->id) {
-    case TypeTraits<session::Hello>::id:
-      return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
-    case TypeTraits<session::Heartbeat>::id: {
-      auto beat = session::read<session::Heartbeat>(judged.batch);
-      if (beat.answer == 0) {
-        beat.answer = 1;
-        answer(*session_, request, beat);
-      }
-      return Outcome::done;
-    }
-    case TypeTraits<session::Credit>::id:
-      outgoing_->credit(session::read<session::Credit>(judged.batch).through);
-      return Outcome::done;
-    case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
-    case TypeTraits<session::GetInfo>::id:  // who asks how the world is need not wait to learn that it will not answer
-      if (const std::string hang = desk_.hang(); !hang.empty())
-        return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);
-      break;
-    case TypeTraits<session::CreateToken>::id:
-    case TypeTraits<session::ListTokens>::id:
-    case TypeTraits<session::RevokeToken>::id: return on_token_message(judged, request);
-    default: break;
+  const TypeId type = judged.type->id;
+  if (type == TypeTraits<session::Hello>::id)
+    return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
+  if (type == TypeTraits<session::Credit>::id) {
+    outgoing_->credit(session::read<session::Credit>(judged.batch).through);
+    return Outcome::done;
   }
+  if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
+    return Outcome::done;
+  // A client that asks how the world is need not wait to learn that the world will not answer.
+  if (type == TypeTraits<session::GetInfo>::id)
+    if (const std::string hang = desk_.world().hang(); !hang.empty())
+      return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);
   if (judged.batch.bytes().size() > desk_.limits().question_bytes_max)
     return refuse(fault_of(session::FaultCode::bad_question, "question_bytes_max",
                            "a question of " + std::to_string(judged.batch.bytes().size()) + " bytes; " +

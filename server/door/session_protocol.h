@@ -78,8 +78,13 @@ class SessionProtocol {
   /// `type`: of the message, also where it is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
-  void send_schemas(std::uint64_t request);
-  Outcome on_token_message(const Judged& judged, std::uint64_t request);
+  // The handlers of the questions whose cost is "door": see server/questions/question_table.h.
+  void answer_at_door(session::Heartbeat beat, std::uint64_t request);
+  void answer_at_door(const session::GetSchema& what, std::uint64_t request);
+  void answer_at_door(const session::CreateToken& what, std::uint64_t request);
+  void answer_at_door(const session::ListTokens& what, std::uint64_t request);
+  void answer_at_door(const session::RevokeToken& what, std::uint64_t request);
+  void refuse_user(UserFault fault, std::uint64_t request);
 
   Door& door_;
   Desk& desk_;

@@ -33,7 +33,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
       if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
     });
     outgoing_->on_room([&desk] { desk.on_watch_room(); });
-    outgoing_->on_answer_room([&desk] { desk.host().wake(); });
+    outgoing_->on_answer_room([&desk] { desk.world().wake(); });
     read_on();
   }
 

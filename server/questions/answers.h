@@ -11,15 +11,15 @@
 
 namespace muster {
 
-/// Rows of one page: as many as were asked for, within the limit.
+/// Returns how many rows a page may have: as many as were asked for, within the limit.
 inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
   constexpr std::uint32_t rows_default = 1000;
   return std::min(asked == 0 ? rows_default : asked, limits.rows_max);
 }
 
-/// An inquiry that answers with the fault.
+/// Makes an inquiry that answers with the fault.
 inline std::unique_ptr<Inquiry> refuse(const Asked& asked, const session::Fault& fault) {
-  return std::make_unique<Once>(asked, [asked, fault](Steps&) { asked.fault(fault); });
+  return once(asked, [asked, fault](Steps&) { asked.fault(fault); });
 }
 inline session::Fault dead_fault(Entity e, const char* field) {
   session::Fault fault =

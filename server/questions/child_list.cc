@@ -1,9 +1,9 @@
-#include "server/questions/child_list.h"
-
+// The answer to ListChildren: a page of an entity's children in their order, or of the roots by id.
 #include <vector>
 
 #include "registry/entity_registry.h"
 #include "server/questions/answers.h"
+#include "server/questions/question_table.h"
 
 namespace muster {
 namespace {
@@ -135,10 +135,10 @@ class SiblingList final : public ChildList {
 
 }  // namespace
 
-std::unique_ptr<Inquiry> begin_child_list(Asked asked, const session::ListChildren& what) {
-  if (!what.entity) return std::make_unique<RootList>(std::move(asked), what);
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListChildren& what) {
+  if (!what.entity) return std::make_unique<RootList>(asked, what);
   if (!asked.registry.alive(what.entity)) return refuse_dead(asked, what.entity, "entity");
-  return std::make_unique<SiblingList>(std::move(asked), what);
+  return std::make_unique<SiblingList>(asked, what);
 }
 
 }  // namespace muster

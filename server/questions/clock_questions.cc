@@ -9,13 +9,14 @@
 #include "server/questions/clock_questions.h"
 
 #include "registry/entity_registry.h"
-#include "server/questions/answers.h"
+#include "server/questions/answer_sources.h"
+#include "server/questions/question_table.h"
 
 namespace muster {
 namespace {
 
 constexpr std::size_t state_bytes = 256;
-/// In SetClock: what stays as it is.
+/// In SetClock: the speed or the pause stays as it is.
 constexpr double same_speed = 0;
 constexpr std::uint32_t same_paused = 2;
 
@@ -24,10 +25,10 @@ constexpr std::uint32_t same_paused = 2;
 session::ClockState ClockQuestions::state() const {
   session::ClockState state;
   state.sequence = registry_.sequence();
-  state.tick = host_.tick ? host_.tick() : 0;
+  state.tick = world_.tick();
   state.clock_ns = registry_.now_ns();
-  state.hz = host_.hz;
-  state.saved_sequence = saved_sequence();
+  state.hz = world_.facts().hz;
+  state.saved_sequence = world_.saved_sequence();
   state.author = author_;
   const Pace pace = this->pace();
   state.speed = pace.speed;
@@ -36,26 +37,9 @@ session::ClockState ClockQuestions::state() const {
   return state;
 }
 
-std::unique_ptr<Inquiry> ClockQuestions::begin(const Asked& asked, BatchView question) {
-  switch (question.type()) {
-    case TypeTraits<session::GetClock>::id:
-      return std::make_unique<Once>(
-          asked,
-          [this, asked, follow = session::read<session::GetClock>(question).follow](Steps&) {
-            get(asked, follow == 1);
-          },
-          state_bytes);
-    case TypeTraits<session::SetClock>::id:
-      return std::make_unique<Once>(
-          asked, [this, asked, what = session::read<session::SetClock>(question)](Steps&) { set(asked, what); },
-          state_bytes);
-    default: return nullptr;
-  }
-}
-
 void ClockQuestions::notice() {
   const Pace now = pace();
-  const std::uint64_t saved = saved_sequence();
+  const std::uint64_t saved = world_.saved_sequence();
   const bool set_by_host = now.speed != pace_.speed || now.paused != pace_.paused;
   if (set_by_host) author_ = 0;
   if (set_by_host || (now.steps > 0) != (pace_.steps > 0) || saved != saved_) followers_.note_change();
@@ -65,7 +49,7 @@ void ClockQuestions::notice() {
 
 void ClockQuestions::get(const Asked& asked, bool follow) {
   notice();
-  answer(asked.to(), asked.request, state());
+  asked.answer(state());
   if (follow) followers_.add(asked.from);
 }
 
@@ -76,17 +60,17 @@ void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
     told.field = fault.field;
     asked.fault(told);
   };
-  if (!host_.pace) return refuse({"", "no_clock", "this server has no clock that could be set"});
+  if (!world_.pace()) return refuse({"", "no_clock", "this server has no clock that could be set"});
   Pace pace = this->pace();
   if (what.speed != same_speed) pace.speed = what.speed;
   if (what.paused != same_paused) pace.paused = what.paused == 1;
   if (what.paused == 0 || (what.paused == 1 && what.steps == 0)) pace.steps = 0;
   pace.steps += what.steps;  // both are bounded
-  if (const auto done = host_.set_pace(pace); !done) return refuse(done.error());
+  if (const auto done = world_.set_pace(pace); !done) return refuse(done.error());
   pace_ = pace;
   author_ = asked.to().author;
   followers_.note_change();
-  answer(asked.to(), asked.request, state());
+  asked.answer(state());
 }
 
 void ClockQuestions::tell() {
@@ -96,5 +80,11 @@ void ClockQuestions::tell() {
 }
 
 void ClockQuestions::leave(const Session& session) { followers_.remove(session); }
+
+void answer_once(const Asked& asked, const session::GetClock& what, Steps&) {
+  asked.of().clock.get(asked, what.follow == 1);
+}
+
+void answer_once(const Asked& asked, const session::SetClock& what, Steps&) { asked.of().clock.set(asked, what); }
 
 }  // namespace muster

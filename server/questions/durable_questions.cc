@@ -1,6 +1,7 @@
 #include "server/questions/durable_questions.h"
 
-#include "server/questions/answers.h"
+#include "server/questions/answer_sources.h"
+#include "server/questions/question_table.h"
 
 namespace muster {
 namespace {
@@ -20,24 +21,18 @@ session::Durability told(Durability durability) {
 
 session::Durable DurableQuestions::state() const {
   session::Durable state;
-  state.sequence = sequence_ ? sequence_() : 0;
-  state.saved_sequence = host_.saved_sequence ? host_.saved_sequence() : state.sequence;
-  state.durability = told(host_.durability);
-  state.autosave_ns = static_cast<std::uint64_t>(host_.autosave.count());
-  state.error = host_.error_text();
+  state.sequence = world_.durable_sequence();
+  state.saved_sequence = world_.saved_sequence();
+  state.durability = told(world_.facts().durability);
+  state.autosave_ns = static_cast<std::uint64_t>(world_.facts().autosave.count());
+  state.error = text_of(world_.recording_error());
   return state;
 }
 
-std::unique_ptr<Inquiry> DurableQuestions::begin(const Asked& asked, BatchView question) {
-  if (question.type() != TypeTraits<session::FollowDurable>::id) return nullptr;
-  return std::make_unique<Once>(
-      asked,
-      [this, asked](Steps&) {
-        notice();
-        answer(asked.to(), asked.request, state());
-        followers_.add(asked.from);
-      },
-      durable_state_bytes);
+void DurableQuestions::follow(const Asked& asked) {
+  notice();
+  asked.answer(state());
+  followers_.add(asked.from);
 }
 
 void DurableQuestions::notice() {
@@ -56,5 +51,7 @@ void DurableQuestions::tell() {
 }
 
 void DurableQuestions::leave(const Session& session) { followers_.remove(session); }
+
+void answer_once(const Asked& asked, const session::FollowDurable&, Steps&) { asked.of().durable.follow(asked); }
 
 }  // namespace muster

@@ -1,10 +1,10 @@
-#include "server/questions/entity_search.h"
-
+// The answers to Find and Resolve: pages of entities, by id.
 #include <algorithm>
 #include <vector>
 
 #include "registry/entity_registry.h"
 #include "server/questions/answers.h"
+#include "server/questions/question_table.h"
 #include "server/questions/shown_text.h"
 
 namespace muster {
@@ -174,7 +174,8 @@ session::Fault too_long(const char* field, std::size_t bytes, std::size_t bytes_
 
 }  // namespace
 
-std::unique_ptr<Inquiry> begin_find(const Asked& asked, session::Find what) {
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Find& asked_for) {
+  session::Find what = asked_for;
   if (what.under && !asked.registry.alive(what.under)) return refuse_dead(asked, what.under, "under");
   if (what.name.size() > asked.limits.path_bytes_max)
     return refuse(asked, too_long("name", what.name.size(), asked.limits.path_bytes_max));
@@ -202,7 +203,7 @@ std::unique_ptr<Inquiry> begin_find(const Asked& asked, session::Find what) {
   return std::make_unique<FindSearch>(asked, what);
 }
 
-std::unique_ptr<Inquiry> begin_resolve(const Asked& asked, session::Resolve what) {
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Resolve& what) {
   if (what.path.empty()) {
     session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", "an empty path names nothing");
     fault.field = "path";
@@ -211,9 +212,9 @@ std::unique_ptr<Inquiry> begin_resolve(const Asked& asked, session::Resolve what
   if (what.path.size() > asked.limits.path_bytes_max)
     return refuse(asked, too_long("path", what.path.size(), asked.limits.path_bytes_max));
   if (what.path.front() != '/') return std::make_unique<PathEndSearch>(asked, what);
-  return std::make_unique<Once>(
+  return once(
       asked,
-      [asked, path = std::move(what.path)](Steps& steps) {
+      [asked, path = what.path](Steps& steps) {
         session::Found found;
         found.sequence = asked.registry.sequence();
         if (const Entity e = asked.registry.find_path(path)) {
@@ -221,7 +222,7 @@ std::unique_ptr<Inquiry> begin_resolve(const Asked& asked, session::Resolve what
           found.paths.push_back(shown_path(asked.registry, e, asked.limits.path_bytes_max, steps));
         }
         steps.spend_bytes(path.size());
-        answer(asked.to(), asked.request, found);
+        asked.answer(found);
       },
       asked.limits.path_bytes_max);
 }

@@ -1,11 +1,11 @@
-#include "server/questions/handler_list.h"
-
+// The answer to ListHandlers: the world's handlers with what each reads and writes, page by page.
 #include <algorithm>
 #include <vector>
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
 #include "server/questions/answers.h"
+#include "server/questions/question_table.h"
 
 namespace muster {
 namespace {
@@ -84,8 +84,8 @@ class HandlerListing final : public Inquiry {
 
 }  // namespace
 
-std::unique_ptr<Inquiry> begin_handler_list(Asked asked, const session::ListHandlers& what) {
-  return std::make_unique<HandlerListing>(std::move(asked), what);
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListHandlers& what) {
+  return std::make_unique<HandlerListing>(asked, what);
 }
 
 }  // namespace muster

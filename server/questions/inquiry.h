@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <utility>
 
 #include "server/questions/steps.h"
@@ -12,9 +12,9 @@
 namespace muster {
 
 class EntityRegistry;
+struct AnswerSources;
 
-/// Owner's thread only. It is ended by its answer, or destroyed at any moment between two slices: its session ended, or the
-/// server does.
+/// World thread only. It ends with its answer, or is destroyed between two slices if its session or the server ends.
 class Inquiry {
  public:
   enum class Progress {
@@ -34,24 +34,32 @@ class Inquiry {
   virtual Progress go_on(Steps& steps) = 0;
 };
 
-/// Who asked, and of what.
+/// Who asked, and what the answer is made from.
 struct Asked {
   EntityRegistry& registry;
   const ServerLimits& limits;
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
+  const AnswerSources* sources = nullptr;  ///< what lies beside the registry; handlers that need no more work without
 
   Session& to() const noexcept { return *from; }
+  const AnswerSources& of() const noexcept { return *sources; }
   void fault(const session::Fault& fault) const { from->outgoing->fault(fault, request); }
-  /// Whether an answer of about so many bytes may be queued now. False: the session's queue wakes the desk when it may.
+  template <GeneratedType M>
+  void answer(const M& message, std::uint32_t flags = 0) const {
+    muster::answer(*from, request, message, flags);
+  }
+  /// Returns whether an answer of about this size may be queued now. If not, the session's queue wakes the desk when
+  /// it may.
   bool has_room(std::size_t bytes) const { return from->outgoing->has_answer_room(bytes); }
 };
 
-/// A question that is answered at once, as soon as the session's queue has some room.
+/// A question that is answered in one go as soon as the session's queue has room for about `answer_bytes`.
+/// `F`: void(Steps&).
+template <class F>
 class Once final : public Inquiry {
  public:
-  /// `answer_bytes`: about how much it will queue.
-  Once(Asked asked, std::function<void(Steps&)> answer, std::size_t answer_bytes = 4096)
+  Once(Asked asked, F answer, std::size_t answer_bytes = 4096)
       : asked_(std::move(asked)), answer_(std::move(answer)), answer_bytes_(answer_bytes) {}
   Progress go_on(Steps& steps) override {
     if (!asked_.has_room(answer_bytes_)) return Progress::room;
@@ -61,9 +69,14 @@ class Once final : public Inquiry {
   }
 
  private:
-  Asked asked_;
-  std::function<void(Steps&)> answer_;
-  std::size_t answer_bytes_;
+  const Asked asked_;
+  const F answer_;
+  const std::size_t answer_bytes_;
 };
+
+template <class F>
+std::unique_ptr<Inquiry> once(const Asked& asked, F answer, std::size_t answer_bytes = 4096) {
+  return std::make_unique<Once<F>>(asked, std::move(answer), answer_bytes);
+}
 
 }  // namespace muster

@@ -1,7 +1,7 @@
-// Which inquiry answers which question about entities, texts, templates, timers and handlers.
+// The way from a question to its handler. The handlers are declared in server/questions/question_table.h, which
+// schemac writes from schema/session.fbs, and defined in the files of their subjects.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "messages/batch.h"
@@ -9,15 +9,7 @@
 
 namespace muster {
 
-class Watches;
-
-/// The inquiry of ListChildren, Resolve, Find, Show, GetText, ListTimers, ListHandlers, or of what is asked about templates; the
-/// question was judged. Null: it is none of these. Owner's thread, between inputs.
+/// Makes the inquiry of a question that was judged; it is never null. World thread, between inputs.
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
-/// Makes the inquiry of work that is done seldom.
-using Opening = std::function<std::unique_ptr<Inquiry>(std::function<void()> work)>;
-/// The inquiry of Watch, Follow, FollowMore or Unwatch; the question was judged. Null: it is none of these.
-std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches,
-                                              const Opening& opening);
 
 }  // namespace muster

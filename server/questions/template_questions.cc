@@ -1,12 +1,14 @@
-#include "server/questions/template_questions.h"
-
+// The answers to what is asked about templates.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "registry/entity_registry.h"
 #include "registry/templates/template_file.h"
+#include "server/questions/answer_sources.h"
 #include "server/questions/answers.h"
+#include "server/questions/question_table.h"
 #include "server/session/judge.h"
 
 namespace muster {
@@ -48,50 +50,25 @@ class TemplateList final : public Inquiry {
   session::Templates page_;
 };
 
-std::unique_ptr<Inquiry> begin_get_template(const Asked& asked, const std::string& name) {
-  const std::size_t bytes = asked.registry.template_batch(name).size();
-  if (bytes == 0) {
-    session::Fault fault = fault_of(
-        session::FaultCode::not_found, "unknown_template",
-        "the world has no template called \"" + std::string(shown_name(name, asked.limits.name_bytes_max)) + "\"");
-    fault.field = "name";
-    return refuse(asked, fault);
-  }
-  return std::make_unique<Once>(
-      asked,
-      [asked, name](Steps&) {
-        // As it was defined, byte for byte: nothing need be decoded.
-        const auto batch = asked.registry.template_batch(name);
-        if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
-        asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));
-      },
-      bytes);
-}
-
-/// Read template by template: a ms or one template, then as long as others may need. What was read is defined at once: the
-/// templates of a file come together, or none does.
-class ReadingTemplates final : public Inquiry {
+/// Reads the templates one by one, for a ms or one template at a time, and defines them together: the templates of a
+/// file come together, or none does.
+class ReadingTemplates final : public SeldomWork {
  public:
-  ReadingTemplates(Asked asked, session::ReadTemplates what, Seldom& seldom, AdmitTemplates admit)
-      : asked_(std::move(asked)), what_(std::move(what)), seldom_(seldom), admit_(std::move(admit)) {}
-  Progress go_on(Steps& steps) override {
-    while (!list_ && !wrong_) {
-      if (!asked_.has_room(4096)) return Progress::room;
-      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
-      seldom_.run([&] {
-        const auto begun = Seldom::Clock::now();
-        while (!list_ && !wrong_ && Seldom::Clock::now() - begun < std::chrono::milliseconds(1)) do_next();
-      });
-      if (!list_ && !wrong_) return Progress::later;
-      steps.spend(asked_.limits.slice_steps / 8);
-    }
+  ReadingTemplates(const Asked& asked, const session::ReadTemplates& what)
+      : SeldomWork(asked, asked.of().seldom, asked.limits.slice_steps / 8), what_(what) {}
+
+ private:
+  Progress piece() override {
+    const auto begun = Seldom::Clock::now();
+    while (!list_ && !wrong_ && Seldom::Clock::now() - begun < std::chrono::milliseconds(1)) do_next();
+    return list_ || wrong_ ? Progress::again : Progress::later;
+  }
+  Progress finish(Steps& steps) override {
     if (list_) return list_->go_on(steps);
     asked_.fault(*wrong_);
     return Progress::done;
   }
-
- private:
-  /// Of a file, or of one template.
+  /// Parses a piece of the file, or compiles one template.
   void do_next() {
     if (!trees_) {
       if (!file_) file_ = std::make_unique<TemplateFile>(what_.text, what_.file, asked_.registry, limits());
@@ -120,7 +97,7 @@ class ReadingTemplates final : public Inquiry {
   }
   void define() {
     EntityRegistry& registry = asked_.registry;
-    if (!definitions_.empty()) wrong_ = admit_(definitions_.front());
+    if (!definitions_.empty()) wrong_ = asked_.of().desk.admit(asked_.to(), definitions_.front());
     std::vector<std::string> names;
     for (const auto& [name, batch] : defined_) {
       if (wrong_) return;
@@ -141,10 +118,7 @@ class ReadingTemplates final : public Inquiry {
             .name_bytes_max = asked_.limits.name_bytes_max};
   }
 
-  const Asked asked_;
   const session::ReadTemplates what_;
-  Seldom& seldom_;
-  const AdmitTemplates admit_;
   std::unique_ptr<TemplateFile> file_;
   std::optional<std::vector<TemplateTree>> trees_;
   std::size_t next_ = 0;                                                 // of the trees, to be compiled
@@ -156,21 +130,34 @@ class ReadingTemplates final : public Inquiry {
 
 }  // namespace
 
-std::unique_ptr<Inquiry> begin_read_templates(const Asked& asked, session::ReadTemplates what, Seldom& seldom,
-                                              AdmitTemplates admit) {
-  return std::make_unique<ReadingTemplates>(asked, std::move(what), seldom, std::move(admit));
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::ReadTemplates& what) {
+  return std::make_unique<ReadingTemplates>(asked, what);
 }
 
-std::unique_ptr<Inquiry> begin_template_question(const Asked& asked, BatchView question) {
-  switch (question.type()) {
-    case TypeTraits<session::ListTemplates>::id: {
-      const auto names = asked.registry.template_names();
-      return std::make_unique<TemplateList>(asked, std::vector<std::string>(names.begin(), names.end()));
-    }
-    case TypeTraits<session::GetTemplate>::id:
-      return begin_get_template(asked, session::read<session::GetTemplate>(question).name);
-    default: return nullptr;
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListTemplates&) {
+  const auto names = asked.registry.template_names();
+  return std::make_unique<TemplateList>(asked, std::vector<std::string>(names.begin(), names.end()));
+}
+
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemplate& what) {
+  const std::string& name = what.name;
+  const std::size_t bytes = asked.registry.template_batch(name).size();
+  if (bytes == 0) {
+    session::Fault fault = fault_of(
+        session::FaultCode::not_found, "unknown_template",
+        "the world has no template called \"" + std::string(shown_name(name, asked.limits.name_bytes_max)) + "\"");
+    fault.field = "name";
+    return refuse(asked, fault);
   }
+  return once(
+      asked,
+      [asked, name](Steps&) {
+        // The bytes of its definition need no decoding.
+        const auto batch = asked.registry.template_batch(name);
+        if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
+        asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));
+      },
+      bytes);
 }
 
 }  // namespace muster

@@ -1,10 +1,10 @@
-#include "server/questions/timer_list.h"
-
+// The answer to ListTimers: the timed messages that wait, page by page.
 #include <algorithm>
 
 #include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
 #include "server/questions/answers.h"
+#include "server/questions/question_table.h"
 
 namespace muster {
 namespace {
@@ -65,8 +65,8 @@ class TimerList final : public Inquiry {
 
 }  // namespace
 
-std::unique_ptr<Inquiry> begin_timer_list(Asked asked, const session::ListTimers& what) {
-  return std::make_unique<TimerList>(std::move(asked), what);
+std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListTimers& what) {
+  return std::make_unique<TimerList>(asked, what);
 }
 
 }  // namespace muster

@@ -106,13 +106,13 @@ class Field {
     return std::move(*made);
   }
   void learn_entities() {
-    const auto roots = client_->children({});
+    const auto roots = client_->ask<session::ListChildren>();
     if (!roots) throw std::runtime_error(roots.error().text);
     known_.roots = roots->entities;
     session::Find what;
     what.limit = 10'000;
     for (bool more = true; more;) {
-      const auto found = client_->find(what);
+      const auto found = client_->ask(what);
       if (!found) throw std::runtime_error(found.error().text);
       known_.entities.insert(known_.entities.end(), found->entities.begin(), found->entities.end());
       more = found->more && !found->entities.empty();
@@ -196,7 +196,7 @@ AbuseReport abuse(const AbuseOptions& options) {
 
 Reopened abuse_and_reopen(const AbuseOptions& options) {
   const auto looked_at = [](Client& client) {
-    const auto info = client.info(true);
+    const auto info = client.ask(session::GetInfo{.hash = 1});
     if (!info) throw std::runtime_error(info.error().text);
     return *info;
   };
@@ -215,7 +215,7 @@ Reopened abuse_and_reopen(const AbuseOptions& options) {
     }
     if (info.sessions > 1) throw std::runtime_error("sessions that ended are not gone");
     // Somebody may have sped its clock up, or asked for steps.
-    if (const auto paused = field.client().set_clock({.speed = 1, .paused = 1}); !paused)
+    if (const auto paused = field.client().ask(session::SetClock{.speed = 1, .paused = 1}); !paused)
       throw std::runtime_error(paused.error().text);
     info = looked_at(field.client());
     made.hash_before = info.hash;

@@ -52,10 +52,10 @@ TEST_CASE("each question has what was asked", "[client]") {
   });
   Client client = connect(server);
   const Entity orc{5, 2}, elf{6, 3};
-  (void)client.children(orc, 7, 9);
+  (void)client.ask(session::ListChildren{.entity = orc, .offset = 7, .limit = 9});
   const auto children = server.last<session::ListChildren>();
   CHECK((children.entity == orc && children.offset == 7 && children.limit == 9));
-  (void)client.resolve("/a/b", 4);
+  (void)client.ask(session::Resolve{.path = "/a/b", .limit = 4});
   const auto resolve = server.last<session::Resolve>();
   CHECK((resolve.path == "/a/b" && resolve.limit == 4));
   (void)client.entity("tower");
@@ -63,29 +63,29 @@ TEST_CASE("each question has what was asked", "[client]") {
   CHECK(server.last<session::Resolve>().limit == 20);
   (void)client.show(elf);
   CHECK(server.last<session::Show>().entity == elf);
-  (void)client.template_called("orc");
+  (void)client.ask(session::GetTemplate{.name = "orc"});
   CHECK(server.last<session::GetTemplate>().name == "orc");
   (void)client.read_templates("{}", "orcs.json");
   const auto read = server.last<session::ReadTemplates>();
   CHECK((read.text == "{}" && read.file == "orcs.json"));
-  (void)client.timers({}, 3);
+  (void)client.ask(session::ListTimers{.limit = 3});
   const auto first_timers = server.last<session::ListTimers>();
   CHECK((first_timers.after_due_ns == 0 && first_timers.after_timer == 0 && first_timers.limit == 3));
-  (void)client.timers({.timers = {8, 4}, .due_ns = {100, 200}}, 5);
+  (void)client.ask(session::ListTimers{.after_due_ns = 200, .after_timer = 4, .limit = 5});
   const auto more_timers = server.last<session::ListTimers>();
   CHECK((more_timers.after_due_ns == 200 && more_timers.after_timer == 4 && more_timers.limit == 5));
-  (void)client.handlers({}, 3);
+  (void)client.ask(session::ListHandlers{.limit = 3});
   CHECK(server.last<session::ListHandlers>().after == 0);
-  (void)client.handlers({.handlers = {2, 9}}, 6);
+  (void)client.ask(session::ListHandlers{.after = 9, .limit = 6});
   const auto handlers = server.last<session::ListHandlers>();
   CHECK((handlers.after == 9 && handlers.limit == 6));
-  (void)client.info();
+  (void)client.ask<session::GetInfo>();
   CHECK(server.last<session::GetInfo>().hash == 0);
-  (void)client.info(true);
+  (void)client.ask(session::GetInfo{.hash = 1});
   CHECK(server.last<session::GetInfo>().hash == 1);
-  (void)client.reload("plug");
+  (void)client.ask(session::Reload{.plugin = "plug"});
   CHECK(server.last<session::Reload>().plugin == "plug");
-  (void)client.set_clock({.speed = 2, .paused = 1, .steps = 3});
+  (void)client.ask(session::SetClock{.speed = 2, .paused = 1, .steps = 3});
   const auto clock = server.last<session::SetClock>();
   CHECK((clock.speed == 2 && clock.paused == 1 && clock.steps == 3));
   (void)client.unwatch(77);
@@ -108,10 +108,10 @@ TEST_CASE("each question has what was asked", "[client]") {
   CHECK(server.count<session::BeginTrace>() + server.count<session::Save>() + server.count<session::GetLoad>() +
             server.count<session::GetClock>() + server.count<session::ListTemplates>() ==
         0);
-  (void)client.begin_trace();
-  (void)client.save();
-  (void)client.load();
-  (void)client.clock();
+  (void)client.ask<session::BeginTrace>();
+  (void)client.ask<session::Save>();
+  (void)client.ask<session::GetLoad>();
+  (void)client.ask<session::GetClock>();
   (void)client.templates();
   CHECK(server.count<session::BeginTrace>() == 1);
   CHECK(server.count<session::Save>() == 1);
@@ -143,8 +143,8 @@ TEST_CASE("an answer in several frames is whole with the last of them", "[client
   REQUIRE(trace);
   CHECK(trace->bytes == bytes_of("{\"a\": 1}"));
   CHECK((trace->slices == 6 && trace->left_out == 7));
-  CHECK(client.save().value() == 12);
-  fails(client.load(), Kind::lost, "the server gave another answer than muster.session.Load");
+  CHECK(client.ask<session::Save>().value().sequence == 12);
+  fails(client.ask<session::GetLoad>(), Kind::lost, "the server gave another answer than muster.session.Load");
   fails(client.wait_ack(99), Kind::mistaken, "no answer is expected for request 99");
 }
 
@@ -158,10 +158,10 @@ TEST_CASE("a refusal leaves the session as it is, a Fault that closes it is what
     it.close();
   });
   Client client = connect(server);
-  fails(client.save(), Kind::refused, "not this");
-  CHECK(client.save());
-  fails(client.save(), Kind::lost, "enough");
-  const auto again = client.info();
+  fails(client.ask<session::Save>(), Kind::refused, "not this");
+  CHECK(client.ask<session::Save>());
+  fails(client.ask<session::Save>(), Kind::lost, "enough");
+  const auto again = client.ask<session::GetInfo>();
   fails(again, Kind::lost, "enough");
   CHECK(again.error().fault.code == session::FaultCode::stopping);
   fails(client.next(0, 0s), Kind::lost, "enough");
@@ -180,7 +180,7 @@ TEST_CASE("what the server said before it closed is read, though nothing can be 
   REQUIRE(client.post_batch(question.bytes(), false).value() == 0);
   gone.get_future().wait();
   fails(client.post_batch(question.bytes(), false), Kind::lost, "the world ends");
-  fails(client.save(), Kind::lost, "the world ends");
+  fails(client.ask<session::Save>(), Kind::lost, "the world ends");
 }
 
 TEST_CASE("texts and types that come unasked are known from then on, and a bad schema ends the session", "[client]") {
@@ -196,12 +196,12 @@ TEST_CASE("texts and types that come unasked are known from then on, and a bad s
   CHECK(client.text(Text{hash64("tower")}).empty());
   CHECK(client.types().find(TypeTraits<game::Damage>::id) == nullptr);
   fails(client.push(Entity{1, 1}, game::Damage{}), Kind::mistaken, "the world does not know game.Damage");
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   CHECK(client.text(Text{hash64("tower")}) == "tower");
   CHECK(client.types().find(TypeTraits<game::Damage>::id) != nullptr);
   CHECK(client.fetch_text(Text{hash64("tower")}).value() == "tower");
   CHECK(server.count<session::GetText>() == 0);
-  fails(client.save(), Kind::lost, "the server sent a bad schema: this is no binary schema (.bfbs)");
+  fails(client.ask<session::Save>(), Kind::lost, "the server sent a bad schema: this is no binary schema (.bfbs)");
 }
 
 TEST_CASE("a batch that is none ends the session with what is wrong with it", "[client]") {
@@ -213,7 +213,7 @@ TEST_CASE("a batch that is none ends the session with what is wrong with it", "[
     it.say_batch(0, batch);
   });
   Client client = connect(server);
-  fails(client.save(), Kind::lost, "the server sent a bad batch: batch kind 99 is unknown");
+  fails(client.ask<session::Save>(), Kind::lost, "the server sent a bad batch: batch kind 99 is unknown");
 }
 
 TEST_CASE("a heartbeat is answered once, with its number and under its id, and an answer is not", "[client]") {
@@ -224,8 +224,8 @@ TEST_CASE("a heartbeat is answered once, with its number and under its id, and a
     it.say(asked.request, session::Saved{.sequence = 1});
   });
   Client client = connect(server);
-  REQUIRE(client.save());
-  REQUIRE(client.save());  // the answers to the first ones have come
+  REQUIRE(client.ask<session::Save>());
+  REQUIRE(client.ask<session::Save>());  // the answers to the first ones have come
   std::vector<session::Heartbeat> answers;
   for (const Asked& asked : server.asked())
     if (asked.is<session::Heartbeat>()) {
@@ -255,7 +255,7 @@ TEST_CASE("an answer that does not come in time is told with the time, and nobod
   fails(client.wait(request), Kind::late, "the server did not answer within 60 ms");
   fails(client.wait(request), Kind::mistaken, "no answer is expected for request " + std::to_string(request));
   Client patient = std::move(client);
-  CHECK(patient.save().value() == 2);
+  CHECK(patient.ask<session::Save>().value().sequence == 2);
 }
 
 TEST_CASE("frames of a watch wait for who asks for them, and what refuses a watch forgets it", "[client]") {
@@ -291,7 +291,7 @@ TEST_CASE("frames of a watch wait for who asks for them, and what refuses a watc
   const auto nothing = client.next(watch, 0s);
   REQUIRE(nothing);
   CHECK_FALSE(*nothing);
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   fails(client.next(watch, 5s), Kind::refused, "the watch is over");
   REQUIRE(client.unwatch(watch));
   fails(client.next(watch, 0s), Kind::mistaken, "no watch has the id " + std::to_string(watch));

@@ -198,7 +198,7 @@ TEST_CASE("a watch hands out what came before a value with another layout, and f
     CHECK(error.starts_with(component + other));
     CHECK_FALSE(it.client.next(*watch, 0s));
     // Other calls go on, and so does another watch.
-    CHECK(it.client.save());
+    CHECK(it.client.ask<session::Save>());
     CHECK(it.client.unwatch(*watch).error().kind == Kind::lost);  // the script knows no other answer
     REQUIRE(it.client.next(0, 0s));
   }
@@ -292,7 +292,7 @@ TEST_CASE("a type that the world learns while a client is connected is compared 
   const World world;
   Connected it(Script{.frames = {world.set("td.Same")}, .learned = schema_file("learned_td.bfbs")});
   refused(it.client.set(creep, td::Learned{}), "the world does not know td.Learned");
-  REQUIRE(it.client.save());
+  REQUIRE(it.client.ask<session::Save>());
   const std::string fault = "td.Learned" + other + "td.Learned.since: is called value in this program";
   refused(it.client.set(creep, td::Learned{}), fault);
   refused(it.client.watch({.values = true, .components = {TypeTraits<td::Learned>::id}}), fault);
@@ -301,7 +301,7 @@ TEST_CASE("a type that the world learns while a client is connected is compared 
 TEST_CASE("a type that the world suddenly has with another layout ends the session", "[client]") {
   // A server ends its sessions when a type changes; this one says it to a client that is connected.
   Connected it(Script{.learned = {TypeTraits<td::Creep>::schema.begin(), TypeTraits<td::Creep>::schema.end()}});
-  const auto saved = it.client.save();
+  const auto saved = it.client.ask<session::Save>();
   REQUIRE_FALSE(saved);
   CHECK(saved.error().kind == Kind::lost);
   CHECK(saved.error().text.starts_with("the server sent a bad schema: td."));

@@ -66,8 +66,8 @@ TEST_CASE("a watch that opens after its caller gave up is ended then, once, and 
   REQUIRE_FALSE(follow);
   CHECK(follow.error().kind == Kind::late);
   CHECK(server.count<session::Unwatch>() == 0);  // nothing is open that could be ended
-  REQUIRE(client.save());
-  REQUIRE(client.save());  // what came of the first is read, and what was said because of it was heard
+  REQUIRE(client.ask<session::Save>());
+  REQUIRE(client.ask<session::Save>());  // what came of the first is read, and what was said because of it was heard
   std::vector<std::uint64_t> asked, ended;
   for (const Asked& each : server.asked()) {
     if (each.is<session::Watch>() || each.is<session::Follow>()) asked.push_back(each.request);
@@ -86,8 +86,8 @@ TEST_CASE("a watch that is refused after its caller gave up is not ended: it nev
   const auto watch = client.watch({.events = true});
   REQUIRE_FALSE(watch);
   CHECK(watch.error().kind == Kind::late);
-  REQUIRE(client.save());
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
+  REQUIRE(client.ask<session::Save>());
   CHECK(server.count<session::Unwatch>() == 0);
 }
 
@@ -103,22 +103,22 @@ TEST_CASE("credit is counted from the first byte that came, and what waits for n
   const std::uint64_t greeting = client.received_bytes();
   CHECK(greeting > server.schema.size());
   REQUIRE(client.give_credit(5000));
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   const std::uint64_t answer = client.received_bytes() - greeting;  // of save
   CHECK(server.last<session::Credit>().through == greeting + 5000);
 
   const std::uint64_t watch = client.watch({.events = true}).value();
   REQUIRE(client.next(watch, 5s).value());  // Watching
-  (void)client.load();                      // an event came before its answer, and waits
+  (void)client.ask<session::GetLoad>();     // an event came before its answer, and waits
   const std::uint64_t now = client.received_bytes();
   REQUIRE(client.give_credit(5000));
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   const std::uint64_t through = server.last<session::Credit>().through;
   CHECK(through < now + 5000 - text.size());
   CHECK(through > now + 5000 - text.size() - 200);
   REQUIRE(client.next(watch, 5s).value());
   REQUIRE(client.give_credit(5000));
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   CHECK(server.last<session::Credit>().through == now + answer + 5000);
   for (const Asked& each : server.asked())
     if (each.is<session::Credit>()) CHECK(each.request == 0);
@@ -136,7 +136,7 @@ TEST_CASE(
   CHECK(client.watch({}).error().text == spent);
   CHECK(client.follow(3, {}).error().text == spent);
   CHECK(client.unwatch(3).error().text == spent);
-  CHECK(client.save().error().text == late);  // answers need none
+  CHECK(client.ask<session::Save>().error().text == late);  // answers need none
   REQUIRE(client.give_credit(1));
   CHECK(client.watch({}).error().text == late);
 
@@ -161,15 +161,15 @@ TEST_CASE("what a watch brought that was too much for it is worked on: credit do
   options.watch_bytes_max = 1000;
   Client client = Client::connect(options).value();
   const std::uint64_t watch = client.watch({.events = true}).value();
-  (void)client.load();
-  (void)client.load();  // and what comes behind it is not kept either
+  (void)client.ask<session::GetLoad>();
+  (void)client.ask<session::GetLoad>();  // and what comes behind it is not kept either
   const auto overrun = client.next(watch, 5s);
   REQUIRE_FALSE(overrun);
   CHECK(overrun.error().text == "a watch brought more than 1000 bytes that nobody fetched");
   const std::uint64_t now = client.received_bytes();
   CHECK(now > 2 * text.size());
   REQUIRE(client.give_credit(5000));
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   CHECK(server.last<session::Credit>().through == now + 5000);
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("credit for as much as there is goes on counting from what came, and i
   Client client = connect(server);
   REQUIRE(client.give_credit(5000));
   REQUIRE(client.give_credit(~std::uint64_t{0}));
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   CHECK(server.last<session::Credit>().through > std::uint64_t{1} << 62);
 }
 

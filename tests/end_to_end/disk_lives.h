@@ -15,6 +15,7 @@
 #include "server/desk/desk.h"
 #include "server/world/world.h"
 #include "tests/server/arena.h"
+#include "tests/server/hand_world.h"
 #include "tests/server/queued_frames.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/folder.h"
@@ -72,7 +73,9 @@ class DiskLives {
       if (world.is_new()) begin(world);
       told = world.durable_sequence();
       disk_.operations_left = cut_after;
-      Desk desk(world.registry(), host(world), {});
+      testing::HandWorld host;
+      tie(host, world);
+      Desk desk(world.registry(), host, {});
       world.add_visitor(desk);
       Noting noting(*this, world);  // after the desk: what is handed over then
       std::vector<ArenaPerson> people(3);
@@ -155,15 +158,13 @@ class DiskLives {
     World& world;
   };
   void note(const World& world) { hashes_[world.registry().sequence()] = world.registry().hash(); }
-  static DeskHost host(World& world) {
-    DeskHost host;
-    host.wake = [&world] { world.wake(); };
-    host.durable_sequence = [&world] { return world.durable_sequence(); };
-    host.durable = {.saved_sequence = [&world] { return world.saved_sequence(); },
-                    .error = [&world] { return world.recording_error(); },
-                    .save_error = [&world] { return world.autosave_error(); },
-                    .durability = world.durability()};
-    return host;
+  static void tie(testing::HandWorld& host, World& world) {
+    host.on_wake = [&world] { world.wake(); };
+    host.gives_durable = [&world] { return world.durable_sequence(); };
+    host.gives_saved = [&world] { return world.saved_sequence(); };
+    host.gives_error = [&world] { return world.recording_error(); };
+    host.gives_save_error = [&world] { return world.autosave_error(); };
+    host.known.durability = world.durability();
   }
   /// Until the world made some turns more; not for long where it waits for the disk.
   void sync_slowly() {

@@ -36,7 +36,7 @@ void EditingPerson::work(Client& client, std::uint64_t seed, int step) {
     done(known, step);
     durable_ = std::max(durable_, ack->durable_through);
     if (random() % 8 > 0) continue;
-    const auto told = random() % 2 ? client.wait_durable(ack->sequence) : client.durable();
+    const auto told = random() % 2 ? client.wait_durable(ack->sequence) : client.ask<session::FollowDurable>();
     if (!told) return;
     durable_ = std::max(durable_, told->sequence);
   }
@@ -131,7 +131,8 @@ Things EditingPerson::read(Client& client) const {
   Things things;
   for (int folder = 0; folder < 2; ++folder) {
     for (std::uint32_t offset = 0;;) {
-      const session::Children page = value_of(client.children(folders_[folder], offset, 1000));
+      const session::Children page =
+          value_of(client.ask(session::ListChildren{.entity = folders_[folder], .offset = offset, .limit = 1000}));
       for (std::size_t i = 0; i < page.entities.size(); ++i) {
         Thing thing{page.entities[i], folder, {}, 0};
         const ShownEntity shown = value_of(client.show(thing.entity));

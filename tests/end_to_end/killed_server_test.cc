@@ -30,7 +30,7 @@ struct KilledWorld {
     test::ServerProcess server(path, options({}));
     Client client = server.client();
     for (std::size_t i = 0; i < people.size(); ++i) people[i].begin(client, "p" + std::to_string(i));
-    test::value_of(client.save());
+    test::value_of(client.ask<session::Save>());
   }
 
   /// Servers run this build of the plugin from now on: its step is so long.
@@ -94,7 +94,7 @@ struct KilledWorld {
   }
   /// Hash and sequence, and all of it is on the disk.
   static session::Info look(Client& client) {
-    session::Info info = test::value_of(client.info(true));
+    session::Info info = test::value_of(client.ask(session::GetInfo{.hash = 1}));
     CHECK(info.error.empty());
     (void)test::value_of(client.wait_durable(info.sequence));
     return info;
@@ -230,7 +230,7 @@ TEST_CASE(
       ++deaths;
       test::ServerProcess server(world.path, world.to_look(), deadly);
       Client client = server.client();
-      const session::Info info = test::value_of(client.info(true));
+      const session::Info info = test::value_of(client.ask(session::GetInfo{.hash = 1}));
       CAPTURE(info.error);
       CHECK(info.error.find("it stands before input " + std::to_string(ask) + " (counter.Ask to #") !=
             std::string::npos);
@@ -285,7 +285,7 @@ TEST_CASE(
                                options({start % 3 ? "0" : "0.02", "--durability", start % 2 ? "commit" : "batched"}));
     std::vector<Client> clients;
     for (int i = 0; i < 3; ++i) clients.push_back(server.client());
-    const session::ClockState clock = test::value_of(clients[0].clock());
+    const session::ClockState clock = test::value_of(clients[0].ask<session::GetClock>());
     REQUIRE(clock.tick >= tick);  // of the last crash, when all was on the disk
     Acknowledged last;
     for (Client& client : clients) {
@@ -296,7 +296,7 @@ TEST_CASE(
       made.push_back(id);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
-    const session::ClockState later = test::value_of(clients[0].clock());
+    const session::ClockState later = test::value_of(clients[0].ask<session::GetClock>());
     last.sequence = later.sequence;
     (void)test::value_of(clients[0].wait_durable(last));
     tick = later.tick;
@@ -307,8 +307,8 @@ TEST_CASE(
   {
     Client client = server.client();
     for (const Entity e : made) CHECK(test::value_of(client.show(e)).get<counter::Count>());
-    clock = test::value_of(client.clock());
-    (void)test::value_of(client.save());
+    clock = test::value_of(client.ask<session::GetClock>());
+    (void)test::value_of(client.ask<session::Save>());
   }
   server.kill();
   test::ReplayedWorld left(KilledWorld::build(1));
@@ -320,8 +320,8 @@ TEST_CASE(
   test::ServerProcess whole(whole_path, options({"0", "--paused"}));
   Client client = whole.client();
   session::ClockState state =
-      test::value_of(client.set_clock({.paused = 1, .steps = static_cast<std::uint32_t>(clock.tick)}));
-  while (state.tick < clock.tick) state = test::value_of(client.clock());
+      test::value_of(client.ask(session::SetClock{.paused = 1, .steps = static_cast<std::uint32_t>(clock.tick)}));
+  while (state.tick < clock.tick) state = test::value_of(client.ask<session::GetClock>());
   CHECK(state.tick == clock.tick);
   CHECK(state.clock_ns == clock.clock_ns);
 }

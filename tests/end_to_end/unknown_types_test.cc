@@ -78,7 +78,7 @@ struct Seen {
   bool operator==(const Seen&) const = default;
 };
 void look(Client& client, Entity parent, std::vector<Seen>& seen) {
-  for (const Entity child : value_of(client.children(parent)).entities) {
+  for (const Entity child : value_of(client.ask(session::ListChildren{.entity = parent})).entities) {
     const ShownEntity shown = value_of(client.show(child));
     Seen& one = seen.emplace_back(Seen{shown.about.entity, shown.about.parent, shown.about.name, shown.about.path, {}});
     for (const auto& component : shown.components) one.values[component.type->name] = component.value;
@@ -165,16 +165,16 @@ TEST_CASE(
     }
     // When its sessions have ended, and the ids that they did not use came back.
     Client last = server.client();
-    while (value_of(last.info()).sessions > 1) std::this_thread::sleep_for(5ms);
-    hash = value_of(last.info(true)).hash;
-    CHECK(value_of(last.save()) >= value_of(last.info()).sequence);
+    while (value_of(last.ask<session::GetInfo>()).sessions > 1) std::this_thread::sleep_for(5ms);
+    hash = value_of(last.ask(session::GetInfo{.hash = 1})).hash;
+    CHECK(value_of(last.ask<session::Save>()).sequence >= value_of(last.ask<session::GetInfo>()).sequence);
     CHECK(server.stop() == 0);
   }
   // The types are in the file.
   ServerProcess server(world, {"--existing"});
   Client client = server.client();
   CHECK(look(client) == before);
-  CHECK(value_of(client.info(true)).hash == hash);
+  CHECK(value_of(client.ask(session::GetInfo{.hash = 1})).hash == hash);
   CHECK(value_of(client.fetch_text(field<Text>(client, tower, "Unit.title"))) == "the old one");
   // And it goes on being edited.
   value_of(client.set_field(tower, "Health.value", "30"));

@@ -13,6 +13,7 @@
 #include "server/door/http_connection.h"
 #include "server/door/session_stream.h"
 #include "tests/server/door/test_loop.h"
+#include "tests/server/hand_world.h"
 
 namespace {
 
@@ -65,13 +66,8 @@ class TestStream final : public WireStream {
 /// A world that nobody moves but who pumps it, and its door.
 struct World {
   EntityRegistry registry;
-  Desk desk{registry,
-            [] {
-              DeskHost host;
-              host.wake = [] {};
-              return host;
-            }(),
-            {}};
+  testing::HandWorld world;
+  Desk desk{registry, world, {}};
   Door door{
       desk, Users({{std::string(token), session::Role::view}}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
   Site site{{}, WorldFiles("", ""), 7717, [](std::string_view offered) { return offered == token; }};

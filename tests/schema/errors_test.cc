@@ -9,7 +9,8 @@ namespace {
 const std::string attributes =
     "attribute \"component\"; attribute \"message\"; attribute \"tag\"; attribute \"default\"; attribute \"unit\"; "
     "attribute \"range\"; attribute \"color\"; attribute \"text\"; attribute \"asset\"; attribute \"remote\"; "
-    "attribute \"journal\"; attribute \"was\"; attribute \"enableable\"; attribute \"mine\"; namespace g; ";
+    "attribute \"journal\"; attribute \"was\"; attribute \"enableable\"; attribute \"answer\"; "
+    "attribute \"cost\"; attribute \"mine\"; namespace g; ";
 
 struct Wrong {
   const char* schema;
@@ -84,6 +85,27 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
       {"struct A (journal: \"never\") { v:int; }", "g.A: attribute 'journal' needs a component or a message"},
       {"struct A (component, remote: \"\") { v:int; }", "g.A: remote '' is none of none, view, edit, control, admin"},
       {"struct A { v:int (remote: \"view\"); }", "g.A.v: attribute 'remote' belongs to a type, not to a field"},
+      // Questions.
+      {"struct A { v:int (answer: \"B\"); }", "g.A.v: attribute 'answer' belongs to a type, not to a field"},
+      {"enum E:byte (cost: \"once\") { a }", "g.E: attribute 'cost' does not belong to an enum"},
+      {"struct B (message) { v:int; } struct A (message, answer: \"B\", cost: \"once\") { v:int; }",
+       "g.A: attribute 'answer' is for the questions of muster.session, which the server answers"},
+      {"namespace muster.session; struct B (message) { v:int; } struct A (message, answer: \"B\") { v:int; }",
+       "muster.session.A: attribute 'answer' needs 'cost' beside it"},
+      {"namespace muster.session; struct A (message, cost: \"once\") { v:int; }",
+       "muster.session.A: attribute 'cost' needs 'answer' beside it"},
+      {"namespace muster.session; struct A (message, answer: \"A\", cost: \"cheap\") { v:int; }",
+       "muster.session.A: cost 'cheap' is none of door, once, slices, seldom"},
+      {"namespace muster.session; struct A (message, answer: \"[A\", cost: \"once\") { v:int; }",
+       "muster.session.A: answer '[A' is not a message's name, as in \"Children\" or \"[Templates]\""},
+      {"namespace muster.session; struct A (message, answer: \"B\", cost: \"once\") { v:int; }",
+       "muster.session.A: its answer 'B' is not in the schema"},
+      {"namespace muster.session; struct B { v:int; } struct A (message, answer: \"B\", cost: \"once\") { v:int; }",
+       "muster.session.A: its answer muster.session.B is no message"},
+      {"namespace muster.session; struct A (answer: \"A\", cost: \"once\") { v:int; }",
+       "muster.session.A: attribute 'answer' needs a message"},
+      {"namespace muster.session; struct A (message, remote: \"none\", answer: \"A\", cost: \"once\") { v:int; }",
+       "muster.session.A: a question needs a right to ask it, not remote \"none\""},
       {"struct A (unit: \"m\") { v:int; }", "g.A: attribute 'unit' belongs to a field, not to a type"},
       {"struct A { v:int (default: \"0x\"); }", "g.A.v: default '0x' is not a number of type int"},
       {"struct A { v:float (default: \"nan\"); }", "g.A.v: default 'nan' is not a finite number"},

@@ -183,7 +183,7 @@ TEST_CASE("each role may do what it may, and is told which right it lacks", "[ba
   CHECK(editor.set(orc, arena::Gravity{}).error().text ==
         "arena.Gravity needs the right to control; this session has the right to edit");
   CHECK(editor.set(orc, arena::Score{}).error().text == "arena.Score is not written from outside");
-  CHECK(editor.save().error().text ==
+  CHECK(editor.ask<session::Save>().error().text ==
         "muster.session.Save needs the right to control; this session has the right to edit");
   CHECK(editor.show(orc).has_value());
 }
@@ -210,7 +210,7 @@ TEST_CASE("an id that was not granted creates nothing", "[bad]") {
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().fault.reason == "id_not_granted");
   CHECK(refused.error().text == "#500:1 was not granted to this session, or is used already");
-  CHECK(client.info()->entities == 0);
+  CHECK(client.ask<session::GetInfo>()->entities == 0);
 }
 
 TEST_CASE("ids that a session did not use are there again when it has ended", "[bad]") {
@@ -231,7 +231,7 @@ TEST_CASE("ids that a session did not use are there again when it has ended", "[
   }
   for (int i = 0; i < 200 && granted() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK(granted() == 0);
-  CHECK(world.client().info()->entities == 2);
+  CHECK(world.client().ask<session::GetInfo>()->entities == 2);
 }
 
 TEST_CASE("one session holds a bounded number of unused ids", "[bad]") {

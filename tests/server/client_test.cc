@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::uint64_t sequence(Client& client) { return client.info().value().sequence; }
+std::uint64_t sequence(Client& client) { return client.ask<session::GetInfo>().value().sequence; }
 
 template <class T>
 std::string why(const Result<T>& result) {
@@ -144,7 +144,7 @@ TEST_CASE("what a watch brings and nobody fetches ends it above its bound, and n
   CHECK(full.error().text == "a watch brought more than 4096 bytes that nobody fetched");
   REQUIRE(client.unwatch(watch));
   CHECK_FALSE(client.next(watch, 0s));
-  CHECK(client.info());
+  CHECK(client.ask<session::GetInfo>());
   REQUIRE(client.unwatch(other));
   CHECK(client.next(0, 0s).value() == std::nullopt);
 }
@@ -172,7 +172,7 @@ TEST_CASE("an answer is waited for once, and what is too long for the server is 
   CHECK(why(push(5000)).ends_with(" bytes; the server takes frames of at most 4096"));
   CHECK(push(5000).error().kind == ClientError::Kind::mistaken);
   CHECK(client.post_batch(question.bytes(), false).value() == 0);
-  CHECK(client.info());
+  CHECK(client.ask<session::GetInfo>());
 }
 
 TEST_CASE("a server that is not there, or is no server, is told with its address", "[client]") {
@@ -204,11 +204,11 @@ TEST_CASE("a watch whose caller gave up while the world was busy is ended, and t
   bool was_open = false;
   for (int i = 0; i < 100; ++i) {
     REQUIRE(client.next(0, 10ms));
-    const auto watches = other.sessions().value().watches;
+    const auto watches = other.ask<session::ListSessions>().value().watches;
     was_open = was_open || watches[0] == 1;
     if (watches[0] == 0 && i > 20) break;
   }
-  CHECK(other.sessions().value().watches[0] == 0);
+  CHECK(other.ask<session::ListSessions>().value().watches[0] == 0);
 }
 
 TEST_CASE("a client that gives credit as it fetches is told all, and little waits for it", "[client]") {

@@ -35,7 +35,7 @@ TEST_CASE("nebula 22: each request is answered with a status on its own connecti
   CHECK(client.wait_ack(requests[2])->handled == 1);
   CHECK(client.wait_ack(requests[1])->dead == 1);
   CHECK(client.wait_ack(requests[0])->handled == 1);
-  CHECK(other.info()->entities == 1);
+  CHECK(other.ask<session::GetInfo>()->entities == 1);
   CHECK(other.show(*orc)->get<arena::Health>()->value == 98);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("nebula 22: a message that nobody knows is named in the answer, and ma
   CHECK(unknown.text.find("is unknown") != std::string::npos);
   CHECK(answer([](std::vector<std::byte>& frame) { frame[0] = std::byte{72}; }).reason == "misaligned");
   CHECK(world.hash() == before);
-  CHECK(world.client().info().has_value());  // the door is open
+  CHECK(world.client().ask<session::GetInfo>().has_value());  // the door is open
 }
 
 TEST_CASE("usagi 18: a network event goes by ids that all sides share; to one that nobody has it is dropped and told") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "server/world/time/work_time.h"
+#include "tests/server/hand_world.h"
 
 namespace muster::testing {
 
@@ -59,22 +60,22 @@ void LiveWorld::own() {
   if (options_.on_damage)
     tell = registry_->subscribe("arena.tell", [this](const arena::Damage&) { options_.on_damage(); });
   registry_->inbox().on_arrival([this] { wake(); });
-  DeskHost host;
-  host.wake = [this] { wake(); };
-  host.wake_in = [this](std::chrono::nanoseconds time) {
+  HandWorld host;
+  host.on_wake = [this] { wake(); };
+  host.on_wake_in = [this](std::chrono::nanoseconds time) {
     if (listener_) listener_->call_in(time, [this] { wake(); });
   };
-  host.save = [this]() -> std::expected<void, std::string> {
+  host.on_save = [this]() -> std::expected<void, std::string> {
     if (fail_saves_) return std::unexpected("the disk is full");
     return {};
   };
-  host.processor_ns = options_.processor_ns;
-  if (!host.processor_ns)
-    host.processor_ns = [clock = std::make_shared<FrequentProcessorClock>()] { return clock->now_ns(); };
-  host.watch_thread = true;
-  host.world = "arena";
-  host.server = "test 1";
-  desk_ = std::make_unique<Desk>(*registry_, std::move(host), options_.limits);
+  host.gives_processor_ns = options_.processor_ns;
+  if (!host.gives_processor_ns)
+    host.gives_processor_ns = [clock = std::make_shared<FrequentProcessorClock>()] { return clock->now_ns(); };
+  host.known.watch_thread = true;
+  host.known.world = "arena";
+  host.known.program = "test 1";
+  desk_ = std::make_unique<Desk>(*registry_, host, options_.limits);
   ListenerOptions listening;
   listening.listen = options_.tcp ? "127.0.0.1:0" : "";
   listening.unix_path = options_.unix_path;

@@ -137,11 +137,11 @@ TEST_CASE("the clock of a host's own loop is paused, stepped and made faster fro
   Client client = engine.client();
   session::SetClock what;
   what.paused = 1;
-  session::ClockState state = client.set_clock(what).value();
+  session::ClockState state = client.ask(what).value();
   CHECK(state.paused == 1);
   const std::uint64_t tick = state.tick, clock_ns = state.clock_ns;
   REQUIRE(client.set_field(engine.orc(), "Health.value", "7"));
-  state = client.clock().value();
+  state = client.ask<session::GetClock>().value();
   CHECK(state.tick == tick);
   CHECK(state.clock_ns == clock_ns);
   const auto step = [&](std::uint32_t steps, double speed) {
@@ -149,8 +149,8 @@ TEST_CASE("the clock of a host's own loop is paused, stepped and made faster fro
     stepping.paused = 2;
     stepping.steps = steps;
     stepping.speed = speed;
-    state = client.set_clock(stepping).value();
-    while (state.steps > 0) state = client.clock().value();
+    state = client.ask(stepping).value();
+    while (state.steps > 0) state = client.ask<session::GetClock>().value();
   };
   step(3, 1);
   CHECK(state.tick == tick + 3);
@@ -158,8 +158,8 @@ TEST_CASE("the clock of a host's own loop is paused, stepped and made faster fro
     CHECK(state.clock_ns == clock_ns + 3 * 16'666'667);
     step(2, 0.5);
     CHECK(state.clock_ns == clock_ns + 4 * 16'666'667);
-    REQUIRE(client.set_clock({}));  // it runs
-    while (client.clock().value().tick < tick + 10) {
+    REQUIRE(client.ask(session::SetClock{}));  // it runs
+    while (client.ask<session::GetClock>().value().tick < tick + 10) {
     }
   }
 }
@@ -176,7 +176,7 @@ TEST_CASE("a poll that finds nothing to do allocates nothing, with a session the
   std::promise<void> over;
   std::thread other([&] {
     Client client = Client::connect({.address = server.address(), .token = token, .name = "test"}).value();
-    (void)client.clock().value();
+    (void)client.ask<session::GetClock>().value();
     is_there = true;
     over.get_future().wait();
   });
@@ -220,7 +220,7 @@ TEST_CASE("a save from outside is answered by later frames, and a watch is told 
   const Runs runs(engine);
   Client client = engine.client();
   const auto watch = client.watch({.entities = {engine.orc()}, .values = true}).value();
-  REQUIRE(client.save());
+  REQUIRE(client.ask<session::Save>());
   REQUIRE(client.set_field(engine.orc(), "Health.value", "7"));
   for (bool changed = false; !changed;) {
     const auto frame = client.next(watch, 5s);

@@ -126,7 +126,9 @@ TEST_CASE("a path's names are escaped as docs/protocol.md says, in Resolve and i
     return std::pair(made, r.create_under(made, "tower"));
   });
   Client client = world.client();
-  const auto resolved = [&](std::string_view path) { return client.resolve(path)->entities; };
+  const auto resolved = [&](std::string_view path) {
+    return client.ask(session::Resolve{.path = std::string(path)})->entities;
+  };
   CHECK(resolved("/a\\/b\\\\c/tower") == std::vector{below});
   CHECK(resolved("a\\/b\\\\c") == std::vector{odd});
   CHECK(resolved("/\\a\\/b\\\\c") == std::vector{odd});

@@ -58,7 +58,7 @@ TEST_CASE("the same over a Unix socket that only its owner may open", "[session]
   auto client = Client::connect({.address = "unix:" + path, .token = token, .name = "test"});
   REQUIRE(client.has_value());
   REQUIRE(client->create({}, "elf").has_value());
-  REQUIRE(client->info()->entities == 1);
+  REQUIRE(client->ask<session::GetInfo>()->entities == 1);
 }
 
 TEST_CASE("a session reads its own writes, however they are pipelined", "[session]") {
@@ -86,21 +86,22 @@ TEST_CASE("children are listed in parts, with names, counts and components", "[s
     return made;
   });
   Client client = world.client();
-  const auto roots = client.children({});
+  const auto roots = client.ask<session::ListChildren>();
   REQUIRE(roots.has_value());
   REQUIRE(roots->total == 1);
   REQUIRE(roots->entities == std::vector<Entity>{town});
   REQUIRE(roots->child_counts[0] == 25);
-  const auto part = client.children(town, 20, 10);
+  const auto part = client.ask(session::ListChildren{.entity = town, .offset = 20, .limit = 10});
   REQUIRE(part->total == 25);
   REQUIRE(part->entities.size() == 5);
   REQUIRE(part->names[0] == "house20");
-  const auto first = client.children(town, 3, 1);
+  const auto first = client.ask(session::ListChildren{.entity = town, .offset = 3, .limit = 1});
   REQUIRE(first->entities.size() == 1);
   REQUIRE(first->child_counts[0] == 1);
   REQUIRE(first->component_counts[0] == first->components.size());
   REQUIRE(std::ranges::count(first->components, TypeTraits<arena::Position>::id) == 1);
-  REQUIRE(client.children(Entity{77, 1}).error().fault.code == session::FaultCode::dead_entity);
+  REQUIRE(client.ask(session::ListChildren{.entity = Entity{77, 1}}).error().fault.code ==
+          session::FaultCode::dead_entity);
 }
 
 TEST_CASE("entities are found by path, by the end of a path, by name and by component", "[session]") {
@@ -113,26 +114,26 @@ TEST_CASE("entities are found by path, by the end of a path, by name and by comp
     return 0;
   });
   Client client = world.client();
-  REQUIRE(client.resolve("/north/tower")->paths == std::vector<std::string>{"/north/tower"});
-  REQUIRE(client.resolve("tower")->entities.size() == 2);
-  REQUIRE(client.resolve("south/tower")->paths == std::vector<std::string>{"/south/tower"});
-  REQUIRE(client.resolve("a\\/b")->entities.size() == 1);
-  REQUIRE(client.resolve("/nowhere")->entities.empty());
-  REQUIRE(client.resolve("").error().fault.code == session::FaultCode::bad_question);
-  REQUIRE(client.resolve("tower", 1)->more);
+  REQUIRE(client.ask(session::Resolve{.path = "/north/tower"})->paths == std::vector<std::string>{"/north/tower"});
+  REQUIRE(client.ask(session::Resolve{.path = "tower"})->entities.size() == 2);
+  REQUIRE(client.ask(session::Resolve{.path = "south/tower"})->paths == std::vector<std::string>{"/south/tower"});
+  REQUIRE(client.ask(session::Resolve{.path = "a\\/b"})->entities.size() == 1);
+  REQUIRE(client.ask(session::Resolve{.path = "/nowhere"})->entities.empty());
+  REQUIRE(client.ask(session::Resolve{.path = ""}).error().fault.code == session::FaultCode::bad_question);
+  REQUIRE(client.ask(session::Resolve{.path = "tower", .limit = 1})->more);
 
   session::Find find;
   find.name = "TOW";
-  REQUIRE(client.find(find)->entities.size() == 2);
+  REQUIRE(client.ask(find)->entities.size() == 2);
   find.components = {TypeTraits<arena::Health>::id};
-  REQUIRE(client.find(find)->paths == std::vector<std::string>{"/north/tower"});
+  REQUIRE(client.ask(find)->paths == std::vector<std::string>{"/north/tower"});
   session::Find page;
   page.limit = 2;
-  const auto first = client.find(page);
+  const auto first = client.ask(page);
   REQUIRE(first->more);
   page.after = first->entities.back();
   page.limit = 10;
-  const auto second = client.find(page);
+  const auto second = client.ask(page);
   REQUIRE_FALSE(second->more);
   REQUIRE(first->entities.size() + second->entities.size() == 5);
   REQUIRE(second->entities.front() > first->entities.back());
@@ -187,18 +188,18 @@ TEST_CASE("two clients work at once and each gets its own acknowledgements", "[s
   for (const auto request : posted_second) REQUIRE(second.wait_ack(request)->handled == 1);
   REQUIRE(first.show(*a)->get<arena::Health>()->value == 300);
   REQUIRE(second.show(*b)->get<arena::Health>()->value == 400);
-  REQUIRE(first.info()->sessions == 2);
+  REQUIRE(first.ask<session::GetInfo>()->sessions == 2);
 }
 
 TEST_CASE("a save that fails is told, and the session goes on", "[session]") {
   LiveWorld world;
   Client client = world.client();
-  REQUIRE(client.save().has_value());
+  REQUIRE(client.ask<session::Save>().has_value());
   world.fail_saves(true);
-  const auto failed = client.save();
+  const auto failed = client.ask<session::Save>();
   REQUIRE(failed.error().fault.code == session::FaultCode::failed);
   REQUIRE(failed.error().text == "the disk is full");
-  REQUIRE(client.info().has_value());
+  REQUIRE(client.ask<session::GetInfo>().has_value());
 }
 
 TEST_CASE("texts come before the values that mention them, once per session", "[session]") {
@@ -216,15 +217,15 @@ TEST_CASE("a trace ends with the session that began it, and others may begin one
   Client other = world.client();
   {
     Client client = world.client();
-    REQUIRE(client.begin_trace().has_value());
-    const auto second = other.begin_trace();
+    REQUIRE(client.ask<session::BeginTrace>().has_value());
+    const auto second = other.ask<session::BeginTrace>();
     REQUIRE_FALSE(second.has_value());
     CHECK(second.error().fault.reason == "trace_running");
     CHECK_FALSE(other.end_trace().has_value());
   }
-  while (other.info()->sessions > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (other.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK_FALSE(world.run([](EntityRegistry& r) { return r.observing(); }));
-  REQUIRE(other.begin_trace().has_value());
+  REQUIRE(other.ask<session::BeginTrace>().has_value());
   REQUIRE(other.create({}, "").has_value());
   const auto trace = other.end_trace();
   REQUIRE(trace.has_value());
@@ -235,7 +236,7 @@ TEST_CASE("a trace that takes several frames comes whole", "[session]") {
   LiveWorld world;
   Client client = world.client();
   const auto orc = client.create({}, "orc", arena::Health{});
-  REQUIRE(client.begin_trace().has_value());
+  REQUIRE(client.ask<session::BeginTrace>().has_value());
   world.run([&](EntityRegistry& r) {
     for (int i = 0; i < 3000; ++i) r.push(*orc, arena::Damage{.amount = 0});
     return 0;

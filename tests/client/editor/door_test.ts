@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-import { nil } from 'muster-client';
+import { nil, session } from 'muster-client';
 import type { Client } from 'muster-client';
 import type { Page } from 'playwright-core';
 
@@ -110,7 +110,7 @@ test('a page of another origin opens no WebSocket, reads nothing, and shows noth
     assert.equal(shown, 'out of reach');
     assert.match(said.join('\n'), /frame/i);
   }
-  const { sessions, entities } = await other.info();
+  const { sessions, entities } = await other.ask(session.GetInfo);
   assert.deepEqual([sessions, entities], [1, 1]);
 });
 
@@ -135,5 +135,5 @@ test('a name that is not this server’s is refused, although it leads here', as
   said.length = 0;
   assert.equal(await web_socket(page, `ws://${there}/session`), 'closed 1006');
   assert.match(said.join('\n'), /Unexpected response code: 421/);
-  assert.equal((await other.info()).sessions, 1);
+  assert.equal((await other.ask(session.GetInfo)).sessions, 1);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 
-import { nil } from 'muster-client';
+import { nil, session } from 'muster-client';
 
 import { component, Editor, given, test, until, World } from './page.js';
 
@@ -56,7 +56,7 @@ test('a world whose file was moved away: the page says that edits are refused, w
   const world = await World.serve(t, schema);
   const other = await world.connect();
   await other.create(nil, 'orc', [health, { value: 50 }]);
-  await other.save();
+  await other.ask(session.Save);
   const editor = await Editor.open(t, world);
   const { page } = editor;
   const band = page.getByText('Nothing is saved any more, so edits are refused.');
@@ -143,15 +143,15 @@ test('what handlers push and timers deliver is listed where it is asked for, and
   const log = page.getByRole('log', { name: 'Messages' });
   const lines = log.locator('.message', { hasText: 'Damage' });
   const send = async (amount: number): Promise<void> => {
-    const { clock_ns } = await other.info();
+    const { clock_ns } = await other.ask(session.GetInfo);
     await other.push_at(clock_ns + 100_000_000n, orc, 'golden.Damage', { amount });
   };
   const says = (amount: number) => lines.filter({ hasText: `amount ${amount}` });
   await send(11);
   await other.push(orc, 'golden.Damage', { amount: 12 });
   await says(12).waitFor();
-  const due = (await other.info()).clock_ns + 300_000_000n;
-  await until('the timer is over', async () => (await other.info()).clock_ns > due);
+  const due = (await other.ask(session.GetInfo)).clock_ns + 300_000_000n;
+  await until('the timer is over', async () => (await other.ask(session.GetInfo)).clock_ns > due);
   // That it is to come was an input; that it came was none.
   assert.equal(await says(11).count(), 1);
   assert.match(await says(11).innerText(), /in 0(\.\d+)? s: amount 11/);
@@ -183,7 +183,7 @@ test('the clock is paused, stepped and played; edits are applied meanwhile', asy
   await page.locator('.tree-list').focus();
   await page.keyboard.press('Space');
   await until('it is paused', async () => (await state.innerText()) === 'paused');
-  const clock = async (): Promise<bigint> => (await other.info()).clock_ns;
+  const clock = async (): Promise<bigint> => (await other.ask(session.GetInfo)).clock_ns;
   const stood = await until('others see it stand', async () => {
     const before = await clock();
     return before === (await clock()) ? before : null;

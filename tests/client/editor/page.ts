@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import node_test from 'node:test';
 import type { TestContext } from 'node:test';
 
-import { connect } from 'muster-client/node';
+import { connect, session } from 'muster-client/node';
 import type { Client, Entity, StructValue } from 'muster-client/node';
 import { chromium } from 'playwright-core';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -289,5 +289,5 @@ export async function component(client: Client, entity: Entity, name: string): P
   return value;
 }
 export async function has_children(client: Client, of: Entity): Promise<string[]> {
-  return (await client.children(of)).names;
+  return (await client.ask(session.ListChildren, { entity: of })).names;
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
-import { nil } from 'muster-client';
+import { nil, session } from 'muster-client';
 
 import { component, Editor, given, has_children, test, until, World } from './page.js';
 
@@ -119,21 +119,21 @@ test('speed, pause and save are the same for all who look', async (t) => {
   const { page } = editor;
   await page.getByRole('button', { name: 'Speed: 1' }).click();
   await page.getByRole('menuitemcheckbox', { name: '4×' }).click();
-  await until('others see the speed', async () => (await other.clock()).speed === 4);
+  await until('others see the speed', async () => (await other.ask(session.GetClock)).speed === 4);
   await other.set_clock({ speed: 0.5, paused: true });
   await page.getByRole('button', { name: 'Speed: 0.5' }).waitFor();
   await page.locator('.clock-state', { hasText: 'paused' }).waitFor();
 
   await other.create(nil, 'orc');
-  const before = await other.clock();
+  const before = await other.ask(session.GetClock);
   assert.ok(before.saved_sequence < before.sequence);
   await editor.row('orc').waitFor();
   await page.getByRole('button', { name: 'Save over file' }).click();
-  await until('others see it saved', async () => (await other.clock()).saved_sequence >= before.sequence);
+  await until('others see it saved', async () => (await other.ask(session.GetClock)).saved_sequence >= before.sequence);
   await page.getByText(/^File saved .*, nothing since/).waitFor();
   await other.create(nil, 'elf');
   await page.getByText(/^File saved .*, \d+ inputs? since/).waitFor();
-  await other.save();
+  await other.ask(session.Save);
   await page.getByText(/^File saved .*, nothing since/).waitFor();
 });
 
@@ -146,14 +146,14 @@ test('a schema made on the spot, while the page is open: its types are there at 
   await page.getByText('Nothing to show in 3D').waitFor();
   await editor.select('camp');
 
-  await other.add_schema(readFileSync(given('MUSTER_SCHEMA')));
+  await other.ask(session.AddSchema, { bytes: readFileSync(given('MUSTER_SCHEMA')) });
   await page.getByRole('button', { name: 'Add a component' }).click();
   await page.getByRole('option', { name: /^Health/ }).click();
   await editor.type('golden.Health', 'value', '61');
   await until('others see it', async () => (await component(other, camp, 'golden.Health')).value === 61);
   await page.getByText('Nothing to show in 3D').waitFor();
 
-  await other.add_schema(readFileSync(scene));
+  await other.ask(session.AddSchema, { bytes: readFileSync(scene) });
   await page.getByText('Nothing here has a place').waitFor();
   await other.set(camp, [transform, { position: { x: 2, y: 0, z: 0 } }], ['scene.Shape', {}]);
   await until('it is drawn', async () => !(await page.locator('.viewport-note').isVisible()));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { nil } from 'muster-client';
+import { nil, session } from 'muster-client';
 
 import { component, Editor, given, has_children, pause, test, until, World } from './page.js';
 
@@ -77,7 +77,7 @@ test('create, duplicate, rename, reparent, components: each is seen by others, t
   await page.keyboard.press('ControlOrMeta+d');
   await children('orc,orc~2,chest');
   const copy = await other.entity('orc~2');
-  const inner = (await other.children(copy)).entities[0];
+  const inner = (await other.ask(session.ListChildren, { entity: copy })).entities[0];
   assert.deepEqual((await component(other, inner, health)).target, copy, 'what referred inside refers inside');
   assert.equal((await component(other, copy, health)).value, 50);
 
@@ -115,7 +115,7 @@ test('create, duplicate, rename, reparent, components: each is seen by others, t
     await children(what);
   }
   await children('bag,chest', orc);
-  assert.deepEqual((await other.children(orc)).entities[0], bag);
+  assert.deepEqual((await other.ask(session.ListChildren, { entity: orc })).entities[0], bag);
 });
 
 test('open nodes are open again after a reload; where the browser keeps nothing they are closed, and all else works', async (t) => {
@@ -205,7 +205,7 @@ test('delete asks first, and several rows are selected by Shift and Control', as
   await page.getByRole('dialog').getByText("Delete 'camp' and 3 below it?").waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await until('nobody is left', async () => (await other.info()).entities === 0);
+  await until('nobody is left', async () => (await other.ask(session.GetInfo)).entities === 0);
 });
 
 test('a menu is gone before the next key, and opens again where somebody presses next', async (t) => {

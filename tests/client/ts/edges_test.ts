@@ -294,11 +294,11 @@ test('what a refused field holds is read from the fault, where it says so', asyn
 
 test('an answer of another type, a fault, silence and too large a field are told apart', async () => {
   const { client, server } = await Scripted.open();
-  await assert.rejects(answered(server, client.save(), session.Save, [session.Unwatched, {}]), {
+  await assert.rejects(answered(server, client.ask(session.Save), session.Save, [session.Unwatched, {}]), {
     kind: 'lost',
     message: 'the server answered with muster.session.Unwatched, not with muster.session.Saved',
   });
-  await assert.rejects(answered(server, client.save(), session.Save, [session.Fault, { code: 107, text: 'no' }]), { kind: 'refused', message: 'no' });
+  await assert.rejects(answered(server, client.ask(session.Save), session.Save, [session.Fault, { code: 107, text: 'no' }]), { kind: 'refused', message: 'no' });
   await assert.rejects(client.set_field(orc, 'golden.Health', 'place.m', new Array(16).fill(1).concat(1)), { kind: 'mistaken' });
   await assert.rejects(client.set_field(orc, 'golden.Health', 'missing', 1), { kind: 'mistaken' });
   await assert.rejects(
@@ -310,7 +310,7 @@ test('an answer of another type, a fault, silence and too large a field are told
   );
   assert.equal(server.request_of(muster.SetField), 0n);
   client.close();
-  await assert.rejects(client.save(), { kind: 'lost', message: 'the session was closed' });
+  await assert.rejects(client.ask(session.Save), { kind: 'lost', message: 'the session was closed' });
   assert.ok(client.ended instanceof ClientError);
   assert.equal(await client.closed, client.ended);
   assert.ok(server.stream.closed);

@@ -39,7 +39,7 @@ test('texts and types that come by themselves are known from then on', async () 
 
 test('an answer in several frames is whole with the last, and answers come in any order', async () => {
   const { client, server } = await Scripted.open();
-  const [templates, info] = [client.templates(), client.info()];
+  const [templates, info] = [client.templates(), client.ask(session.GetInfo)];
   const request = server.request_of(session.ListTemplates);
   server.tell(session.Templates, { sequence: 1n, names: ['a'], nodes: [1] }, { request, flags: 2 });
   server.tell(session.Info, { sequence: 2n, entities: 5 }, { request: server.request_of(session.GetInfo) });
@@ -51,7 +51,7 @@ test('an answer in several frames is whole with the last, and answers come in an
 
 test('a fault that closes fails everything, one that does not fails its question alone', async () => {
   const { client, server } = await Scripted.open();
-  const [first, second] = [client.info(), client.templates()].map((call) =>
+  const [first, second] = [client.ask(session.GetInfo), client.templates()].map((call) =>
     call.then(
       () => null,
       (error: unknown) => error as ClientError,

@@ -146,7 +146,7 @@ test('copies by watches over both sockets become what others see, whatever is ed
     const last = await editors[0]
       .set_field_if(alive[0], 'Config', 'speed', 0, 0)
       .catch(() => editors[0].set(alive[0], [game.Config, { speed: 100 + round }]));
-    const { sequence } = last ?? (await editors[0].info());
+    const { sequence } = last ?? (await editors[0].ask(session.GetInfo));
     await until('the copies are of now', () => replica.sequence >= sequence && slow.sequence >= sequence);
     const expected = by_id(seen_by_others(world));
     assert.ok(expected.length > 10);
@@ -159,7 +159,7 @@ test('copies by watches over both sockets become what others see, whatever is ed
       .children(nil)
       .map(({ entity }) => id_text(entity))
       .sort(),
-    (await editors[0].children(nil)).entities.map(id_text).sort(),
+    (await editors[0].ask(session.ListChildren, { entity: nil })).entities.map(id_text).sort(),
   );
 });
 
@@ -230,7 +230,7 @@ test('after a server was killed, following its successor tells only what is diff
   const client = await world.connect();
   const kept = await client.create(nil, 'kept', [game.Health, { value: 1 }]);
   const same = await client.create(nil, 'same', [game.Health, { value: 2 }]);
-  await client.save();
+  await client.ask(session.Save);
   const lost: string[] = [];
   const all: ReplicaChanges[] = [];
   const replica = new Replica({

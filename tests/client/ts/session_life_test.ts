@@ -98,10 +98,10 @@ test('a beat of the server is answered with its number, and the answer to a beat
 
 test('a question that is not answered in time is late; its answer means nothing then, and others wait for theirs', async (t) => {
   const { hands, client, server } = await opened(t);
-  const first = error_of(client.info());
+  const first = error_of(client.ask(session.GetInfo));
   const request = server.request_of(session.GetInfo);
   hands.pass(6000);
-  const second = client.info(true);
+  const second = client.ask(session.GetInfo, { hash: 1 });
   hands.pass(3999);
   server.tell(session.Info, { entities: 1 }, { request, flags: 2 }); // a part is no answer
   hands.pass(1);
@@ -116,7 +116,7 @@ test('a question that is not answered in time is late; its answer means nothing 
 
 test('answers go to whoever asked, in whatever order they come; each question has its own number', async (t) => {
   const { client, server } = await opened(t);
-  const calls = Array.from({ length: 5 }, () => client.info());
+  const calls = Array.from({ length: 5 }, () => client.ask(session.GetInfo));
   const requests = server.sent.map(({ request }) => request);
   assert.equal(new Set(requests).size, 5);
   for (const i of [3, 0, 4, 2, 1]) server.tell(session.Info, { entities: i }, { request: requests[i] });
@@ -149,7 +149,7 @@ test('the end is told to all that wait and to every watch, once, and nothing is 
   server.tell(session.Watching, {}, { request: server.request_of(session.Watch) });
   await watching;
   const never = error_of(client.watch({}, { frame: () => assert.fail('it was not opened'), ended: () => assert.fail('it was not opened') }));
-  const asked = error_of(client.info());
+  const asked = error_of(client.ask(session.GetInfo));
   client.on_types(() => assert.fail('nothing is learned any more'));
   server.stream.receive(encode_frame(new Uint8Array(32), 0).slice(0, 20)); // the beginning of a frame
   server.stream.end('the network is gone');
@@ -159,14 +159,14 @@ test('the end is told to all that wait and to every watch, once, and nothing is 
   client.close();
   assert.equal(client.ended?.message, text); // the first reason counts
   server.sent.length = 0;
-  await assert.rejects(client.info(), { kind: 'lost', message: text });
+  await assert.rejects(client.ask(session.GetInfo), { kind: 'lost', message: text });
   await assert.rejects(client.post_batch(new Uint8Array(48)), { kind: 'lost' });
   assert.deepEqual([server.sent, told.length], [[], 1]);
 });
 
 test('a stream that ends between two frames ends the session in its own words', async (t) => {
   const { client, server } = await opened(t);
-  const asked = error_of(client.info());
+  const asked = error_of(client.ask(session.GetInfo));
   server.stream.end('the network is gone');
   assert.deepEqual([(await asked).message, (await client.closed).message], ['the network is gone', 'the network is gone']);
 });
@@ -215,7 +215,7 @@ test('a fault that closes is the end, whatever it answers; one that does not is 
   server.tell(session.Watching, {}, { request });
   server.tell(session.Fault, fault, { request });
   assert.deepEqual([heard, client.ended], [[session.Watching.name, 'refused too much'], null]);
-  const asked = error_of(client.info());
+  const asked = error_of(client.ask(session.GetInfo));
   server.tell(session.Fault, { ...fault, closes: true, text: 'the end' }, { request: server.request_of(session.GetInfo) });
   const { kind, message, fault: said } = await asked;
   assert.deepEqual([kind, message, said?.code, server.stream.closed], ['lost', 'the end', session.FaultCode.busy, true]);
@@ -235,7 +235,7 @@ test('what comes by itself goes to those who asked for such news, and an answer 
   server.tell(session.Durable, { sequence: 4n }, { request: 0n });
   server.tell(session.Schema, { bytes: built('test_types.bfbs') }, { request: 0n });
   assert.deepEqual(heard, ['clock 3', 'durable 4', 'types']);
-  const more = client.clock();
+  const more = client.ask(session.GetClock);
   assert.equal((server.sent.at(-1)!.value as session.GetClock).follow, 0);
   server.tell(session.ClockState, { tick: 5n }, { request: server.request_of(session.GetClock) });
   assert.equal((await more).tick, 5n);
@@ -306,7 +306,7 @@ test('a trace is one text, in however many pieces it comes and wherever they wer
     server.tell(session.TraceText, { bytes: bytes.slice(cut) }, { request });
     assert.equal(await trace, text, `cut at ${cut}`);
   }
-  const begun = client.begin_trace();
+  const begun = client.ask(session.BeginTrace);
   server.tell(session.TraceBegun, {}, { request: server.request_of(session.BeginTrace) });
   await begun;
 });
@@ -320,15 +320,15 @@ test('plain questions ask for what they are called with', async (t) => {
     await call;
     return question;
   };
-  assert.deepEqual(await asked(client.children(orc), session.Children, {}), { entity: orc, offset: 0, limit: 0 });
-  assert.deepEqual(await asked(client.children(orc, 3, 4), session.Children, {}), { entity: orc, offset: 3, limit: 4 });
-  assert.deepEqual(await asked(client.resolve('a'), session.Found, {}), { path: 'a', limit: 0 });
+  assert.deepEqual(await asked(client.ask(session.ListChildren, { entity: orc }), session.Children, {}), { entity: orc, offset: 0, limit: 0 });
+  assert.deepEqual(await asked(client.ask(session.ListChildren, { entity: orc, offset: 3, limit: 4 }), session.Children, {}), { entity: orc, offset: 3, limit: 4 });
+  assert.deepEqual(await asked(client.ask(session.Resolve, { path: 'a' }), session.Found, {}), { path: 'a', limit: 0 });
   assert.deepEqual(await asked(client.show(orc), session.Shown, {}), { entity: orc });
-  assert.deepEqual(await asked(client.reload(), session.Reloaded, {}), { plugin: '' });
-  assert.deepEqual(await asked(client.reload('orcs'), session.Reloaded, {}), { plugin: 'orcs' });
-  assert.deepEqual(await asked(client.template_called('t'), muster.DefineTemplate, { name: 't' }), { name: 't' });
+  assert.deepEqual(await asked(client.ask(session.Reload), session.Reloaded, {}), { plugin: '' });
+  assert.deepEqual(await asked(client.ask(session.Reload, { plugin: 'orcs' }), session.Reloaded, {}), { plugin: 'orcs' });
+  assert.deepEqual(await asked(client.ask(session.GetTemplate, { name: 't' }), muster.DefineTemplate, { name: 't' }), { name: 't' });
   assert.deepEqual(await asked(client.read_templates('{}', 'a.json'), session.Templates, {}), { text: '{}', file: 'a.json' });
-  assert.deepEqual(await asked(client.add_schema(Uint8Array.of(1, 2)), session.SchemaAdded, { types: 3 }), { bytes: Uint8Array.of(1, 2) });
+  assert.deepEqual(await asked(client.ask(session.AddSchema, { bytes: Uint8Array.of(1, 2) }), session.SchemaAdded, { types: 3 }), { bytes: Uint8Array.of(1, 2) });
   assert.deepEqual(await asked(client.fetch_text(8n), muster.InternText, { text: 'eight' }), { hash: 8n });
 });
 

@@ -74,7 +74,7 @@ test('entities are created, renamed, hung elsewhere and destroyed', async (t) =>
     client.create(town, ''),
   ]);
   const inn = await client.create_before(town, tower, 'inn', [game.Dead, {}], [game.Config, { speed: 2.5 }]);
-  assert.deepEqual((await client.children(town)).names, ['inn', 'tower', 'gate', '']);
+  assert.deepEqual((await client.ask(session.ListChildren, { entity: town })).names, ['inn', 'tower', 'gate', '']);
   await client.destroy(nameless);
   assert.deepEqual((await client.show(inn)).components['golden.Config'], { speed: 2.5 });
   assert.equal((await client.rename(inn, 'old inn')).handled, 1);
@@ -85,7 +85,7 @@ test('entities are created, renamed, hung elsewhere and destroyed', async (t) =>
   await client.remove(inn, game.Config);
   assert.equal((await client.show(inn)).components['golden.Config'], undefined);
   await client.destroy(tower);
-  assert.deepEqual((await client.children(town)).names, ['old inn']);
+  assert.deepEqual((await client.ask(session.ListChildren, { entity: town })).names, ['old inn']);
   assert.equal((await error_of(client.show(gate))).fault?.code, session.FaultCode.dead_entity);
   assert.deepEqual(await client.entity('old inn'), inn);
   assert.match((await error_of(client.entity('nobody'))).message, /no entity is called 'nobody'/);
@@ -121,7 +121,7 @@ test('many fields of many entities are set by one batch, and those that are refu
   const values = async () =>
     Promise.all([first, second, third].map(async (orc) => (await client.show(orc)).components['golden.Health'].value));
   await client.intern('a shield'); // an input of its own
-  const before = (await client.info()).sequence;
+  const before = (await client.ask(session.GetInfo)).sequence;
   const ack = await client.set_fields([
     { entity: first, component: game.Health, path: 'value', value: 10 },
     { entity: second, component: 'Health', path: 'at.x', value: 4 },
@@ -184,7 +184,7 @@ test('what the world refuses fails with its words, and the session goes on', asy
     (await error_of(client.push(orc, game.Damage, { amunt: 1 } as never))).message,
     /golden\.Damage has no field amunt/,
   );
-  assert.equal((await client.info()).entities, 1);
+  assert.equal((await client.ask(session.GetInfo)).entities, 1);
   assert.equal(client.ended, null);
 });
 
@@ -254,10 +254,10 @@ test('texts are told before what mentions them, many and long ones too, and once
     const rows = [{ type: health, value: { mesh } }];
     messages.push({ target: await client.next_id(), value: { name: `orc ${i}` }, rows });
   }
-  const { sequence } = await client.info();
+  const { sequence } = await client.ask(session.GetInfo);
   await client.push_plan({ kind: 'each', type: client.types.get('muster.Create'), messages });
-  assert.ok((await client.info()).sequence - sequence > 4n, 'texts of more than a frame came in one');
-  const page = await client.children(nil);
+  assert.ok((await client.ask(session.GetInfo)).sequence - sequence > 4n, 'texts of more than a frame came in one');
+  const page = await client.ask(session.ListChildren, { entity: nil });
   assert.deepEqual(
     page.names,
     messages.map((message) => message.value.name),
@@ -265,9 +265,9 @@ test('texts are told before what mentions them, many and long ones too, and once
   const other = await world.connect('unix');
   const { mesh } = (await other.show(page.entities[29])).components['golden.Health'] as unknown as game.Health;
   assert.equal(await other.fetch_text(mesh), '29'.padStart(60_000, 'm'));
-  const before = (await client.info()).sequence;
+  const before = (await client.ask(session.GetInfo)).sequence;
   await client.set_field(page.entities[0], game.Health, 'mesh', 'a short one');
-  assert.equal((await client.info()).sequence, before + 1n);
+  assert.equal((await client.ask(session.GetInfo)).sequence, before + 1n);
   // One that the world refuses is mentioned nowhere; who came behind is not held up.
   const [long] = await Promise.all([
     error_of(client.set_field(page.entities[0], game.Health, 'mesh', 'x'.repeat(70_000))),
@@ -313,7 +313,7 @@ test('answers with many rows come page by page', async (t) => {
     found.push(...page.paths);
   }
   assert.deepEqual(found.sort(), Array.from({ length: 11 }, (_, i) => `/town/milestone ${i * 1000}`).sort());
-  const one = await client.find({ components: [client.types.get('Health').id] });
+  const one = await client.ask(session.Find, { components: [client.types.get('Health').id] });
   assert.deepEqual([one.entities, one.more], [[], false]);
 });
 
@@ -327,11 +327,11 @@ test('the clock is paused, stepped and set to a speed, and who follows it is tol
   const paused = await client.set_clock({ paused: true });
   assert.equal(paused.paused, 1);
   const orc = await client.create(nil, 'orc', [game.Health, {}]); // edits are applied
-  assert.equal((await client.clock()).tick, paused.tick);
+  assert.equal((await client.ask(session.GetClock)).tick, paused.tick);
   await client.set_clock({ steps: 30 });
-  await until('the steps are made', async () => (await client.clock()).steps === 0);
-  assert.equal((await client.clock()).tick, paused.tick + 30n);
-  assert.equal((await client.clock()).clock_ns, paused.clock_ns + 150_000_000n);
+  await until('the steps are made', async () => (await client.ask(session.GetClock)).steps === 0);
+  assert.equal((await client.ask(session.GetClock)).tick, paused.tick + 30n);
+  assert.equal((await client.ask(session.GetClock)).clock_ns, paused.clock_ns + 150_000_000n);
   await until('the follower is told so', () => told.some((state) => state.tick === paused.tick + 30n));
   assert.ok(told.every((state) => state.author === client.welcome.author));
   assert.deepEqual(told[0].paused, 1);
@@ -340,10 +340,10 @@ test('the clock is paused, stepped and set to a speed, and who follows it is tol
   const runs = await client.set_clock({ paused: false });
   assert.deepEqual([runs.paused, runs.speed], [0, 0.5]); // and as fast as it was
   await client.set_clock({ paused: true });
-  const saved = await client.save();
+  const saved = (await client.ask(session.Save)).sequence;
   await until('the follower is told of the save', () => told.at(-1)?.saved_sequence === saved);
   await client.destroy(orc);
-  const after = await client.clock();
+  const after = await client.ask(session.GetClock);
   assert.ok(after.sequence > after.saved_sequence);
 
   for (const [what, field, reason] of [
@@ -356,7 +356,7 @@ test('the clock is paused, stepped and set to a speed, and who follows it is tol
     assert.deepEqual([fault?.field, fault?.reason], [field, reason]);
   }
   assert.match((await error_of(client.set_clock({ speed: 0 }))).message, /is paused/);
-  assert.equal((await client.clock()).paused, 1);
+  assert.equal((await client.ask(session.GetClock)).paused, 1);
 });
 
 test('handlers are listed with what they write and read', async (t) => {
@@ -411,7 +411,7 @@ test('templates are read, listed and spawned', async (t) => {
   });
   assert.deepEqual(await client.templates().then(({ names, nodes }) => [names, nodes]), [['orc'], [2]]);
   const orc = await client.spawn('orc', nil, 'grom');
-  assert.deepEqual((await client.children(orc)).names, ['axe']);
+  assert.deepEqual((await client.ask(session.ListChildren, { entity: orc })).names, ['axe']);
   assert.equal((await client.show(await client.spawn('orc', nil, 'grom'))).about.name, 'grom~2');
   assert.equal((await error_of(client.spawn('elf', nil))).fault?.code, session.FaultCode.not_found);
 });
@@ -439,18 +439,18 @@ test('a server that is killed ends all that waits, and one that comes back is a 
   const world = await World.serve(t, 'everything.bfbs', ...unsaved);
   const client = await world.connect();
   const orc = await client.create(nil, 'orc', [game.Health, { value: 70 }]);
-  await client.save();
+  await client.ask(session.Save);
   await client.set_field(orc, game.Health, 'value', 10);
   const ended: ClientError[] = [];
   await client.watch({ values: true }, { frame: () => {}, ended: (error) => void ended.push(error) });
   world.signal('SIGSTOP');
-  const waiting = [error_of(client.info()), error_of(client.show(orc))];
+  const waiting = [error_of(client.ask(session.GetInfo)), error_of(client.show(orc))];
   await pause(50);
   await world.kill();
   for (const error of await Promise.all(waiting)) assert.equal(error.kind, 'lost');
   assert.equal((await client.closed).kind, 'lost');
   assert.equal(ended.length, 1);
-  assert.equal((await error_of(client.info())).kind, 'lost');
+  assert.equal((await error_of(client.ask(session.GetInfo))).kind, 'lost');
   await world.start();
   const again = await world.connect();
   assert.equal((await again.show(orc)).components['golden.Health'].value, 70);
@@ -468,9 +468,9 @@ test('an edit that was waited for survives a server that is killed; who follows 
   const durable = await client.wait_durable(sequence);
   assert.ok(durable.sequence >= sequence && durable.saved_sequence < sequence);
   assert.ok((await client.wait_durable(sequence)).sequence >= sequence);
-  assert.ok((await client.info()).durable_sequence >= sequence);
+  assert.ok((await client.ask(session.GetInfo)).durable_sequence >= sequence);
   await until('the other is told', () => (told.at(-1)?.sequence ?? 0n) >= sequence);
-  const last = (await client.clock()).sequence;
+  const last = (await client.ask(session.GetClock)).sequence;
   const waiting = error_of(client.wait_durable(last + 1000n));
   await world.kill();
   assert.equal((await waiting).kind, 'lost');
@@ -480,7 +480,7 @@ test('an edit that was waited for survives a server that is killed; who follows 
   const lost = await again.set_field(orc, game.Health, 'value', 11);
   const refused = await error_of(again.wait_durable(lost.sequence));
   assert.deepEqual([refused.kind, refused.message.split(':')[0]], ['refused', 'not durable before somebody saves']);
-  await again.save();
+  await again.ask(session.Save);
   await again.wait_durable(lost.sequence);
 });
 
@@ -488,7 +488,7 @@ test('a server that stops in good order says so, and one that does not answer is
   const world = await World.serve(t);
   const hasty = await world.connect('tcp', { time_max_ms: 1500 });
   world.signal('SIGSTOP');
-  const late = await error_of(hasty.info());
+  const late = await error_of(hasty.ask(session.GetInfo));
   assert.equal(late.kind, 'late');
   assert.match(late.message, /the server did not answer within 1500 ms/);
   world.signal('SIGCONT');
@@ -496,12 +496,12 @@ test('a server that stops in good order says so, and one that does not answer is
   await until(
     'it answers again',
     async () =>
-      (await error_of(hasty.info().then(() => Promise.reject(new ClientError('late', 'fine'))))).message === 'fine',
+      (await error_of(hasty.ask(session.GetInfo).then(() => Promise.reject(new ClientError('late', 'fine'))))).message === 'fine',
   );
   await world.kill('SIGTERM');
   const stopped = await patient.closed;
   assert.equal(stopped.fault?.code, session.FaultCode.stopping);
-  assert.equal((await error_of(patient.info())).fault?.code, session.FaultCode.stopping);
+  assert.equal((await error_of(patient.ask(session.GetInfo))).fault?.code, session.FaultCode.stopping);
 });
 
 test('types that the world learns later reach every session', async (t) => {
@@ -515,10 +515,10 @@ test('types that the world learns later reach every session', async (t) => {
     other.types.get('test.Lamp');
   });
   other.on_types(() => ++told);
-  assert.ok((await admin.add_schema(built('test_types.bfbs'))) > 5);
-  await other.info();
+  assert.ok((await admin.ask(session.AddSchema, { bytes: built('test_types.bfbs') })).types > 5);
+  await other.ask(session.GetInfo);
   assert.equal(told, 2); // each who asked, once
   const lamp = await other.create(nil, 'lamp', ['test.Lamp', { lit: true, color: 'blue' }]);
   assert.deepEqual((await admin.show(lamp)).components['test.Lamp'], { lit: true, color: 5 });
-  assert.equal((await error_of(admin.add_schema(new Uint8Array(64)))).kind, 'refused');
+  assert.equal((await error_of(admin.ask(session.AddSchema, { bytes: new Uint8Array(64) }))).kind, 'refused');
 });

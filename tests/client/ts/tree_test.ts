@@ -46,7 +46,7 @@ test('open nodes show their children in order, whatever is edited, opened and cl
         return editor.rename(entity, random.next(3) ? `n${random.next(100)}` : '');
       case 2:
       case 3: {
-        const before = (await editor.children(other, 0, 3).catch(() => ({ entities: [] }))).entities.at(-1) ?? nil;
+        const before = (await editor.ask(session.ListChildren, { entity: other, offset: 0, limit: 3 }).catch(() => ({ entities: [] }))).entities.at(-1) ?? nil;
         return editor.reparent(entity, other, other === nil || same_entity(before, entity) ? nil : before);
       }
       case 4:
@@ -152,7 +152,7 @@ test('after a server was killed, the tree follows its successor with the same no
   const client = await world.connect();
   const town = await client.create(nil, 'town');
   const inn = await client.create(town, 'inn');
-  await client.save();
+  await client.ask(session.Save);
   const lost: string[] = [];
   const tree = new Tree({ lost: (error) => void lost.push(error.kind) });
   await tree.open(nil, town, inn);

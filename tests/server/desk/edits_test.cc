@@ -25,7 +25,7 @@ std::vector<Entity> granted(Client& client, std::uint32_t count) {
     const auto answer =
         client.ask(session::RequestGrant{.count = std::min(count - static_cast<std::uint32_t>(ids.size()), 1u << 16)});
     REQUIRE(answer.has_value());
-    const auto grant = session::read<session::Granted>(answer->batch());
+    const session::Granted grant = *answer;
     for (std::uint32_t i = 0; i < grant.count && ids.size() < count; ++i) ids.push_back({grant.first + i, 1});
   }
   return ids;
@@ -57,7 +57,7 @@ TEST_CASE("destroying or moving a large subtree is refused with limit and cost, 
   // In parts it is allowed.
   REQUIRE(client.reparent(few, other).has_value());
   REQUIRE(client.destroy(few).has_value());
-  CHECK(client.info()->entities == 6002);
+  CHECK(client.ask<session::GetInfo>()->entities == 6002);
 }
 
 TEST_CASE("entities that are named beside their parents are counted once when they are destroyed", "[abuse]") {
@@ -72,7 +72,7 @@ TEST_CASE("entities that are named beside their parents are counted once when th
   Client client = world.client();
   const auto done = client.push(std::span<const Entity>(made), Destroy{});
   REQUIRE(done.has_value());
-  CHECK(client.info()->entities == 0);
+  CHECK(client.ask<session::GetInfo>()->entities == 0);
 }
 
 TEST_CASE("moves into what moves are counted at their worst", "[abuse]") {
@@ -115,9 +115,9 @@ TEST_CASE("spawns are counted in entities and bytes, for all their trees", "[abu
     return client.push_batch(builder.bytes());
   };
   CHECK(refused(spawn(100)).reason == "edit_steps_max");
-  CHECK(client.info()->entities == 0);
+  CHECK(client.ask<session::GetInfo>()->entities == 0);
   CHECK(spawn(20).has_value());
-  CHECK(client.info()->entities == 1000);
+  CHECK(client.ask<session::GetInfo>()->entities == 1000);
 }
 
 TEST_CASE("no edit makes the hierarchy deeper than is stated", "[abuse]") {
@@ -143,7 +143,7 @@ TEST_CASE("no edit makes the hierarchy deeper than is stated", "[abuse]") {
   BatchBuilder chain;
   for (std::size_t i = 0; i < 22; ++i) chain.append(ids[i], Create{.parent = i ? ids[i - 1] : Entity{}});
   CHECK(refused(client.push_batch(chain.bytes())).reason == "depth_max");
-  CHECK(client.info()->entities == 22);
+  CHECK(client.ask<session::GetInfo>()->entities == 22);
 
   const auto top = client.create({}, "top");
   const auto below = client.create(*top, "below");
@@ -183,7 +183,7 @@ TEST_CASE("a session creates with its own ids only", "[abuse]") {
   several.append(own[0], Create{});
   several.append(ids[2], Create{});
   CHECK(refused(thief.push_batch(several.bytes())).entity == ids[2]);
-  CHECK(thief.info()->entities == 0);
+  CHECK(thief.ask<session::GetInfo>()->entities == 0);
   CHECK(create(owner, ids[0]).has_value());
   CHECK(create(thief, own[0]).has_value());
   const auto behind = granted(owner, 1);
@@ -214,7 +214,7 @@ TEST_CASE("ids granted to sessions that ended are granted again, and the world d
     CHECK(indices() <= after_first + 65'536);
     Client watcher = world.client();
     clients.clear();
-    while (watcher.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+    while (watcher.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(1ms);
   }
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("an id that a timer of a session will create stays that timer's when t
     REQUIRE(client.push_batch(timed.bytes()).has_value());
   }
   Client other = world.client();
-  while (other.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  while (other.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(1ms);
   const auto own = granted(other, 500);
   CHECK(std::ranges::count(own, ids[99]) == 1);
   CHECK(std::ranges::count(own, ids[100]) == 0);
@@ -258,7 +258,7 @@ TEST_CASE("ids that a timer of an ended session named go back when it is cancell
     create_later(client, 3'000'000, 150, 50);
   }
   Client other = world.client();
-  while (other.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  while (other.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(1ms);
   const auto granted_now = [&] {
     return world.run([&](EntityRegistry& r) {
       return std::ranges::count_if(ids, [&](Entity e) { return r.storage().in_state(e, IdState::granted); });
@@ -267,10 +267,10 @@ TEST_CASE("ids that a timer of an ended session named go back when it is cancell
   CHECK(granted_now() == 200);
   // What two timers name stays until both are over.
   REQUIRE(other.push(CancelTimer{.timer = timers[0]}).has_value());
-  REQUIRE(other.info().has_value());
+  REQUIRE(other.ask<session::GetInfo>().has_value());
   CHECK(granted_now() == 150);
   REQUIRE(other.push(CancelTimer{.timer = timers[1]}).has_value());
-  REQUIRE(other.info().has_value());
+  REQUIRE(other.ask<session::GetInfo>().has_value());
   CHECK(granted_now() == 50);
   // What cancels it is itself a timer: nobody is told of that.
   world.run([&](EntityRegistry& r) {
@@ -280,10 +280,10 @@ TEST_CASE("ids that a timer of an ended session named go back when it is cancell
     return r.push_batch(timed.bytes());
   });
   world.run([](EntityRegistry& r) { return r.advance(2'499'999), 0; });
-  REQUIRE(other.info().has_value());
+  REQUIRE(other.ask<session::GetInfo>().has_value());
   CHECK(granted_now() == 50);
   world.run([](EntityRegistry& r) { return r.advance(1), 0; });
-  REQUIRE(other.info().has_value());
+  REQUIRE(other.ask<session::GetInfo>().has_value());
   CHECK(granted_now() == 0);
 }
 
@@ -305,7 +305,7 @@ TEST_CASE("texts of sessions that ended are dropped where they are many, those o
       REQUIRE(client.intern("text " + std::to_string(round) + " " + std::to_string(i)).has_value());
     REQUIRE(client.create({}, "entity " + std::to_string(round)).has_value());
   }
-  while (stays.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  while (stays.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(1ms);
   for (int i = 0; i < 500 && count() > 700; ++i) std::this_thread::sleep_for(10ms);
   CHECK(count() <= 700);
   CHECK(knows("mine"));
@@ -314,9 +314,7 @@ TEST_CASE("texts of sessions that ended are dropped where they are many, those o
   // All that nobody needs go where an admin asks for it.
   const auto answer = stays.ask(session::DropTexts{});
   REQUIRE(answer.has_value());
-  REQUIRE(answer->is<session::TextsDropped>());
-  const auto dropped = session::read<session::TextsDropped>(answer->batch());
-  CHECK(dropped.left == count());
+  CHECK(answer->left == count());
   CHECK(count() == 22);
   CHECK(knows("mine"));
   // Who was sent a text may mention it.
@@ -326,13 +324,13 @@ TEST_CASE("texts of sessions that ended are dropped where they are many, those o
     const Client gone = std::move(stays);
   }
   Client admin = world.client();
-  while (admin.info()->sessions > 2) std::this_thread::sleep_for(1ms);
+  while (admin.ask<session::GetInfo>()->sessions > 2) std::this_thread::sleep_for(1ms);
   REQUIRE(admin.ask(session::DropTexts{}).has_value());
   CHECK(knows("mine"));
   {
     const Client gone = std::move(reader);
   }
-  while (admin.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  while (admin.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(1ms);
   REQUIRE(admin.ask(session::DropTexts{}).has_value());
   CHECK_FALSE(knows("mine"));
   Client viewer = world.client(viewer_token);
@@ -450,7 +448,8 @@ TEST_CASE("what a session sent before it closed is applied, however much it is",
     while (client.receive()) {
     }
   }
-  for (int i = 0; i < 500 && world.client().info()->sessions > 1; ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 500 && world.client().ask<session::GetInfo>()->sessions > 1; ++i)
+    std::this_thread::sleep_for(10ms);
   CHECK(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(orc).value; }) == 500);
 }
 

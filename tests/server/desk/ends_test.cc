@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "server/desk/desk.h"
+#include "tests/server/hand_world.h"
 
 namespace ends_test {
 
@@ -14,11 +15,11 @@ TEST_CASE("sessions that end together are done with in several flushes, each soo
   // Each look at the clock is two ms later.
   std::uint64_t time_ns = 0;
   int wakes = 0;
-  DeskHost host;
-  host.wake = [&] { ++wakes; };
-  host.wake_in = [](std::chrono::nanoseconds) {};
-  host.processor_ns = [&] { return time_ns += 2'000'000; };
-  Desk desk(registry, std::move(host), {});
+  testing::HandWorld host;
+  host.on_wake = [&] { ++wakes; };
+  host.on_wake_in = [](std::chrono::nanoseconds) {};
+  host.gives_processor_ns = [&] { return time_ns += 2'000'000; };
+  Desk desk(registry, host, {});
   const auto flush = [&] {
     desk.before_flush();
     registry.flush();

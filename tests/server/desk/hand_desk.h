@@ -15,22 +15,22 @@
 #include "messages/frame.h"
 #include "server/desk/desk.h"
 #include "tests/server/arena.h"
+#include "tests/server/hand_world.h"
 #include "tests/server/queued_frames.h"
 
 namespace muster::testing {
 
 class HandDesk {
  public:
-  explicit HandDesk(const ServerLimits& limits = {}, const std::function<void(DeskHost&)>& change = {}) {
+  explicit HandDesk(const ServerLimits& limits = {}, const std::function<void(HandWorld&)>& change = {}) {
     registry.add_type<arena::Health>();
-    DeskHost host;
-    host.wake = [this] { ++wakes; };
-    host.wake_in = [this](std::chrono::nanoseconds time) { asked_to_wake_in.push_back(time); };
-    host.processor_ns = [this] { return time_ns; };
-    host.world = "by hand";
-    host.server = "test 1";
+    host.on_wake = [this] { ++wakes; };
+    host.on_wake_in = [this](std::chrono::nanoseconds time) { asked_to_wake_in.push_back(time); };
+    host.gives_processor_ns = [this] { return time_ns; };
+    host.known.world = "by hand";
+    host.known.program = "test 1";
     if (change) change(host);
-    desk = std::make_unique<Desk>(registry, std::move(host), limits);
+    desk = std::make_unique<Desk>(registry, host, limits);
   }
 
   std::shared_ptr<Session> join(const std::string& name = "one", session::Role role = session::Role::admin,
@@ -98,6 +98,7 @@ class HandDesk {
   std::uint64_t time_ns = 0;   // processor time
   std::atomic<int> wakes = 0;  // the watch thread wakes too
   std::vector<std::chrono::nanoseconds> asked_to_wake_in;
+  HandWorld host;
   std::unique_ptr<Desk> desk;
 };
 

@@ -156,8 +156,8 @@ TEST_CASE("messages that nobody asks about take the turn that their handlers' ti
 
 TEST_CASE("while inputs are not recorded, messages that nobody asks about do not come into the world", "[edits]") {
   std::string error;
-  HandDesk hand({}, [&](DeskHost& host) {
-    host.durable.error = [&]() -> const std::string* { return error.empty() ? nullptr : &error; };
+  HandDesk hand({}, [&](HandWorld& host) {
+    host.gives_error = [&]() -> const std::string* { return error.empty() ? nullptr : &error; };
   });
   int taken = 0;
   const Handlers kept(hand.registry.subscribe("damage", [&](const arena::Damage&, arena::Health&) { ++taken; }));

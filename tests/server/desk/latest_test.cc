@@ -12,7 +12,7 @@ using sight::Title;
 namespace {
 
 struct Steered : HandDesk {
-  explicit Steered(const std::function<void(DeskHost&)>& change = {}) : HandDesk({}, change) {
+  explicit Steered(const std::function<void(HandWorld&)>& change = {}) : HandDesk({}, change) {
     handlers.push_back(registry.subscribe("steer", [](const Steer& steer, arena::Health& health, Outbox&) {
       health.value = 10 * health.value + steer.to;  // each one that came shows
     }));
@@ -156,7 +156,7 @@ TEST_CASE("a table is overtaken by one that is no longer; a longer one follows i
 TEST_CASE("where the last is refused, so are those whose place it took") {
   const std::string full = "the disk is full";
   const std::string* error = nullptr;
-  Steered world([&](DeskHost& host) { host.durable.error = [&]() -> const std::string* { return error; }; });
+  Steered world([&](HandWorld& host) { host.gives_error = [&]() -> const std::string* { return error; }; });
   for (std::uint64_t i = 1; i <= 3; ++i) world.steer(i, 1, world.e);
   error = &full;
   world.flush();

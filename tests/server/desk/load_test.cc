@@ -85,7 +85,7 @@ TEST_CASE("each edit of a session is counted with what it waited for, in the pro
   LiveWorld world;
   Client client = world.client();
   Client other = world.client();
-  REQUIRE(client.load()->edits.empty());
+  REQUIRE(client.ask<session::GetLoad>()->edits.empty());
   // The thread is busy with something else when the edit comes.
   const Entity e = world.run([](EntityRegistry& r) { return r.create("e"); });
   const auto edit = [&] {
@@ -96,7 +96,7 @@ TEST_CASE("each edit of a session is counted with what it waited for, in the pro
     return *request;
   };
   REQUIRE(client.wait_ack(edit()).has_value());
-  const auto once = client.load();
+  const auto once = client.ask<session::GetLoad>();
   REQUIRE(once.has_value());
   std::uint64_t edits = 0;
   for (const session::TimeCount& each : once->edits) edits += each.count;
@@ -106,7 +106,7 @@ TEST_CASE("each edit of a session is counted with what it waited for, in the pro
   CHECK(once->entities == 1);
   CHECK(once->archetypes == world.run([](EntityRegistry& r) { return r.storage().archetypes().size(); }));
   CHECK(once->ticks.empty());  // nobody ticks
-  CHECK(other.load()->edits.empty());
+  CHECK(other.ask<session::GetLoad>()->edits.empty());
   CHECK(once->edit_ns_max <= once->processor_ns);
 }
 
@@ -135,8 +135,8 @@ TEST_CASE("edits that handlers take long for count by their time: another sessio
   REQUIRE(honest.wait_ack(*edit).has_value());
   for (const std::uint64_t each : hits) REQUIRE(mean.wait_ack(each).has_value());
   CHECK(time_ns == 500'000'000);
-  CHECK(honest.load()->edit_ns_max <= 10'000'000);
-  CHECK(mean.load()->edit_ns_max >= 490'000'000);
+  CHECK(honest.ask<session::GetLoad>()->edit_ns_max <= 10'000'000);
+  CHECK(mean.ask<session::GetLoad>()->edit_ns_max >= 490'000'000);
 }
 
 TEST_CASE("who was idle takes turns with who was busy: nothing is owed for a time in which nothing was sent") {
@@ -394,7 +394,7 @@ TEST_CASE("sessions make no more entities where the world has as many as they ma
   const auto spawn = [&] {
     const auto answer = client.ask(session::RequestGrant{.count = 2});
     REQUIRE(answer.has_value());
-    const auto grant = session::read<session::Granted>(answer->batch());
+    const session::Granted grant = *answer;
     REQUIRE(grant.count == 2);
     const Entity ids[] = {{grant.first, 1}, {grant.first + 1, 1}};
     BatchBuilder builder;

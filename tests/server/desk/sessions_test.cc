@@ -12,14 +12,14 @@ namespace {
 
 Pace running_pace{.speed = 2, .paused = true, .steps = 5};
 
-void full_host(DeskHost& host) {
-  host.save = [] { return DeskHost::Saved(); };
-  host.reload = [](std::string_view) {
+void full_host(HandWorld& host) {
+  host.on_save = [] { return WorldSide::Saved(); };
+  host.on_reload = [](std::string_view) {
     return std::vector<ReloadedPlugin>{{.name = "game", .build = "new", .build_before = "old", .changed = true},
                                        {.name = "other", .build = "same", .build_before = "same", .changed = false}};
   };
-  host.clock.pace = [] { return running_pace; };
-  host.clock.set_pace = [](const Pace& pace) -> std::expected<void, PaceFault> {
+  host.gives_pace = [] { return running_pace; };
+  host.on_pace = [](const Pace& pace) -> std::expected<void, PaceFault> {
     running_pace = pace;
     return {};
   };
@@ -431,8 +431,10 @@ TEST_CASE("a reload or a schema that does not work says why, and a session is th
     for (const auto& schema : usual.registry.types().schemas()) schemas += schema.size();
   }
   limits.schemas_bytes_max = schemas + 2;
-  HandDesk world(limits, [](DeskHost& host) {
-    host.reload = [](std::string_view which) { return std::unexpected("no plugin is called " + std::string(which)); };
+  HandDesk world(limits, [](HandWorld& host) {
+    host.on_reload = [](std::string_view which) {
+      return std::unexpected("no plugin is called " + std::string(which));
+    };
   });
   const auto one = world.join();
   auto fault = world.answer_to<session::Fault>(*one, session::Reload{.plugin = "orc"});

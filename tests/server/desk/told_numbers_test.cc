@@ -19,25 +19,25 @@ struct Numbers {
   TimeCounts ticks;
   Pace pace{.speed = 4, .paused = true, .steps = 6};
 
-  std::function<void(DeskHost&)> host(bool with_saved = true) {
-    return [this, with_saved](DeskHost& host) {
-      host.durable_sequence = [this] { return durable; };
-      if (with_saved) host.durable.saved_sequence = [this] { return saved; };
-      host.durable.error = [this] { return error ? &*error : nullptr; };
-      host.durable.save_error = [this] { return save_error ? &*save_error : nullptr; };
-      host.durable.size_warning = [this] { return size_warning; };
-      host.durable.durability = Durability::batched;
-      host.durable.autosave = std::chrono::seconds(3);
-      host.tick_times = [this]() -> const TimeCounts& { return ticks; };
-      host.plugins = [] { return std::vector<std::string>{"game: build 5"}; };
-      host.clock = {.pace = [this] { return pace; },
-                    .set_pace = [this](const Pace& given) -> std::expected<void, PaceFault> {
-                      if (given.speed == 50) return std::unexpected(PaceFault{"speed", "out_of_range", "too fast"});
-                      pace = given;
-                      return {};
-                    },
-                    .tick = [this] { return tick; },
-                    .hz = 25};
+  std::function<void(HandWorld&)> host(bool with_saved = true) {
+    return [this, with_saved](HandWorld& host) {
+      host.gives_durable = [this] { return durable; };
+      if (with_saved) host.gives_saved = [this] { return saved; };
+      host.gives_error = [this] { return error ? &*error : nullptr; };
+      host.gives_save_error = [this] { return save_error ? &*save_error : nullptr; };
+      host.gives_size_warning = [this] { return size_warning; };
+      host.known.durability = Durability::batched;
+      host.known.autosave = std::chrono::seconds(3);
+      host.gives_tick_times = [this]() -> const TimeCounts& { return ticks; };
+      host.gives_plugins = [] { return std::vector<std::string>{"game: build 5"}; };
+      host.gives_pace = [this] { return pace; };
+      host.on_pace = [this](const Pace& given) -> std::expected<void, PaceFault> {
+        if (given.speed == 50) return std::unexpected(PaceFault{"speed", "out_of_range", "too fast"});
+        pace = given;
+        return {};
+      };
+      host.gives_tick = [this] { return tick; };
+      host.known.hz = 25;
     };
   }
 };
@@ -385,9 +385,9 @@ TEST_CASE("a disk that fails, one that works again, and a save that fails alone 
           "[desk]") {
   Numbers numbers;
   std::vector<std::string> lines;
-  HandDesk world({}, [&](DeskHost& host) {
+  HandDesk world({}, [&](HandWorld& host) {
     numbers.host()(host);
-    host.warn = [&](const std::string& line) { lines.push_back(line); };
+    host.on_warn = [&](const std::string& line) { lines.push_back(line); };
   });
   const auto said = [&] {
     world.settle();

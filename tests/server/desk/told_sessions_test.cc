@@ -263,7 +263,7 @@ TEST_CASE("who has ended its trace may begin another", "[desk]") {
 
 TEST_CASE("a trace shows what is done for those who watch", "[desk]") {
   for (const bool threaded : {false, true}) {
-    HandDesk world({}, [&](DeskHost& host) { host.watch_thread = threaded; });
+    HandDesk world({}, [&](muster::testing::HandWorld& host) { host.known.watch_thread = threaded; });
     const auto one = world.join("one"), other = world.join("other");
     const Entity unit = world.registry.create("unit", arena::Health{});
     session::Follow follow;

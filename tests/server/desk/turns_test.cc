@@ -5,6 +5,7 @@
 
 #include "server/desk/desk.h"
 #include "tests/server/arena.h"
+#include "tests/server/hand_world.h"
 
 namespace turns_test {
 
@@ -19,6 +20,7 @@ struct DeskByHand {
   std::uint64_t time_ns = 0;                                 // processor time
   std::function<void()> on_info = [] {}, on_damage = [] {};  // a question is answered, an edit is handled
   std::uint32_t infos = 0;                                   // answered
+  testing::HandWorld host;
   std::unique_ptr<Desk> desk;
   Subscription damage;
   Entity unit;
@@ -27,15 +29,13 @@ struct DeskByHand {
     registry.add_type<Rename>();
     damage = registry.subscribe("damage", [this](const arena::Damage&, arena::Health&) { on_damage(); });
     unit = registry.create("unit", arena::Health{});
-    DeskHost host;
-    host.wake = [] {};
-    host.processor_ns = [this] { return time_ns; };
-    host.plugins = [this]() -> std::vector<std::string> {
+    host.gives_processor_ns = [this] { return time_ns; };
+    host.gives_plugins = [this]() -> std::vector<std::string> {
       ++infos;
       on_info();
       return {};
     };
-    desk = std::make_unique<Desk>(registry, std::move(host), ServerLimits{});
+    desk = std::make_unique<Desk>(registry, host, ServerLimits{});
   }
   std::shared_ptr<Session> join(const char* name) {
     return desk->join(session::Role::admin, name, "test", std::make_shared<Outgoing>(OutgoingLimits{}), 0,

@@ -5,6 +5,7 @@
 
 #include "server/door/session_stream.h"
 #include "tests/server/door/test_loop.h"
+#include "tests/server/hand_world.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -49,9 +50,8 @@ TEST_CASE("an answer goes at once; of much that waits one piece does in a turn o
           "[door]") {
   EntityRegistry registry;
   registry.create_many(50'000, arena::Health{});
-  DeskHost host;
-  host.wake = [] {};
-  Desk desk(registry, std::move(host), {});
+  HandWorld host;
+  Desk desk(registry, host, {});
   Door door{desk, Users({{token, session::Role::view}}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
   session::Follow all;
   all.world = all.values = true;

@@ -5,6 +5,7 @@
 
 #include "server/door/http_connection.h"
 #include "tests/server/door/test_loop.h"
+#include "tests/server/hand_world.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -15,14 +16,8 @@ namespace {
 struct Visit {
   std::string hang;
   EntityRegistry registry;
-  Desk desk{registry,
-            [this] {
-              DeskHost host;
-              host.wake = [] {};
-              host.hang = [this] { return hang; };
-              return host;
-            }(),
-            {}};
+  HandWorld world;
+  Desk desk{registry, world, {}};
   Door door{desk, Users({}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
   Site site{{}, WorldFiles("", ""), 7717, [](std::string_view) { return false; }};
   TestLoop loop;
@@ -33,6 +28,7 @@ struct Visit {
       "127.0.0.1", {}, {[] {}, [] {}}, {});
 
   explicit Visit(std::string hanging = {}) : hang(std::move(hanging)) {
+    world.gives_hang = [this] { return hang; };
     loop.step();  // reads
     loop.step();  // takes the request, and asks the world
   }

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/server/hand_world.h"
 #include "tests/server/live_world.h"
 
 namespace handshake_test {
@@ -170,9 +171,8 @@ TEST_CASE("a session's name is shown as one line of moderate length, cut between
 TEST_CASE("addresses that are not loopback, not addresses, or taken are errors at start", "[handshake]") {
   LiveWorld world;
   EntityRegistry registry;
-  DeskHost host;
-  host.wake = [] {};
-  Desk desk(registry, std::move(host), {});
+  HandWorld host;
+  Desk desk(registry, host, {});
   const auto failure = [&](const std::string& listen, const std::string& path = "") {
     try {
       const Listener listener(desk, ListenerOptions{listen, path, {}, {}, {}});

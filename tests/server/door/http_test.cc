@@ -214,7 +214,7 @@ TEST_CASE("HTTP and WebSockets without a Hello take no session's place, and each
     sessions.push_back(served.world.client());
     crowd();
   }
-  for (Client& session : sessions) CHECK(session.info().value().sessions == 2);
+  for (Client& session : sessions) CHECK(session.ask<muster::session::GetInfo>().value().sessions == 2);
   CHECK(served.world.listener().streams() <= 2 + 8 + 1);
   CHECK(open.front().closed());
 }

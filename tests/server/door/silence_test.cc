@@ -4,6 +4,7 @@
 
 #include "server/door/session_stream.h"
 #include "tests/server/door/test_loop.h"
+#include "tests/server/hand_world.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -14,9 +15,8 @@ namespace {
 /// What the log is told of a connection that says this and then nothing, in time. `http`: HTTP is spoken on that port, too.
 std::vector<std::string> told_of(const std::string& said, bool http) {
   EntityRegistry registry;
-  DeskHost host;
-  host.wake = [] {};
-  Desk desk(registry, std::move(host), {});
+  HandWorld host;
+  Desk desk(registry, host, {});
   std::vector<std::string> lines;
   Door door{desk,
             Users({}, ""),
@@ -73,11 +73,10 @@ TEST_CASE("a connection that a browser opened and did not need is no news, one t
 TEST_CASE("who takes something now and then is not cut, however long a piece takes; who takes nothing for too long is",
           "[door]") {
   EntityRegistry registry;
-  DeskHost host;
-  host.wake = [] {};
+  HandWorld host;
   ServerLimits limits;
   limits.silence_max = std::chrono::nanoseconds(0);
-  Desk desk(registry, std::move(host), limits);
+  Desk desk(registry, host, limits);
   std::vector<std::string> lines;
   Door door{desk, Users({{token, session::Role::view}}, ""), [&](const std::string& line) { lines.push_back(line); },
             Refusals({}, std::chrono::nanoseconds(0))};

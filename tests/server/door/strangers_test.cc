@@ -36,7 +36,7 @@ TEST_CASE("connections that say nothing take no session's place, however many th
     CHECK(seconds_since(start) < 2);
     crowd();
   }
-  for (Client& session : sessions) CHECK(session.info().value().sessions == 4);
+  for (Client& session : sessions) CHECK(session.ask<muster::session::GetInfo>().value().sessions == 4);
   const auto fifth = Client::connect(world.client_options());
   REQUIRE_FALSE(fifth);
   CHECK(fifth.error().fault.reason == "sessions_max");

@@ -124,7 +124,7 @@ TEST_CASE("what WebSockets do not allow ends the connection as the protocol says
     CHECK(visitor.close_code() == 1002);
   }
   for (int i = 0; i < 100; ++i) {
-    if (world.client().info().value().sessions == 1) return;
+    if (world.client().ask<session::GetInfo>().value().sessions == 1) return;
     std::this_thread::sleep_for(20ms);
   }
   FAIL("a session whose WebSocket failed is still there");

@@ -1,10 +1,9 @@
 // A page of children whose list changes between two slices.
-#include "server/questions/child_list.h"
-
 #include <catch2/catch.hpp>
 
 #include "messages/session.h"
 #include "registry/entity_registry.h"
+#include "server/questions/question_table.h"
 #include "tests/server/queued_frames.h"
 
 namespace child_list_test {
@@ -29,7 +28,7 @@ struct Listing {
     what.entity = town;
     what.offset = offset;
     what.limit = limit;
-    return begin_child_list(Asked{registry, limits, session, 7}, what);
+    return begin_slices(Asked{registry, limits, session, 7}, what);
   }
   /// The answer, which is one frame.
   session::Children page() const {

@@ -9,6 +9,7 @@
 #include "server/questions/clock_questions.h"
 #include "server/server.h"
 #include "server/world/world.h"
+#include "tests/server/hand_world.h"
 #include "tests/server/live_world.h"
 #include "tests/server/queued_frames.h"
 #include "tests/support/folder.h"
@@ -82,7 +83,7 @@ std::string refusal(const Result<Answer>& answer) {
 }
 session::ClockState when_steps_are_made(Client& client) {
   for (int i = 0; i < 2000; ++i) {
-    const auto state = client.clock();
+    const auto state = client.ask<session::GetClock>();
     REQUIRE(state.has_value());
     if (state->steps == 0) return *state;
     std::this_thread::sleep_for(5ms);
@@ -101,15 +102,15 @@ float health(Client& client) {
 TEST_CASE("a session in control pauses the clock, steps and lets it go on; edits are applied meanwhile") {
   const Ticking world(500);
   Client client = world.client(control_token);
-  const auto at_first = client.clock();
+  const auto at_first = client.ask<session::GetClock>();
   REQUIRE(at_first.has_value());
   CHECK(at_first->hz == 500);
   CHECK(at_first->speed == 1);
   CHECK(at_first->paused == 0);
   CHECK(at_first->author == 0);
-  for (std::uint64_t tick = at_first->tick; tick < at_first->tick + 3; tick = client.clock()->tick) {
+  for (std::uint64_t tick = at_first->tick; tick < at_first->tick + 3; tick = client.ask<session::GetClock>()->tick) {
   }
-  const auto paused = client.set_clock({.paused = 1});
+  const auto paused = client.ask(session::SetClock{.paused = 1});
   REQUIRE(paused.has_value());
   CHECK(paused->paused == 1);
   CHECK(paused->speed == 1);
@@ -118,37 +119,37 @@ TEST_CASE("a session in control pauses the clock, steps and lets it go on; edits
   REQUIRE(client.set(orc, arena::Health{.value = 10}).has_value());
   std::this_thread::sleep_for(20ms);  // ten ticks
   CHECK(health(client) == 10);
-  CHECK(client.clock()->tick == paused->tick);
-  CHECK(client.clock()->clock_ns == paused->clock_ns);
-  CHECK(client.clock()->sequence > paused->sequence);
-  REQUIRE(client.set_clock({.paused = 1, .steps = 3}).has_value());
-  REQUIRE(client.set_clock({.paused = 2, .steps = 4}).has_value());  // seven in all
+  CHECK(client.ask<session::GetClock>()->tick == paused->tick);
+  CHECK(client.ask<session::GetClock>()->clock_ns == paused->clock_ns);
+  CHECK(client.ask<session::GetClock>()->sequence > paused->sequence);
+  REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 3}).has_value());
+  REQUIRE(client.ask(session::SetClock{.paused = 2, .steps = 4}).has_value());  // seven in all
   const session::ClockState stepped = when_steps_are_made(client);
   CHECK(stepped.tick == paused->tick + 7);
   CHECK(stepped.clock_ns == paused->clock_ns + 14'000'000);
   CHECK(stepped.paused == 1);
   CHECK(health(client) == 17);
-  const auto runs = client.set_clock({.speed = 2});
+  const auto runs = client.ask(session::SetClock{.speed = 2});
   REQUIRE(runs.has_value());
   CHECK(runs->paused == 0);
   CHECK(runs->speed == 2);
-  while (client.clock()->tick < stepped.tick + 3) {
+  while (client.ask<session::GetClock>()->tick < stepped.tick + 3) {
   }
 }
 
 TEST_CASE("what a SetClock leaves as it is stays as it is") {
   const Ticking world(1000);
   Client client = world.client();
-  REQUIRE(client.set_clock({.speed = 0.5, .paused = 1}).has_value());
-  const auto speed = client.set_clock({.speed = 4, .paused = 2});
+  REQUIRE(client.ask(session::SetClock{.speed = 0.5, .paused = 1}).has_value());
+  const auto speed = client.ask(session::SetClock{.speed = 4, .paused = 2});
   REQUIRE(speed.has_value());
   CHECK(speed->paused == 1);
   CHECK(speed->speed == 4);
-  const auto play = client.set_clock({.speed = 0, .paused = 0});
+  const auto play = client.ask(session::SetClock{.speed = 0, .paused = 0});
   REQUIRE(play.has_value());
   CHECK(play->paused == 0);
   CHECK(play->speed == 4);
-  const auto slower = client.set_clock({.speed = 0.25, .paused = 2});
+  const auto slower = client.ask(session::SetClock{.speed = 0.25, .paused = 2});
   REQUIRE(slower.has_value());
   CHECK(slower->paused == 0);
   CHECK(slower->speed == 0.25);
@@ -158,11 +159,11 @@ TEST_CASE("who may look sees the clock, and only who is in control sets it") {
   const Ticking world(100);
   for (const char* each : {viewer_token, editor_token}) {
     Client client = world.client(each);
-    CHECK(client.clock().has_value());
-    const auto refused = client.set_clock({.paused = 1});
+    CHECK(client.ask<session::GetClock>().has_value());
+    const auto refused = client.ask(session::SetClock{.paused = 1});
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().fault.code == session::FaultCode::no_right);
-    CHECK(client.clock()->paused == 0);
+    CHECK(client.ask<session::GetClock>()->paused == 0);
   }
 }
 
@@ -170,51 +171,51 @@ TEST_CASE("a clock that cannot run so is refused by name, and runs on as before"
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
   const Ticking world(100);
   Client client = world.client();
-  CHECK(refusal(client.set_clock({.paused = 0, .steps = 1})) == "steps: not_paused");
-  CHECK(refusal(client.set_clock({.paused = 2, .steps = 1})) == "steps: not_paused");
-  REQUIRE(client.set_clock({.speed = 3, .paused = 1}).has_value());
-  const std::uint64_t tick = client.clock()->tick;
-  CHECK(refusal(client.set_clock({.speed = nan, .paused = 0})) == "speed: not_finite");
-  CHECK(refusal(client.set_clock({.speed = infinite, .paused = 0})) == "speed: not_finite");
-  CHECK(refusal(client.set_clock({.speed = -1, .paused = 0})) == "speed: out_of_range");
-  CHECK(refusal(client.set_clock({.speed = 0.009, .paused = 0})) == "speed: out_of_range");
-  CHECK(refusal(client.set_clock({.speed = 101, .paused = 0})) == "speed: out_of_range");
-  CHECK(refusal(client.set_clock({.paused = 3})) == "paused: out_of_range");
-  CHECK(refusal(client.set_clock({.paused = 1, .steps = 100'001})) == "steps: out_of_range");
-  CHECK(refusal(client.set_clock({.paused = 1, .steps = ~0u})) == "steps: out_of_range");
-  CHECK(refusal(client.set_clock({.speed = 101, .paused = 1, .steps = 1})) == "speed: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.paused = 0, .steps = 1})) == "steps: not_paused");
+  CHECK(refusal(client.ask(session::SetClock{.paused = 2, .steps = 1})) == "steps: not_paused");
+  REQUIRE(client.ask(session::SetClock{.speed = 3, .paused = 1}).has_value());
+  const std::uint64_t tick = client.ask<session::GetClock>()->tick;
+  CHECK(refusal(client.ask(session::SetClock{.speed = nan, .paused = 0})) == "speed: not_finite");
+  CHECK(refusal(client.ask(session::SetClock{.speed = infinite, .paused = 0})) == "speed: not_finite");
+  CHECK(refusal(client.ask(session::SetClock{.speed = -1, .paused = 0})) == "speed: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.speed = 0.009, .paused = 0})) == "speed: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.speed = 101, .paused = 0})) == "speed: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.paused = 3})) == "paused: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.paused = 1, .steps = 100'001})) == "steps: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.paused = 1, .steps = ~0u})) == "steps: out_of_range");
+  CHECK(refusal(client.ask(session::SetClock{.speed = 101, .paused = 1, .steps = 1})) == "speed: out_of_range");
   CHECK(refusal(client.ask(session::GetClock{.follow = 2})) == "follow: out_of_range");
-  CHECK(client.clock()->speed == 3);
-  CHECK(client.clock()->paused == 1);
-  CHECK(client.clock()->tick == tick);
+  CHECK(client.ask<session::GetClock>()->speed == 3);
+  CHECK(client.ask<session::GetClock>()->paused == 1);
+  CHECK(client.ask<session::GetClock>()->tick == tick);
 }
 
 TEST_CASE("a world without ticks is paused too, and says that there is nothing to step to") {
   const Ticking world(0);
   Client client = world.client();
-  REQUIRE(client.set_clock({.speed = 10, .paused = 1}).has_value());
-  const auto refused = client.set_clock({.paused = 1, .steps = 1});
+  REQUIRE(client.ask(session::SetClock{.speed = 10, .paused = 1}).has_value());
+  const auto refused = client.ask(session::SetClock{.paused = 1, .steps = 1});
   CHECK(refusal(refused) == "steps: no_ticks");
   CHECK(refused.error().text.find("0 Hz") != std::string::npos);
-  CHECK(client.clock()->hz == 0);
-  CHECK(client.clock()->speed == 10);
+  CHECK(client.ask<session::GetClock>()->hz == 0);
+  CHECK(client.ask<session::GetClock>()->speed == 10);
 }
 
 TEST_CASE("while a long run of steps is made edits are applied and questions answered; a pause ends the run") {
   const Ticking world(60, [] { std::this_thread::sleep_for(1ms); });
   Client client = world.client();
-  const auto paused = client.set_clock({.paused = 1});
+  const auto paused = client.ask(session::SetClock{.paused = 1});
   REQUIRE(paused.has_value());
-  REQUIRE(client.set_clock({.paused = 1, .steps = 100'000}).has_value());  // takes minutes
-  CHECK(refusal(client.set_clock({.paused = 1, .steps = 100'000})) == "steps: out_of_range");
+  REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 100'000}).has_value());  // takes minutes
+  CHECK(refusal(client.ask(session::SetClock{.paused = 1, .steps = 100'000})) == "steps: out_of_range");
   const Entity made = client.create({}, "made").value();
   REQUIRE(client.show(made).has_value());
-  const auto ended = client.set_clock({.paused = 1});
+  const auto ended = client.ask(session::SetClock{.paused = 1});
   REQUIRE(ended.has_value());
   CHECK(ended->steps == 0);
   CHECK(ended->tick > paused->tick);
   CHECK(ended->tick < paused->tick + 100'000);
-  CHECK(client.clock()->tick == ended->tick);
+  CHECK(client.ask<session::GetClock>()->tick == ended->tick);
 }
 
 TEST_CASE(
@@ -234,22 +235,22 @@ TEST_CASE(
   CHECK(next(7).paused == 0);
   const session::ClockState before = next(8);
   Client client = world.client(control_token);
-  REQUIRE(client.set_clock({.paused = 1}).has_value());
+  REQUIRE(client.ask(session::SetClock{.paused = 1}).has_value());
   const session::ClockState paused = next(0);
   CHECK(paused.paused == 1);
   CHECK(paused.author == client.welcome().author);
   CHECK(paused.saved_sequence == before.saved_sequence);
-  REQUIRE(client.set_clock({.paused = 1, .steps = 50}).has_value());
+  REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 50}).has_value());
   session::ClockState stepped = next(0);
   if (stepped.steps > 0) stepped = next(0);  // the beginning was told of, too
   CHECK(stepped.steps == 0);
   CHECK(stepped.tick == paused.tick + 50);
-  const std::uint64_t saved = client.save().value();
+  const std::uint64_t saved = client.ask<session::Save>().value().sequence;
   CHECK(next(0).saved_sequence == saved);
   // What was refused is no news, nor is an edit: the next one tells of the speed.
-  CHECK_FALSE(client.set_clock({.speed = 1000, .paused = 1}).has_value());
+  CHECK_FALSE(client.ask(session::SetClock{.speed = 1000, .paused = 1}).has_value());
   REQUIRE(client.create({}, "made").has_value());
-  REQUIRE(client.set_clock({.speed = 7, .paused = 2}).has_value());
+  REQUIRE(client.ask(session::SetClock{.speed = 7, .paused = 2}).has_value());
   const session::ClockState last = next(0);
   CHECK(last.speed == 7);
   CHECK(last.saved_sequence == saved);
@@ -259,8 +260,8 @@ TEST_CASE(
 TEST_CASE("a server whose host has no clock says so") {
   LiveWorld world;
   Client client = world.client();
-  CHECK(client.clock().has_value());
-  CHECK(refusal(client.set_clock({.paused = 1})) == ": no_clock");
+  CHECK(client.ask<session::GetClock>().has_value());
+  CHECK(refusal(client.ask(session::SetClock{.paused = 1})) == ": no_clock");
 }
 
 TEST_CASE("a clock that its host sets has no author until a session sets it again") {
@@ -270,21 +271,20 @@ TEST_CASE("a clock that its host sets has no author until a session sets it agai
   session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
   session->author = 7;
   Pace pace;
-  ClockQuestions clock(registry,
-                       {.pace = [&] { return pace; },
-                        .set_pace =
-                            [&](const Pace& asked) {
-                              pace = asked;
-                              return std::expected<void, PaceFault>();
-                            },
-                        .hz = 20},
-                       nullptr);
+  HandWorld world;
+  world.gives_pace = [&] { return pace; };
+  world.on_pace = [&](const Pace& asked) {
+    pace = asked;
+    return std::expected<void, PaceFault>();
+  };
+  world.known.hz = 20;
+  ClockQuestions clock(registry, world);
+  const Asked asked{registry, limits, session, 1};
   const auto ask = [&](const auto& question) {
-    BatchBuilder builder;
-    session::append(builder, question);
-    Steps steps(1000);
-    const auto inquiry = clock.begin(Asked{registry, limits, session, 1}, builder.front());
-    REQUIRE(inquiry->go_on(steps) == Inquiry::Progress::done);
+    if constexpr (requires { question.follow; })
+      clock.get(asked, false);
+    else
+      clock.set(asked, question);
     std::vector<std::uint64_t> authors;
     take_all_frames(*session->outgoing, [&](const WireFrame& frame) {
       authors.push_back(session::read<session::ClockState>(BatchView(frame.batch)).author);

@@ -117,7 +117,7 @@ TEST_CASE("who waits for it is told when an edit is on the disk, whatever the se
     CHECK(durable->sequence >= ack->sequence);
     CHECK(durable->saved_sequence <= durable->sequence);
     CHECK(durable->error.empty());
-    const auto info = client.info();
+    const auto info = client.ask<session::GetInfo>();
     REQUIRE(info.has_value());
     CHECK(info->durable_sequence >= ack->sequence);
     CHECK(info->durability == durable->durability);
@@ -158,7 +158,7 @@ TEST_CASE("nobody waits for what this server never writes by itself; a save make
   REQUIRE_FALSE(durable.has_value());
   CHECK(durable.error().kind == ClientError::Kind::refused);
   CHECK(durable.error().text == "not durable before somebody saves: this server writes nothing by itself");
-  REQUIRE(client.save().has_value());
+  REQUIRE(client.ask<session::Save>().has_value());
   CHECK(client.wait_durable(ack->sequence).has_value());
 }
 
@@ -190,22 +190,22 @@ TEST_CASE(
   REQUIRE(told_late.has_value());
   CHECK(session::read<session::Fault>(told_late->batch()).code == session::FaultCode::not_recorded);
 
-  const auto info = client.info();
+  const auto info = client.ask<session::GetInfo>();
   REQUIRE(info.has_value());
   CHECK_FALSE(info->error.empty());
   CHECK(info->durable_sequence < info->sequence);
   CHECK(client.wait_durable(info->sequence).error().kind == ClientError::Kind::refused);
-  CHECK(client.durable()->error == info->error);
+  CHECK(client.ask<session::FollowDurable>()->error == info->error);
   CHECK(client.read_templates(R"({ templates: [ { name: "man", components: {} } ] })", "none").error().fault.reason ==
         "not_recorded");
   CHECK(client.ask(session::AddSchema{.bytes = {1, 2, 3}}).error().fault.reason == "not_recorded");
   const float refused_at = health(client);
   CHECK(refused_at <= before);
-  CHECK_FALSE(client.save().has_value());
+  CHECK_FALSE(client.ask<session::Save>().has_value());
   CHECK_FALSE(hit(client).has_value());
 
   world.disk.operations_left = -1;
-  if (autosave == 0ms) REQUIRE(client.save().has_value());
+  if (autosave == 0ms) REQUIRE(client.ask<session::Save>().has_value());
   Result<session::Ack> ack = hit(client);
   for (int i = 0; i < 2000 && !ack; ++i) {
     std::this_thread::sleep_for(5ms);
@@ -213,7 +213,7 @@ TEST_CASE(
   }
   REQUIRE(ack.has_value());
   CHECK(client.wait_durable(ack->sequence).has_value());
-  CHECK(client.info()->error.empty());
+  CHECK(client.ask<session::GetInfo>()->error.empty());
   CHECK(health(client) == refused_at - 1);
   const auto warnings = world.warnings();
   REQUIRE(warnings.size() == 2);

@@ -19,7 +19,8 @@ constexpr TypeId health = TypeTraits<arena::Health>::id, position = TypeTraits<a
                  update = TypeTraits<Update>::id;
 
 session::HandlerList ask(Client& client, const session::HandlerList& after = {}, std::uint32_t limit = 0) {
-  auto list = client.handlers(after, limit);
+  auto list =
+      client.ask(session::ListHandlers{.after = after.handlers.empty() ? 0 : after.handlers.back(), .limit = limit});
   REQUIRE(list.has_value());
   return std::move(*list);
 }

@@ -41,7 +41,7 @@ TEST_CASE("a Find over a deep chain is worked on in slices, and each ancestor is
   find.limit = 10'000;
   std::size_t found = 0;
   for (bool more = true; more;) {
-    const auto page = client->find(find);
+    const auto page = client->ask(find);
     REQUIRE(page.has_value());
     found += page->entities.size();
     for (const std::string& path : page->paths) REQUIRE(path.size() <= ServerLimits{}.path_bytes_max);
@@ -57,7 +57,7 @@ TEST_CASE("a path that would be longer than what answers show is given as an id"
   const std::string name(1u << 20, 'x');  // of the host: a session may not give such a name
   const auto made = world.run([&](EntityRegistry& r) { return chain(r, 80, name); });
   Client client = world.client(viewer_token);
-  const auto found = client.find({});
+  const auto found = client.ask(session::Find{});
   REQUIRE(found.has_value());
   REQUIRE(found->entities.size() == 80);
   CHECK(found->paths.back() == "#" + std::to_string(made.back().index) + ":1");
@@ -78,16 +78,16 @@ TEST_CASE("a Find that names one component again and again is refused or costs w
   session::Find find;
   find.limit = 5;
   find.components.assign(3, TypeTraits<arena::Health>::id);
-  const auto few = client.find(find);
+  const auto few = client.ask(find);
   REQUIRE(few.has_value());
   CHECK(few->entities.size() == 5);
   find.components.assign(200'000, TypeTraits<arena::Health>::id);
-  const auto many = client.find(find);
+  const auto many = client.ask(find);
   REQUIRE_FALSE(many.has_value());
   CHECK(many.error().fault.reason == "too_many");
   CHECK(many.error().fault.field == "components");
   find.components.assign(3'000'000, TypeTraits<arena::Health>::id);
-  const auto long_question = client.find(find);
+  const auto long_question = client.ask(find);
   REQUIRE_FALSE(long_question.has_value());
   CHECK(long_question.error().fault.reason == "question_bytes_max");
   CHECK(world.longest_turn() < turn_max);
@@ -103,12 +103,12 @@ TEST_CASE("a part of a name is looked for in one pass over the name", "[abuse]")
   Client client = world.client(viewer_token);
   session::Find find;
   find.name = "ABCABD";
-  const auto found = client.find(find);
+  const auto found = client.ask(find);
   REQUIRE(found.has_value());
   CHECK(found->paths == std::vector<std::string>{"/abcabcabd"});
   world.longest_turn();
   find.name = std::string(4000, 'a') + "b";
-  const auto none = client.find(find);
+  const auto none = client.ask(find);
   REQUIRE(none.has_value());
   CHECK(none->entities.empty());
   CHECK(world.longest_turn() < turn_max);
@@ -126,7 +126,7 @@ TEST_CASE("Find takes a letter of ASCII in either case, each of them, and nothin
   const auto named = [&](const std::string& part) {
     session::Find find;
     find.name = part;
-    const auto found = client.find(find);
+    const auto found = client.ask(find);
     REQUIRE(found.has_value());
     return found->paths;
   };
@@ -169,7 +169,7 @@ TEST_CASE("an answer that is larger than what may wait for a client comes in pag
   REQUIRE(rows > 100);
   std::size_t children = 0;
   for (std::uint32_t offset = 0; children < count;) {
-    const auto page = client.children(town, offset, 10'000);
+    const auto page = client.ask(session::ListChildren{.entity = town, .offset = offset, .limit = 10'000});
     REQUIRE(page.has_value());
     REQUIRE(page->total == count);
     REQUIRE(page->names.front().ends_with("h" + std::to_string(offset)));
@@ -239,7 +239,7 @@ TEST_CASE("questions of one session leave turns to those of others", "[abuse]") 
   std::vector<std::uint64_t> asked;
   for (int i = 0; i < 200; ++i) asked.push_back(greedy.send(builder.bytes()).value());
   REQUIRE(greedy.wait(asked.front()).has_value());
-  for (int i = 0; i < 20; ++i) REQUIRE(honest.resolve("/nobody").has_value());
+  for (int i = 0; i < 20; ++i) REQUIRE(honest.ask(session::Resolve{.path = "/nobody"}).has_value());
   const auto answered = world.desk_counters().answered;
   CHECK(answered < 150);  // the greedy one still waits
 }
@@ -306,7 +306,7 @@ TEST_CASE("timers that wait are listed page by page with their numbers, and take
   LiveWorld world;
   const Entity orc = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{}); });
   Client client = world.client(), other = world.client();
-  CHECK(client.timers()->timers.empty());
+  CHECK(client.ask<session::ListTimers>()->timers.empty());
   const auto set = [&](Client& by, std::uint64_t due_ns, std::uint32_t count) {
     BatchBuilder later, timed;
     for (std::uint32_t i = 0; i < count; ++i) later.append(orc, arena::Damage{});
@@ -326,7 +326,10 @@ TEST_CASE("timers that wait are listed page by page with their numbers, and take
   session::PendingTimers page, all;
   int pages = 0;
   do {
-    page = *client.timers(page, 2);
+    session::ListTimers question{.limit = 2};
+    if (!page.timers.empty())
+      question = {.after_due_ns = page.due_ns.back(), .after_timer = page.timers.back(), .limit = 2};
+    page = *client.ask(question);
     CHECK(page.total == 5);
     all.timers.insert(all.timers.end(), page.timers.begin(), page.timers.end());
     all.due_ns.insert(all.due_ns.end(), page.due_ns.begin(), page.due_ns.end());
@@ -344,8 +347,8 @@ TEST_CASE("timers that wait are listed page by page with their numbers, and take
   CHECK(all.counts == std::vector<std::uint32_t>{2, 1, 3, 4, 1});
   CHECK(all.own == std::vector<std::uint8_t>{1, 0, 0, 1, 1});
   REQUIRE(client.push(CancelTimer{.timer = all.timers[2]}).has_value());
-  CHECK(client.timers()->due_ns == std::vector<std::uint64_t>{100, 200, 300, 500});
-  CHECK(client.timers()->own == std::vector<std::uint8_t>{1, 0, 1, 1});
+  CHECK(client.ask<session::ListTimers>()->due_ns == std::vector<std::uint64_t>{100, 200, 300, 500});
+  CHECK(client.ask<session::ListTimers>()->own == std::vector<std::uint8_t>{1, 0, 1, 1});
 }
 
 TEST_CASE("a hundred thousand timers are listed in slices", "[abuse]") {
@@ -365,7 +368,12 @@ TEST_CASE("a hundred thousand timers are listed in slices", "[abuse]") {
   session::PendingTimers page;
   std::size_t seen = 0;
   do {
-    const session::PendingTimers next = *client->timers(page, 10'000);
+    session::ListTimers question{.limit = 10'000};
+    if (seen > 0) {
+      question.after_due_ns = page.due_ns.back();
+      question.after_timer = page.timers.back();
+    }
+    const session::PendingTimers next = *client->ask(question);
     CHECK(next.timers.size() == 10'000);
     seen += next.timers.size();
     if (!page.timers.empty())

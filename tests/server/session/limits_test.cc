@@ -92,7 +92,7 @@ TEST_CASE("ids that a session has used make room for others", "[limits]") {
   LiveWorld world(options);
   Client client = world.client();
   for (int i = 0; i < 600; ++i) REQUIRE(client.create({}, "").has_value());
-  CHECK(client.info()->entities == 600);
+  CHECK(client.ask<session::GetInfo>()->entities == 600);
 }
 
 TEST_CASE("as many watches as a session may have; one more is refused, and taken when another has ended", "[limits]") {
@@ -153,7 +153,7 @@ TEST_CASE("a page holds exactly rows_max children; with one more there is anothe
     world.run([&](EntityRegistry& r) { return r.create_under(parent, "child " + std::to_string(count)); });
     std::uint32_t seen = 0, pages = 0;
     while (seen < count) {
-      const auto page = client.children(parent, seen);
+      const auto page = client.ask(session::ListChildren{.entity = parent, .offset = seen});
       REQUIRE(page.has_value());
       CHECK(page->total == count);
       CHECK(page->entities.size() == std::min<std::size_t>(5, count - seen));
@@ -163,7 +163,8 @@ TEST_CASE("a page holds exactly rows_max children; with one more there is anothe
     }
     CHECK(seen == count);
     CHECK(pages == (count + 4) / 5);
-    CHECK(client.children(parent, 0, 6)->entities.size() == std::min(5u, count));  // more is not given
+    CHECK(client.ask(session::ListChildren{.entity = parent, .limit = 6})->entities.size() ==
+          std::min(5u, count));  // more is not given
   }
 }
 
@@ -176,7 +177,7 @@ TEST_CASE("as many sessions as allowed; one more is told so", "[limits]") {
   const auto fourth = Client::connect(world.client_options());
   REQUIRE_FALSE(fourth.has_value());
   CHECK(fourth.error().fault.code == session::FaultCode::limit_exceeded);
-  for (Client& client : clients) CHECK(client.info().has_value());
+  for (Client& client : clients) CHECK(client.ask<session::GetInfo>().has_value());
 }
 
 TEST_CASE("who left while edits of its wait holds no place; they enter the world all the same", "[limits]") {
@@ -216,8 +217,9 @@ TEST_CASE("of more than left_sessions_max that left what the first of them sent 
   for (int i = 0; i < 3; ++i) others.push_back(connect_soon(world));
   world.hold(false);
   const auto until = std::chrono::steady_clock::now() + 20s;
-  while (others[0].info()->sessions > 3 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
-  CHECK(others[0].info()->sessions == 3);
+  while (others[0].ask<session::GetInfo>()->sessions > 3 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(1ms);
+  CHECK(others[0].ask<session::GetInfo>()->sessions == 3);
   const int hits = 100 - world.run([&](EntityRegistry& r) { return static_cast<int>(r.get<arena::Health>(e).value); });
   // All of who left last, and what was taken of the others before that was known.
   CHECK(hits >= 10);
@@ -231,19 +233,19 @@ TEST_CASE("a path of exactly path_bytes_max is looked for; one byte more is refu
   Client client = world.client();
   const std::string exact = "/" + std::string(63, 'x');
   const Entity there = world.run([&](EntityRegistry& r) { return r.create(exact.substr(1)); });
-  const auto found = client.resolve(exact);
+  const auto found = client.ask(session::Resolve{.path = exact});
   REQUIRE(found.has_value());
   REQUIRE(found->entities.size() == 1);
   CHECK(found->entities[0] == there);
   CHECK(found->paths[0] == exact);
-  const auto longer = client.resolve(exact + "y");
+  const auto longer = client.ask(session::Resolve{.path = exact + "y"});
   REQUIRE_FALSE(longer.has_value());
   CHECK(longer.error().text.find("64 are allowed") != std::string::npos);
   session::Find by_name;
   by_name.name = std::string(64, 'z');
-  CHECK(client.find(by_name).has_value());
+  CHECK(client.ask(by_name).has_value());
   by_name.name += "z";
-  CHECK_FALSE(client.find(by_name).has_value());
+  CHECK_FALSE(client.ask(by_name).has_value());
 }
 
 TEST_CASE("who asks and does not read is waited for, whatever it asks; its answers are all there when it reads",
@@ -316,5 +318,5 @@ TEST_CASE("a client sends a frame of exactly the length that the server takes, a
   const auto longer = send(4096 + 16);
   REQUIRE_FALSE(longer.has_value());
   CHECK(longer.error().kind == ClientError::Kind::mistaken);
-  CHECK(client.info().has_value());
+  CHECK(client.ask<session::GetInfo>().has_value());
 }

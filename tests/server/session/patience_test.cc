@@ -29,7 +29,7 @@ TEST_CASE("a client that waits for what may never come says now and then that it
     const auto frame = client.next(*watch, 700ms);
     REQUIRE(frame.has_value());  // the session is there; whatever came was its first state
   }
-  CHECK(client.info().has_value());
+  CHECK(client.ask<session::GetInfo>().has_value());
 }
 
 TEST_CASE("a client that looks in now and then, without waiting, stays", "[patience]") {
@@ -40,14 +40,14 @@ TEST_CASE("a client that looks in now and then, without waiting, stays", "[patie
     std::this_thread::sleep_for(100ms);
     REQUIRE(client.next(0, 0ns).has_value());
   }
-  CHECK(client.info().has_value());
+  CHECK(client.ask<session::GetInfo>().has_value());
 }
 
 TEST_CASE("a client that makes no call for longer than it may is gone, and its next call says why", "[patience]") {
   LiveWorld world(silent_after(300ms));
   Client client = world.client();
   std::this_thread::sleep_for(1200ms);
-  const auto info = client.info();
+  const auto info = client.ask<session::GetInfo>();
   REQUIRE_FALSE(info.has_value());
   CHECK(info.error().kind == ClientError::Kind::lost);
   CHECK(info.error().fault.code == session::FaultCode::silent);
@@ -72,7 +72,7 @@ TEST_CASE("a client that waits for a slow world is not taken for dead, and gets 
     std::this_thread::sleep_for(1500ms);
     world.hold(false);
   });
-  const auto info = client.info();
+  const auto info = client.ask<session::GetInfo>();
   later.join();
   CHECK(info.has_value());
 }

@@ -300,7 +300,7 @@ TEST_CASE("a session may ask far more one after the other than may wait of it at
   patient.time_max = 10s;
   auto client = Client::connect(patient);
   REQUIRE(client.has_value());
-  for (int i = 0; i < 200; ++i) REQUIRE(client->info().has_value());
+  for (int i = 0; i < 200; ++i) REQUIRE(client->ask<session::GetInfo>().has_value());
 }
 
 TEST_CASE("of messages whose schema says latest, those that a client sends while the world is busy become few inputs",
@@ -312,7 +312,7 @@ TEST_CASE("of messages whose schema says latest, those that a client sends while
     return registry.create("e", arena::Health{});
   });
   Client client = world.client();
-  REQUIRE(client.info().has_value());
+  REQUIRE(client.ask<session::GetInfo>().has_value());
   REQUIRE(client.push(e, sight::Steer{.to = 99}).has_value());
   world.hold(true);
   std::vector<std::uint64_t> requests;

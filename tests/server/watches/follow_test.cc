@@ -402,7 +402,7 @@ TEST_CASE("sessions follow over a socket, each its own, with the right to view",
   const auto one = viewer.follow(tree), two = viewer.follow(values);
   REQUIRE(one.has_value());
   REQUIRE(two.has_value());
-  REQUIRE(editor.info()->watches == 2);
+  REQUIRE(editor.ask<session::GetInfo>()->watches == 2);
   const auto next = [&](std::uint64_t watch) {
     auto frame = viewer.next(watch, std::chrono::seconds(5));
     REQUIRE(frame.has_value());
@@ -430,7 +430,7 @@ TEST_CASE("sessions follow over a socket, each its own, with the right to view",
   REQUIRE(editor.follow_more({.watch = *one}).error().fault.reason == "unknown_watch");
   REQUIRE(viewer.unwatch(*one).has_value());
   REQUIRE(viewer.unwatch(*two).has_value());
-  REQUIRE(editor.info()->watches == 0);
+  REQUIRE(editor.ask<session::GetInfo>()->watches == 0);
 }
 
 TEST_CASE("after random changes of world and watch every follower knows what a new one would", "[follow][random]") {

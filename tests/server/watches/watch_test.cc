@@ -199,8 +199,8 @@ TEST_CASE("structure is told with names and parents, parents first", "[watch]") 
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   REQUIRE(mirror.parents.size() == 3);
-  const Entity house = editor.resolve("/town/house")->entities[0];
-  const Entity door = editor.resolve("/town/house/door")->entities[0];
+  const Entity house = editor.ask(session::Resolve{.path = "/town/house"})->entities[0];
+  const Entity door = editor.ask(session::Resolve{.path = "/town/house/door"})->entities[0];
   REQUIRE(mirror.parents[house] == town);
   REQUIRE(mirror.parents[door] == house);
   REQUIRE(mirror.names[door] == "door");
@@ -315,9 +315,9 @@ TEST_CASE("after Unwatched nothing more comes, and the id may be used again", "[
   Client client = world.client();
   const auto orc = client.create({}, "orc", arena::Health{.value = 9});
   const auto watch = client.watch(watch_values());
-  REQUIRE(client.info()->watches == 1);
+  REQUIRE(client.ask<session::GetInfo>()->watches == 1);
   REQUIRE(client.unwatch(*watch).has_value());
-  REQUIRE(client.info()->watches == 0);
+  REQUIRE(client.ask<session::GetInfo>()->watches == 0);
   REQUIRE(client.push(*orc, arena::Damage{.amount = 1}).has_value());
   REQUIRE_FALSE(client.next(0, 50ms).value().has_value());
   const auto unknown = client.unwatch(12345);
@@ -331,11 +331,11 @@ TEST_CASE("a watch ends with its session", "[watch]") {
   {
     Client client = world.client();
     REQUIRE(client.watch(watch_values()).has_value());
-    REQUIRE(watcher.info()->watches == 1);
+    REQUIRE(watcher.ask<session::GetInfo>()->watches == 1);
   }
-  for (int i = 0; i < 200 && watcher.info()->watches > 0; ++i) std::this_thread::sleep_for(10ms);
-  REQUIRE(watcher.info()->watches == 0);
-  REQUIRE(watcher.info()->sessions == 1);
+  for (int i = 0; i < 200 && watcher.ask<session::GetInfo>()->watches > 0; ++i) std::this_thread::sleep_for(10ms);
+  REQUIRE(watcher.ask<session::GetInfo>()->watches == 0);
+  REQUIRE(watcher.ask<session::GetInfo>()->sessions == 1);
 }
 
 TEST_CASE("watches of nothing, of what is unknown or dead are refused with the field named", "[watch]") {
@@ -350,7 +350,7 @@ TEST_CASE("watches of nothing, of what is unknown or dead are refused with the f
   session::Watch wild = watch_values();
   wild.rate_max = -1;
   REQUIRE(client.watch(wild).error().fault.field == "rate_max");
-  REQUIRE(client.info().has_value());
+  REQUIRE(client.ask<session::GetInfo>().has_value());
 }
 
 TEST_CASE("an entity that goes to another parent and back, and takes another name and its old one, is told each time",

@@ -1,7 +1,8 @@
 // The world's clock, and what of the world is in its file.
 import { computed, signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import type { Client, session } from 'muster-client';
+import { session } from 'muster-client';
+import type { Client } from 'muster-client';
 
 export interface Saved {
   sequence: bigint;
@@ -62,7 +63,7 @@ export class Clock {
     if (!this.client) return;
     this.is_saving.value = true;
     try {
-      this.file.value = { sequence: await this.client.save(), at: new Date() };
+      this.file.value = { sequence: (await this.client.ask(session.Save)).sequence, at: new Date() };
     } finally {
       this.is_saving.value = false;
     }

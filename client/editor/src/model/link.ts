@@ -1,8 +1,8 @@
 // The connection, and the truth about it: it is made, watched, and made again.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { Client, ClientError, connect_web_stream } from 'muster-client';
-import type { ByteStream, session, SoFar } from 'muster-client';
+import { Client, ClientError, connect_web_stream, session } from 'muster-client';
+import type { ByteStream, SoFar } from 'muster-client';
 
 export type Link =
   | { kind: 'connecting' }
@@ -147,7 +147,7 @@ export class LinkKeeper {
       }
       asked_at = performance.now();
       try {
-        const info = await client.info();
+        const info = await client.ask(session.GetInfo);
         const now = performance.now();
         this.newest.value = {
           ...info,

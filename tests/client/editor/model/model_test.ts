@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-import { hash64, nil } from 'muster-client';
+import { hash64, nil, session } from 'muster-client';
 import type { Client, Entity, ReplicaChanges } from 'muster-client';
 
 import type { Model } from '../../../../client/editor/src/model/model.js';
@@ -109,7 +109,7 @@ test('what is moved comes back to its place among its siblings, whether their no
   const all: Entity[] = [];
   for (const name of ['a', 'b', 'c']) all.push(await client.create(town, name));
   const model = await opened(t, world);
-  const names = async () => (await client.children(town)).names.join('');
+  const names = async () => (await client.ask(session.ListChildren, { entity: town })).names.join('');
   for (const open of [false, true]) {
     if (open) {
       model.order.open(town);
@@ -135,7 +135,7 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   const world = await World.serve(t, 'everything.bfbs', ...options);
   const client = await world.connect();
   const { orc, town } = await camp(client);
-  await client.save();
+  await client.ask(session.Save);
   const model = await opened(t, world);
   model.selection.set([orc]);
   await until('it is inspected', () => model.component(orc, health) !== undefined && !model.is_inspecting.value);
@@ -194,7 +194,7 @@ test('values of what is drawn are known of everyone, and as soon as the world le
   const model = await opened(t, world);
   const types = model.types.value.size;
   assert.equal(model.knows('scene.Transform'), false);
-  await client.add_schema(new Uint8Array(readFileSync(scene)));
+  await client.ask(session.AddSchema, { bytes: new Uint8Array(readFileSync(scene)) });
   await until('the page knows the types', () => model.knows('scene.Transform'));
   assert.ok(model.types.value.size > types);
   await client.set(orc, ['scene.Transform', { position: { x: 5, y: 0, z: 0 } }], ['scene.Light', {}], [health, { value: 1 }]);
@@ -202,7 +202,7 @@ test('values of what is drawn are known of everyone, and as soon as the world le
   await until('and the light', () => model.component(orc, 'scene.Light') !== undefined);
   assert.equal(model.component(orc, health), undefined);
   assert.deepEqual([model.world.column('scene.Transform')?.count, model.world.column('scene.Light')], [1, undefined]);
-  await client.add_schema(built('test_types.bfbs'));
+  await client.ask(session.AddSchema, { bytes: built('test_types.bfbs') });
   await until('others too', () => model.knows('test.Lamp'));
   assert.deepEqual(model.log.lines.value, []);
 });

@@ -1,7 +1,7 @@
 // Whatever is edited: undo brings the world back as it was, step by step, and redo as it had become. A second client looks.
 import assert from 'node:assert/strict';
 
-import { id_text, nil, same_entity } from 'muster-client';
+import { id_text, nil, same_entity, session } from 'muster-client';
 import type { Client, Entity, StructValue } from 'muster-client';
 
 import { copy_trees } from '../../../../client/editor/src/model/copies.js';
@@ -45,7 +45,7 @@ async function seen(client: Client): Promise<Record<string, unknown>> {
 
 /** Until the page knows what the world holds of names, places and what is selected. */
 async function agree(model: Model, other: Client): Promise<void> {
-  const { sequence } = await other.info();
+  const { sequence } = await other.ask(session.GetInfo);
   const alive: Entity[] = [];
   for await (const page of other.find_all({})) alive.push(...page.entities);
   const about = await Promise.all(alive.map((entity) => other.show(entity)));

@@ -1,0 +1,51 @@
+// Questions: messages that a client asks a server, each with one answer. The attributes `answer` and `cost` of
+// schema/session.fbs make a message a question. schemac writes QuestionTraits from them, and the table of handlers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "schema/descriptor.h"
+
+namespace muster {
+
+/// How a server works on a question.
+enum class QuestionCost : std::uint8_t {
+  door,    ///< the session's own thread answers it; the world is not asked
+  once,    ///< answered in one go: it costs little
+  slices,  ///< answered in slices between the world's inputs
+  seldom,  ///< cannot be cut into slices: done at most a quarter of the time
+};
+
+/// As schemas write them in the attribute `cost`.
+constexpr std::string_view cost_name(QuestionCost cost) noexcept {
+  constexpr std::string_view names[] = {"door", "once", "slices", "seldom"};
+  return names[static_cast<std::size_t>(cost)];
+}
+
+/// A question of a schema.
+struct QuestionDescriptor {
+  TypeId question = 0;
+  TypeId answer = 0;
+  bool several = false;  ///< the answer is one frame or several, all but the last flagged more
+  QuestionCost cost = QuestionCost::once;
+};
+
+/// Specialised by generated headers for every question:
+///   using Answer                         the class of the answer
+///   static constexpr bool several        the answer may come in several frames
+///   static constexpr QuestionCost cost
+template <class Q>
+struct QuestionTraits;
+
+template <class Q>
+concept QuestionType = requires { typename QuestionTraits<Q>::Answer; };
+
+/// What a client gets for a question: the answer, or a vector of answers if there may be several.
+template <QuestionType Q>
+using AnswerTo = std::conditional_t<QuestionTraits<Q>::several, std::vector<typename QuestionTraits<Q>::Answer>,
+                                    typename QuestionTraits<Q>::Answer>;
+
+}  // namespace muster

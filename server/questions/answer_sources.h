@@ -1,0 +1,64 @@
+// What answers are made from. The desk owns all of it.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/questions/clock_questions.h"
+#include "server/questions/durable_questions.h"
+#include "server/questions/seldom.h"
+#include "server/session/activity_count.h"
+#include "server/session/session.h"
+#include "server/session/session_trace.h"
+#include "server/session/world_side.h"
+#include "server/watches/watches.h"
+
+namespace muster {
+
+/// A session that the server ended by a Fault.
+struct EndedSession {
+  std::uint64_t session_id = 0, author = 0, user = 0, at_ns = 0;
+  std::string name, kind;
+  session::Fault why;
+};
+
+/// What only the desk can do for a question. World thread.
+class DeskSide {
+ public:
+  DeskSide() = default;
+  virtual ~DeskSide() = default;
+  DeskSide(const DeskSide&) = delete;
+  DeskSide& operator=(const DeskSide&) = delete;
+
+  /// Returns the sessions that are here.
+  virtual std::vector<std::shared_ptr<Session>> present() const = 0;
+  /// Returns the sessions that were ended, newest first, at most `limit`.
+  virtual std::vector<EndedSession> ended(std::size_t limit) const = 0;
+  /// Gives a session ids of its own.
+  virtual std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) = 0;
+  /// Counts an edit as the session's that it makes by a question; the fault if it exceeds a limit.
+  virtual std::optional<session::Fault> admit(Session& from, BatchView edit) = 0;
+  /// Sends every session the schemas that the world has learned.
+  virtual void learn_types() = 0;
+  virtual std::uint64_t uptime_ns() const = 0;
+  /// Returns how many questions wait for an answer.
+  virtual std::size_t questions_waiting() const noexcept = 0;
+};
+
+struct AnswerSources {
+  WorldSide& world;
+  DeskSide& desk;
+  Watches& watches;
+  SessionTrace& trace;
+  ActivityCount& activity;
+  ClockQuestions& clock;
+  DurableQuestions& durable;
+  Seldom& seldom;          ///< of all work that is done seldom
+  Seldom& watches_seldom;  ///< of opening watches, which does not wait for the others
+};
+
+}  // namespace muster

@@ -1,0 +1,61 @@
+// Questions whose work cannot be cut into slices: it is done piece by piece, each as soon as seldom.h lets it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "server/questions/inquiry.h"
+#include "server/questions/seldom.h"
+
+namespace muster {
+
+/// World thread only.
+class SeldomWork : public Inquiry {
+ public:
+  Progress go_on(Steps& steps) final;
+
+ protected:
+  /// `piece_steps`: what a piece counts in its session's turn; 0 means a whole slice.
+  SeldomWork(Asked asked, Seldom& seldom, std::uint64_t piece_steps = 0)
+      : asked_(std::move(asked)), seldom_(seldom), piece_steps_(piece_steps) {}
+
+  /// Returns why the next piece cannot be done yet; nothing if it can. May answer the question: done.
+  virtual std::optional<Progress> waits() {
+    if (asked_.has_room(4096)) return std::nullopt;
+    return Progress::room;
+  }
+  /// Does one piece. done: the question is answered. later: there is another piece. again: finish() does the rest.
+  virtual Progress piece() = 0;
+  /// Does in slices what is left after the pieces.
+  virtual Progress finish(Steps&) { return Progress::done; }
+  /// Goes on with finish() at once.
+  void skip_pieces() noexcept { pieces_over_ = true; }
+
+  const Asked asked_;
+
+ private:
+  Seldom& seldom_;
+  const std::uint64_t piece_steps_;
+  bool pieces_over_ = false;
+};
+
+/// One piece that answers the question. `F`: void().
+template <class F>
+std::unique_ptr<SeldomWork> seldom_once(const Asked& asked, Seldom& seldom, F work) {
+  class Work final : public SeldomWork {
+   public:
+    Work(const Asked& asked, Seldom& seldom, F work) : SeldomWork(asked, seldom), work_(std::move(work)) {}
+
+   private:
+    Progress piece() override {
+      work_();
+      return Progress::done;
+    }
+    const F work_;
+  };
+  return std::make_unique<Work>(asked, seldom, std::move(work));
+}
+
+}  // namespace muster

@@ -1,0 +1,79 @@
+// The answers to Watch, Follow, FollowMore and Unwatch.
+#include <optional>
+
+#include "registry/entity_registry.h"
+#include "server/questions/answer_sources.h"
+#include "server/questions/question_table.h"
+#include "server/watches/watch_asked.h"
+
+namespace muster {
+namespace {
+
+/// The most bytes about watches that may wait for the client's Credit. It may wait as long as it likes, but the
+/// server does not queue more and more for it meanwhile.
+constexpr std::size_t held_max = 64u << 10;
+
+/// Opens or changes a watch as soon as the watches' thread has done what it was given before. `Q`: Watch or Follow.
+template <class Q>
+class WatchOpening final : public SeldomWork {
+ public:
+  WatchOpening(const Asked& asked, const Q& what) : SeldomWork(asked, asked.of().watches_seldom), what_(what) {}
+
+ private:
+  std::optional<Progress> waits() override {
+    const AnswerSources& of = asked_.of();
+    if (asked_.to().outgoing->held_for_credit() > held_max) {
+      asked_.fault(fault_of(session::FaultCode::busy, "no_credit",
+                            std::to_string(held_max) +
+                                " bytes about watches wait for the client's Credit; nothing was opened or changed"));
+      return Progress::done;
+    }
+    if (const auto why = SeldomWork::waits()) return why;
+    if (!of.watches.orders_done()) return Progress::elsewhere;
+    of.watches_seldom.took(std::chrono::nanoseconds(of.watches.take_orders_ns()));
+    return std::nullopt;
+  }
+  Progress piece() override {
+    if (auto fault = open()) asked_.fault(*fault);
+    return Progress::done;
+  }
+  std::optional<session::Fault> open() const {
+    Watches& watches = asked_.of().watches;
+    if constexpr (std::is_same_v<Q, session::Follow>) {
+      if (what_.watch != 0) return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
+    }
+    if (const std::uint64_t watched = watches.entities(); watched > asked_.limits.watched_entities_max)
+      return fault_of(session::FaultCode::bad_question, "watched_entities_max",
+                      "all watches together are of " + std::to_string(watched) + " entities; " +
+                          std::to_string(asked_.limits.watched_entities_max) + " are allowed");
+    if constexpr (std::is_same_v<Q, session::Follow>)
+      return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
+    else
+      return watches.open(asked_.from, asked_.request, what_, asked_.limits.watches_max);
+  }
+
+  const Q what_;
+};
+
+}  // namespace
+
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Watch& what) {
+  return std::make_unique<WatchOpening<session::Watch>>(asked, what);
+}
+
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Follow& what) {
+  return std::make_unique<WatchOpening<session::Follow>>(asked, what);
+}
+
+void answer_once(const Asked& asked, const session::FollowMore& what, Steps& steps) {
+  // Besides the entities that it names, every chunk is asked whether it changed.
+  steps.spend(100 + what.add.size() + what.drop.size() + what.open.size() + what.close.size() +
+              asked.registry.storage().chunk_numbers() / 2);
+  if (auto fault = asked.of().watches.follow_more(asked.to(), asked.request, what)) asked.fault(*fault);
+}
+
+void answer_once(const Asked& asked, const session::Unwatch& what, Steps&) {
+  if (!asked.of().watches.close(asked.to(), what.watch, asked.request)) asked.fault(unknown_watch(what.watch));
+}
+
+}  // namespace muster

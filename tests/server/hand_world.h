@@ -1,0 +1,61 @@
+// The world side of a desk, as functions that a test sets. What is not set does what WorldSide says.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/session/world_side.h"
+
+namespace muster::testing {
+
+class HandWorld final : public WorldSide {
+ public:
+  WorldFacts known;
+  std::function<void()> on_wake = [] {};
+  std::function<void(std::chrono::nanoseconds)> on_wake_in;
+  std::function<void(const std::string&)> on_warn;
+  std::function<std::uint64_t()> gives_durable, gives_saved, gives_processor_ns;
+  std::function<std::string()> gives_hang, gives_size_warning;
+  std::function<Saved()> on_save;  ///< done at once
+  std::function<const std::string*()> gives_error, gives_save_error;
+  std::function<Pace()> gives_pace;
+  std::function<std::expected<void, PaceFault>(const Pace&)> on_pace;
+  std::function<std::uint64_t()> gives_tick;
+  std::function<const TimeCounts&()> gives_tick_times;
+  std::function<std::vector<std::string>()> gives_plugins;
+  std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> on_reload;
+
+  const WorldFacts& facts() const noexcept override { return known; }
+  void wake() override { on_wake(); }
+  void wake_in(std::chrono::nanoseconds time) override {
+    if (on_wake_in) on_wake_in(time);
+  }
+  void warn(const std::string& line) override {
+    if (on_warn) on_warn(line);
+  }
+  std::uint64_t durable_sequence() const override { return gives_durable ? gives_durable() : 0; }
+  std::uint64_t saved_sequence() const override { return gives_saved ? gives_saved() : WorldSide::saved_sequence(); }
+  std::uint64_t processor_ns() const override { return gives_processor_ns ? gives_processor_ns() : 0; }
+  std::string hang() const override { return gives_hang ? gives_hang() : std::string(); }
+  bool begin_save(const std::function<void(Saved)>& then) override {
+    then(on_save ? on_save() : Saved());
+    return true;
+  }
+  const std::string* recording_error() const override { return gives_error ? gives_error() : nullptr; }
+  const std::string* save_error() const override { return gives_save_error ? gives_save_error() : nullptr; }
+  std::string size_warning() const override { return gives_size_warning ? gives_size_warning() : std::string(); }
+  std::optional<Pace> pace() const override { return gives_pace ? std::optional(gives_pace()) : std::nullopt; }
+  std::expected<void, PaceFault> set_pace(const Pace& pace) override { return on_pace(pace); }
+  std::uint64_t tick() const override { return gives_tick ? gives_tick() : 0; }
+  const TimeCounts* tick_times() const override { return gives_tick_times ? &gives_tick_times() : nullptr; }
+  std::vector<std::string> plugins() const override {
+    return gives_plugins ? gives_plugins() : std::vector<std::string>();
+  }
+  std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) override {
+    return on_reload ? on_reload(which) : WorldSide::reload(which);
+  }
+};
+
+}  // namespace muster::testing
