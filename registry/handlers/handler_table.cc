@@ -370,7 +370,7 @@ void HandlerTable::bind_all(std::span<const std::unique_ptr<Archetype>> archetyp
 }
 
 void HandlerTable::take_back_messages(std::size_t count) {
-  const std::lock_guard shown(shown_);
+  const MutexLock shown(shown_);
   for (; routes_.size() > count; routes_.pop_back()) by_type_.erase(routes_.back()->type->id);
 }
 

@@ -144,10 +144,11 @@ bool Requests::has_room(std::size_t more) const noexcept {
 
 std::size_t Requests::memory_bytes() const noexcept {
   const auto of = [](const Pile& pile) { return sizeof pile + pile.size + pile.requests.capacity() * sizeof(Request); };
-  std::size_t sum = of(filling_) + of(kept_) + of(spare_) + of(emptied_);
-  for (const auto* piles : {&came_, &taken_})
-    for (const Pile& pile : *piles) sum += of(pile);
-  return sum;
+  std::size_t sum = of(filling_) + of(kept_) + of(emptied_);
+  for (const Pile& pile : taken_) sum += of(pile);
+  const MutexLock lock(mutex_);
+  for (const Pile& pile : came_) sum += of(pile);
+  return sum + of(spare_);
 }
 
 Request* Requests::take_over() {

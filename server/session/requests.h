@@ -126,7 +126,7 @@ class Requests {
   std::size_t pile_bytes_ = 0;          // the same: how much memory the last pile had
   bool was_full_ = false;               // the same
   Pile kept_;                           // the same: memory for the next pile
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::deque<Pile> came_ MUSTER_GUARDED_BY(mutex_);
   Pile spare_ MUSTER_GUARDED_BY(mutex_);  // on its way back to kept_
   std::deque<Pile> taken_;                // the owner's
