@@ -34,7 +34,8 @@ struct WorkSuspect {
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };
 
-/// Owner's thread, but for what is said of others. Where no such file can be had, marks are made and lost.
+/// Owner's thread, but for what is said of others. If no such file can be had, or another program cuts it off, marks are made and
+/// lost.
 class WorkMark {
  public:
   static constexpr std::size_t left_out_max = 256;
