@@ -24,6 +24,7 @@ struct ListenerOptions {
   std::string world_file = {};    ///< the name of the world's file in it, which is not
   std::string users_file = {};    ///< server/door/users.h; empty: there are no users
   std::string world_id = {};      ///< World::id, whose users they are; empty: it is not known
+  std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
 };
 
 /// Made, stopped and destroyed on the owner's thread. The desk must outlive it.

@@ -227,6 +227,10 @@ SessionProtocol::Outcome SessionProtocol::on_token_message(const Judged& judged,
     return refuse(fault_of(code, fault.reason, std::move(fault.text)), request);
   };
   const Users::Clock::time_point now = Users::Clock::now();
+  // The list at that path may be that of another world.
+  if (const std::string* const moved = door_.displaced ? door_.displaced() : nullptr;
+      moved && judged.type->id != TypeTraits<session::ListTokens>::id)
+    return failed({"displaced", "the list of users is not changed: the world file " + *moved});
   if (judged.type->id == TypeTraits<session::CreateToken>::id) {
     const auto asked = session::read<session::CreateToken>(judged.batch);
     auto made = door_.users.create(asked.name, static_cast<session::Role>(asked.role), asked.expires_s, now);

@@ -25,6 +25,8 @@ struct Door {
   const std::function<void(const std::string&)>
       log;  ///< one line about a session that began or was closed; may be empty
   Refusals refusals;
+  /// World::displaced; may be null. Any thread.
+  std::function<const std::string*()> displaced = {};
 };
 
 /// One thread at a time.

@@ -20,7 +20,8 @@ struct VerifyReport {
   std::uint64_t groups = 0;  ///< of the journal, behind the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
   std::uint64_t durable = 0;  ///< sequence of the last input that the file has
-  /// What is not as it was written and is no reason to refuse the world, a sentence each: values that no enum has.
+  /// What is not as it was written and is no reason to refuse the world, a sentence each: values that no enum has, and
+  /// files beside it that have later inputs of this world (newer_rescued).
   std::vector<std::string> remarks = {};
 };
 

@@ -33,7 +33,8 @@ struct FileMeta {
 
 /// What a world file says without its -wal, which may have more.
 struct FileAlone {
-  std::string world;  ///< empty: it cannot be read so
+  std::string world;           ///< empty: it cannot be read so
+  std::uint64_t sequence = 0;  ///< of the last input that the state contains
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< the last one of the journal, or that the state contains
 };
