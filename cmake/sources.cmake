@@ -126,6 +126,7 @@ set(muster_world_sources
   server/world/file_sink.cc
   server/world/file_source.cc
   server/world/journal/code_identity.cc
+  server/world/journal/cut_off_page.cc
   server/world/journal/journal_recorder.cc
   server/world/journal/record_reader.cc
   server/world/journal/recovery.cc
@@ -199,6 +200,7 @@ set(muster_server_sources
   server/session/server_limits.cc
   server/session/session.cc
   server/session/session_trace.cc
+  server/token_file.cc
   server/trace_file.cc
   server/watches/equal_rows.cc
   server/watches/lesser_kinds.cc

@@ -1,6 +1,7 @@
 // Values on their way in, from what a person wrote.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -83,6 +84,23 @@ bool parse_number(std::string_view text, T& value) {
     const auto [end, error] = std::from_chars(text.data(), last, value);
     return error == std::errc() && end == last;
   }
+}
+
+/// Returns true if the text is a number that is too large for a T. Some versions of from_chars make
+/// an infinity of it.
+template <class T>
+bool is_too_large(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.find_first_of("0123456789") == text.npos) return false;
+  T value{};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (end != last) return false;
+  if (error == std::errc()) return std::isinf(value);
+  // A number that is too small is out of range, too.
+  double wide = 0;
+  const auto [wide_end, wide_error] = std::from_chars(text.data(), last, wide);
+  return error == std::errc::result_out_of_range && !(wide_error == std::errc() && std::abs(wide) < 1);
 }
 
 /// A number for a field of this kind; a uint64 above 2^63 - 1 as the negative number of the same
@@ -190,6 +208,10 @@ class Reader {
   ValueResult<void> number(const FieldDescriptor& field, const std::string& path, std::string_view text,
                            std::byte* at) {
     T value{};
+    if constexpr (std::is_floating_point_v<T>)
+      if (is_too_large<T>(text))
+        return fail(Kind::malformed, path + " cannot be " + quoted(text) + ": it does not fit a " +
+                                         std::to_string(8 * sizeof(T)) + "-bit float");
     if (!parse_number(text, value)) return misfit(field, path, text);
     if (number_fault(field, field.kind, reinterpret_cast<const std::byte*>(&value))) return misfit(field, path, text);
     std::memcpy(at, &value, sizeof value);

@@ -15,18 +15,17 @@
 #include <cstring>
 #include <expected>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "schema/kinds.h"
 #include "schema/muster.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
 #include "server/server.h"
+#include "server/token_file.h"
 #include "server/trace_file.h"
 #include "server/world/world.h"
 #include "system/standard_descriptors.h"
@@ -102,35 +101,13 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
   return limits;
 }
 
-struct Tokens {
-  std::string all;                                        // with every right; empty: to be drawn
-  std::vector<std::pair<std::string, std::string>> more;  // {token, right}
-};
-
-/// The first line of the file is the token with every right; each further one that is not empty is
-/// a right and a token.
-std::expected<Tokens, std::string> read_tokens(const std::string& path) {
-  Tokens tokens;
-  if (path.empty()) return tokens;
-  std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) return std::unexpected(path + ": no token can be read from it");
-  for (int number = 1; number == 1 || std::getline(file, line); ++number) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (line.empty() && number > 1) continue;
-    const std::size_t space = number == 1 ? 0 : line.find(' ') + 1;
-    const std::string right = line.substr(0, space == 0 ? 0 : space - 1), token = line.substr(space);
-    const std::string where = path + ", line " + std::to_string(number);
-    if (number > 1 && (!right_named(right) || *right_named(right) == RemoteRight::none))
-      return std::unexpected(where +
-                             ": a right and a token are expected; the rights are view, edit, control and admin");
-    if (token.size() < 16) return std::unexpected(where + ": a token has at least 16 characters");
-    if (number == 1)
-      tokens.all = token;
-    else
-      tokens.more.emplace_back(token, right);
-  }
-  return tokens;
+/// Reads the token file, and makes it if it is not there.
+std::expected<Tokens, std::string> tokens_of(const std::string& path) {
+  if (path.empty()) return Tokens{};
+  const auto made = make_token_file(path);
+  if (!made) return std::unexpected(made.error());
+  if (*made) spdlog::info("{}: a new token, which later starts take from there", path);
+  return read_token_file(path);
 }
 
 /// The world is served even if its trace cannot be written.
@@ -319,7 +296,7 @@ int serve(const Arguments& arguments) {
   if (!limits) return complain(exit_usage, limits.error());
   auto schemas = read_schemas(arguments);
   if (!schemas) return complain(schemas.error());
-  auto tokens = read_tokens(arguments.token_file);
+  auto tokens = tokens_of(arguments.token_file);
   if (!tokens) return complain(exit_usage, tokens.error());
   auto plugins = load_plugins(arguments);
   if (!plugins) return complain(plugins.error());
@@ -499,8 +476,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option(
       "--token-file", arguments.token_file,
-      "a file whose first line is the token; otherwise one is drawn. Further lines allow less: a right and a "
-      "token, \"view 0123456789abcdef\"");
+      "a file whose first line is the token; made with a new token if it is not there. Without this option each "
+      "start draws a token. Further lines allow less: a right and a token, \"view 0123456789abcdef\"");
   app.add_option(
       "--trace", arguments.trace_file,
       "records what the world does and writes the newest 262,144 slices of time into this file when it stops, "

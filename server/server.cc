@@ -64,6 +64,7 @@ struct Server::Impl final : WorldSide {
 
     ListenerOptions door = listening(options);
     door.world_id = world.id();
+    door.displaced = [this] { return world.displaced(); };
     door.page = page_of(options, true);
     has_editor = !door.page.empty();
     const std::string world_path = absolute(world.path());

@@ -225,14 +225,14 @@ void stop(ServerProcess& server, const std::string& what) {
 
 /// Imports the model into a world that is not there yet: it comes into being when all is in it.
 NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
-                            const ServerChoice& choice) {
+                            const fs::path& folder, const ServerChoice& choice) {
   UnfinishedWorld unfinished(asked.world);
   NamedEntity root;
   try {
     ServerProcess server(common.where, unfinished.path(), import_arguments(choice));
     {
       RemoteWorld world(connect_to_world(common.where, unfinished.path()));
-      root = bring_in(world, model, asked, fs::absolute(asked.world).parent_path(), true);
+      root = bring_in(world, model, asked, folder, true);
     }
     stop(server, "nothing was imported: ");
     if (interrupted()) fail_of_interrupt("nothing was imported: interrupted");
@@ -244,23 +244,39 @@ NamedEntity import_into_new(const Common& common, const ImportedModel& model, co
   return root;
 }
 
-NamedEntity import_into(const Common& common, const ImportedModel& model, const Import& asked,
+NamedEntity import_into(const Common& common, const ImportedModel& model, const Import& asked, const fs::path& folder,
                         const ServerChoice& choice) {
   const bool elsewhere = !common.where.connect.empty();
   const bool is_running = elsewhere || is_served(asked.world);
   if (is_running && (!choice.schemas.empty() || !choice.plugins.empty()))
     fail(Exit::usage, "the world is served already: --schema and --plugin are for a server that is started");
-  if (!is_running && UnfinishedWorld::fits(asked.world)) return import_into_new(common, model, asked, choice);
+  if (!is_running && UnfinishedWorld::fits(asked.world)) return import_into_new(common, model, asked, folder, choice);
   std::optional<ServerProcess> server;
   if (!is_running) server.emplace(common.where, asked.world, import_arguments(choice));
   NamedEntity root;
   {
     RemoteWorld world(elsewhere ? connect(common.where) : connect_to_world(common.where, asked.world));
-    const fs::path folder = elsewhere ? fs::current_path() : fs::absolute(asked.world).parent_path();
     root = bring_in(world, model, asked, folder, false);
   }
   if (server) stop(*server, "imported as " + root.text() + ", but ");
   return root;
+}
+
+/// The world of --world or MUSTER_WORLD, else the one that is served in this folder.
+std::string world_to_import_into(const Where& where) {
+  if (std::string meant = world_meant(where); !meant.empty()) return meant;
+  try {
+    return world_served_here();
+  } catch (Failure& failure) {
+    failure.text += ". A world that is not served, or new, is named so: muster import FILE WORLD";
+    throw;
+  }
+}
+
+bool is_outside(const fs::path& file, const fs::path& folder) {
+  std::error_code error;
+  const fs::path relative = fs::relative(file, folder, error);
+  return error || relative.empty() || *relative.begin() == "..";
 }
 
 }  // namespace
@@ -269,22 +285,30 @@ void import(const Common& common, const Import& asked, const ServerChoice& choic
   const auto model = read_model(asked.file);
   if (!model) fail(Exit::bad_file, model.error().text());
   const bool elsewhere = !common.where.connect.empty();
-  if (asked.world.empty() && !elsewhere) fail(Exit::usage, "import needs the world: muster import FILE WORLD");
   if (!asked.world.empty() && elsewhere) fail(Exit::usage, "import takes a world file or --connect, not both");
+  if (!asked.world.empty() && !common.where.world.empty())
+    fail(Exit::usage, "import takes a world file or --world, not both");
 
+  Import into = asked;
+  if (into.world.empty() && !elsewhere) into.world = world_to_import_into(common.where);
   end_on_interrupt();
-  const NamedEntity root = import_into(common, *model, asked, choice);
   const Counts counts = count(*model);
+  const fs::path folder = elsewhere ? fs::current_path() : fs::path(path_served(into.world)).parent_path();
+  std::vector<std::string> warnings = model->warnings;
+  if (!elsewhere && counts.meshes > 0 && is_outside(into.file, folder))
+    warnings.push_back("the editor's page draws models of the world's folder only: move " + into.file +
+                       " and what belongs to it into " + folder.string() + ", and import it from there");
+  const NamedEntity root = import_into(common, *model, into, folder, choice);
   if (common.json) {
     JsonWriter out;
     out.open_object().member("id", id_text(root.entity)).member("path", root.path);
     out.member("entities", model->entities.size()).member("nodes", model->entities.size() - counts.parts);
     out.member("meshes", counts.meshes).member("lights", counts.lights).member("cameras", counts.cameras);
     out.key("warnings").open_array();
-    for (const std::string& warning : model->warnings) out.value(warning);
+    for (const std::string& warning : warnings) out.value(warning);
     return print_line(out.close_array().close_object().text());
   }
-  for (const std::string& warning : model->warnings) std::fprintf(stderr, "muster: %s\n", printable(warning).c_str());
+  for (const std::string& warning : warnings) std::fprintf(stderr, "muster: %s\n", printable(warning).c_str());
   print_line("imported " + printable(asked.file) + " as " + root.text() + ": " +
              plural(model->entities.size(), "entity", "entities") + ", " + plural(counts.meshes, "mesh", "meshes") +
              ", " + plural(counts.lights, "light", "lights") + ", " + plural(counts.cameras, "camera", "cameras"));

@@ -263,9 +263,12 @@ void info(const Common& common, bool with_hash) {
   columns.add({"types", std::to_string(info.types)});
   columns.add({"sequence", std::to_string(info.sequence)});
   const bool all = info.durable_sequence >= info.sequence;
-  columns.add({"durable", (all ? "all of it" : "through sequence " + std::to_string(info.durable_sequence)) +
-                              "; a crash takes " + loss_text(info)});
-  if (!info.error.empty()) columns.add({"EDITS REFUSED", "nothing more is kept: " + printable(info.error)});
+  const std::string durable = "through sequence " + std::to_string(info.durable_sequence);
+  if (info.error.empty())
+    columns.add({"durable", (all ? "all of it" : durable) + "; a crash takes " + loss_text(info)});
+  else
+    columns.add({"durable", durable + ", and nothing after it"});
+  if (!info.error.empty()) columns.add({"EDITS REFUSED", printable(info.error)});
   if (!info.save_error.empty() && info.error.empty()) columns.add({"not saved", printable(info.save_error)});
   columns.add({"clock", seconds_text(info.clock_ns)});
   columns.add({"ticks", info.hz > 0          ? number_text(info.hz) + " per second"

@@ -106,7 +106,8 @@ int main(int argc, char** argv) {
       "import", "Bring a model file (glTF, FBX, Collada, OBJ, ...) into a world",
       [&](CLI::App& sub) {
         sub.add_option("FILE", import_.file, "The model")->required();
-        sub.add_option("WORLD", import_.world, "The world file; made where it is missing");
+        sub.add_option("WORLD", import_.world,
+                       "The world file, made if it is missing; if left out, as for other commands");
         sub.add_option("--under", import_.under, "The entity it goes below");
         sub.add_option("--name", import_.name, "What its root is called (the file's name)");
         server_options(sub);

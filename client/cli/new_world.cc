@@ -22,7 +22,14 @@ void make_new(const Common& common, const std::string& path, const ServerChoice&
     must(world.client().ask<session::Save>());
   }
   server.stop();
-  if (!common.json) return print_line("made " + path);
+  if (!common.json) {
+    print_line("made " + path);
+    if (choice.schemas.empty() && choice.plugins.empty())
+      print_line("It has no components of a game yet. muster import FILE " + path +
+                 " adds those of 3D scenes with a model; muster-server " + path +
+                 " --schema FILE adds those of a schema.");
+    return;
+  }
   JsonWriter out;
   print_line(out.open_object().member("world", fs::absolute(path).string()).close_object().text());
 }

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "client/cli/failure.h"
@@ -34,17 +37,40 @@ Client open(const Where& where, std::string address, std::string token) {
   return std::move(*client);
 }
 
-/// Worlds of the current folder that have a running server, by their address files.
+/// Returns the worlds of the current folder that have a running server. Address files lead to them,
+/// because a world's own file may have been moved, and so do links to worlds elsewhere.
 std::vector<ServerAddress> served_here() {
-  std::vector<ServerAddress> found;
+  constexpr std::string_view world_ending = ".muster", address_ending = "-server.json";
+  std::set<std::string> worlds;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(".", error)) {
-    const std::string world = entry.path().lexically_normal().string();
-    if (!world.ends_with(".muster")) continue;
-    if (auto address = read_address_file(world)) found.push_back(std::move(*address));
+    std::string name = entry.path().lexically_normal().string();
+    if (name.ends_with(address_ending))
+      worlds.insert(name.substr(0, name.size() - address_ending.size()));
+    else if (name.ends_with(world_ending))
+      worlds.insert(std::move(name));
   }
-  std::ranges::sort(found, {}, &ServerAddress::world);
+  std::vector<ServerAddress> found;
+  for (const std::string& world : worlds)
+    if (auto address = read_address_file(world)) found.push_back(std::move(*address));
+  // A link and what it leads to are one world.
+  const auto place = [](const ServerAddress& each) { return std::tie(each.world, each.address, each.unix_path); };
+  std::ranges::sort(found, {}, place);
+  const auto again = std::ranges::unique(found, {}, place);
+  found.erase(again.begin(), again.end());
   return found;
+}
+
+/// The one of served_here().
+ServerAddress served_alone_here() {
+  auto here = served_here();
+  if (here.size() == 1) return std::move(here[0]);
+  if (here.empty())
+    fail(Exit::unreachable,
+         "no world is served in this folder; name one with --world or MUSTER_WORLD, or a server with --connect");
+  std::string text = "several worlds are served in this folder; name one with --world:";
+  for (const ServerAddress& each : here) text += "\n  " + each.world;
+  fail(Exit::unreachable, text);
 }
 
 }  // namespace
@@ -64,6 +90,13 @@ std::string why_late(const Where& where) {
   } catch (const Failure&) {
     return {};
   }
+}
+
+std::string world_served_here() { return served_alone_here().world; }
+
+std::string path_served(const std::string& world) {
+  const auto address = read_address_file(world);
+  return address && !address->world.empty() ? address->world : fs::absolute(world).string();
 }
 
 bool is_served(const std::string& world) { return read_address_file(world).has_value(); }
@@ -92,14 +125,8 @@ Client connect(const Where& given) {
   }
   if (where.world.empty()) where.world = variable("MUSTER_WORLD");
   if (!where.world.empty()) return connect_to_world(where, where.world);
-  const auto here = served_here();
-  if (here.size() == 1) return open(where, here[0].best(), where.token.empty() ? here[0].token : where.token);
-  if (here.empty())
-    fail(Exit::unreachable,
-         "no world is served in this folder; name one with --world or MUSTER_WORLD, or a server with --connect");
-  std::string text = "several worlds are served in this folder; name one with --world:";
-  for (const ServerAddress& each : here) text += "\n  " + each.world;
-  fail(Exit::unreachable, text);
+  const ServerAddress here = served_alone_here();
+  return open(where, here.best(), where.token.empty() ? here.token : where.token);
 }
 
 }  // namespace muster::cli

@@ -26,6 +26,11 @@ Client connect_to_world(const Where& where, const std::string& world);
 /// The world file that --world or MUSTER_WORLD names; empty where --connect counts, or neither is
 /// given.
 std::string world_meant(const Where& where);
+/// The absolute path of the one world that is served in the current folder. Fails with
+/// Exit::unreachable if there is none, or several.
+std::string world_served_here();
+/// The absolute path under which a server has this world file open, or would have it.
+std::string path_served(const std::string& world);
 /// True where a server of this world file runs.
 bool is_served(const std::string& world);
 

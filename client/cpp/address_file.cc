@@ -88,7 +88,8 @@ std::string address_file_of(const std::string& world_path) {
 
 Result<ServerAddress> read_address_file(const std::string& world_path) {
   const std::string path = address_file_of(world_path);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK, or a FIFO would be waited for.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     const int why = errno;
     if (why == ENOENT)
@@ -98,8 +99,10 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   struct stat found;
   std::string text(65536, '\0');
   const bool seen = ::fstat(file, &found) == 0;
-  const ssize_t bytes = ::read(file, text.data(), text.size());
+  const bool is_file = seen && S_ISREG(found.st_mode);
+  const ssize_t bytes = is_file ? ::read(file, text.data(), text.size()) : 0;
   ::close(file);
+  if (seen && !is_file) return mistaken("cannot read " + path + ": it is no regular file");
   if (!seen || bytes < 0) return mistaken("cannot read " + path);
   if ((found.st_mode & 077) != 0)
     return mistaken(path + " can be read by others: its token is no secret. Remove the file and restart the server");

@@ -120,7 +120,8 @@ struct Listener::Impl final : Loop {
       : desk(the_desk),
         options(std::move(the_options)),
         door{desk, Users(options.admissions, options.users_file, options.world_id), options.log,
-             Refusals(options.warn ? options.warn : options.log, desk.limits().wrong_token_delay_max)},
+             Refusals(options.warn ? options.warn : options.log, desk.limits().wrong_token_delay_max),
+             options.displaced},
         tcp_door(io),
         unix_door(io),
         sweep(io) {}

@@ -233,7 +233,16 @@ void SessionProtocol::refuse_user(UserFault fault, std::uint64_t request) {
   refuse(fault_of(code, fault.reason, std::move(fault.text)), request);
 }
 
+bool SessionProtocol::refuse_if_displaced(std::uint64_t request) {
+  // The list at that path may be that of another world.
+  const std::string* const moved = door_.displaced ? door_.displaced() : nullptr;
+  if (!moved) return false;
+  refuse_user({"displaced", "the list of users is not changed: the world file " + *moved}, request);
+  return true;
+}
+
 void SessionProtocol::answer_at_door(const session::CreateToken& what, std::uint64_t request) {
+  if (refuse_if_displaced(request)) return;
   auto made = door_.users.create(what.name, static_cast<session::Role>(what.role), what.expires_s, Users::Clock::now());
   if (!made) return refuse_user(std::move(made.error()), request);
   if (door_.log) door_.log("a token for user " + std::to_string(made->user) + ": " + what.name);
@@ -244,6 +253,7 @@ void SessionProtocol::answer_at_door(const session::CreateToken& what, std::uint
 }
 
 void SessionProtocol::answer_at_door(const session::RevokeToken& what, std::uint64_t request) {
+  if (refuse_if_displaced(request)) return;
   const auto revoked = door_.users.revoke(what.name);
   if (!revoked) return refuse_user(revoked.error(), request);
   if (door_.log) door_.log("no token any more for user " + std::to_string(*revoked) + ": " + what.name);

@@ -25,6 +25,8 @@ struct Door {
   const std::function<void(const std::string&)>
       log;  ///< one line about a session that began or was closed; may be empty
   Refusals refusals;
+  /// World::displaced; may be null. Any thread.
+  std::function<const std::string*()> displaced = {};
 };
 
 /// One thread at a time.
@@ -84,6 +86,8 @@ class SessionProtocol {
   void answer_at_door(const session::CreateToken& what, std::uint64_t request);
   void answer_at_door(const session::ListTokens& what, std::uint64_t request);
   void answer_at_door(const session::RevokeToken& what, std::uint64_t request);
+  /// Refuses to change the list of users if the world file was moved. Returns true if it did.
+  bool refuse_if_displaced(std::uint64_t request);
   void refuse_user(UserFault fault, std::uint64_t request);
 
   Door& door_;

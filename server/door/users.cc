@@ -84,6 +84,19 @@ bool is_over(const User& user, Users::Clock::time_point now) noexcept {
   return user.expires_s != 0 && static_cast<std::uint64_t>(std::max<std::int64_t>(now_s, 0)) >= user.expires_s;
 }
 
+/// Reads to the end. Returns 0, or errno.
+int read_all(int descriptor, std::string& text) {
+  char block[4096];
+  for (;;) {
+    const ssize_t bytes = ::read(descriptor, block, sizeof block);
+    if (bytes == 0) return 0;
+    if (bytes > 0)
+      text.append(block, static_cast<std::size_t>(bytes));
+    else if (errno != EINTR)
+      return errno;
+  }
+}
+
 UserFault not_written(const std::string& path) {
   return {"users_file", "the users cannot be written to " + path + ": " + std::strerror(errno)};
 }
@@ -106,11 +119,18 @@ Users::Users(const std::vector<Admission>& own, std::string path, std::string wo
 }
 
 void Users::read() {
-  std::ifstream file(path_, std::ios::binary);
-  if (!file) {
-    if (::access(path_.c_str(), F_OK) != 0 && errno == ENOENT) return;
-    throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(errno));
-  }
+  // O_NONBLOCK, or a FIFO would keep the start waiting for its writer.
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat found{};
+  int why = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
+  if (descriptor < 0 && why == ENOENT) return;
+  std::string text;
+  if (why == 0 && S_ISREG(found.st_mode)) why = read_all(descriptor, text);
+  if (descriptor >= 0) ::close(descriptor);
+  if (why == 0 && !S_ISREG(found.st_mode))
+    throw ServerError("the users cannot be read from " + path_ + ": no regular file");
+  if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
+  std::istringstream file(text);
   std::string line, of_world;
   next_ = 0;  // until it was read
   for (int number = 1; std::getline(file, line); ++number) {

@@ -1,7 +1,11 @@
 #include "server/file/verify.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "registry/entity_registry.h"
 #include "server/file/read_world.h"
+#include "server/world/file_beside.h"
 
 namespace muster {
 
@@ -28,6 +32,10 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   if (!journal) return std::unexpected(journal.error());
   report.groups = journal->groups;
   report.durable = file.durable();
+  std::error_code failure;
+  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+  for (std::string& sentence : newer_rescued(real.string(), report.meta.world, report.durable))
+    report.remarks.push_back(std::move(sentence));
   return report;
 }
 

@@ -142,6 +142,7 @@ bool Requests::has_room(std::size_t more) const noexcept {
   return room() >= more || (filling_.counted == 0 && bytes() == 0);
 }
 
+// Unchecked: a test calls it while no other thread uses the piles.
 std::size_t Requests::memory_bytes() const noexcept {
   const auto of = [](const Pile& pile) { return sizeof pile + pile.size + pile.requests.capacity() * sizeof(Request); };
   std::size_t sum = of(filling_) + of(kept_) + of(emptied_);

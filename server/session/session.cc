@@ -3,7 +3,7 @@
 namespace muster {
 session::Fault not_recorded_fault(const std::string& error) {
   return fault_of(session::FaultCode::not_recorded, "not_recorded",
-                  "edits are refused until the world can be saved, because none could be kept: " + error);
+                  "edits are refused, because they could not be kept: " + error);
 }
 
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text) {

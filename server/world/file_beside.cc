@@ -4,15 +4,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
+#include "server/world/file_meta.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/world_file.h"
 
 namespace muster {
 namespace {
+
+/// Whether it ends as WorldFile::rescue ends the names that it gives: -rescued, -rescued-2 ...
+bool is_rescued_name(std::string_view stem) {
+  const std::size_t last = stem.find_last_not_of("0123456789");
+  if (last != stem.npos && last + 1 < stem.size() && stem[last] == '-') stem = stem.substr(0, last);
+  return stem.ends_with("-rescued");
+}
 
 std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
@@ -100,6 +110,30 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   auto rescued = give_free_name(unfinished, free_name, shown_);
   remove_unfinished();
   return rescued;
+}
+
+std::vector<std::string> newer_rescued(const std::string& path, const std::string& world, std::uint64_t sequence) {
+  std::vector<std::string> found, sentences;
+  std::error_code failure;
+  auto entry = std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), failure);
+  for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
+    const std::filesystem::path& file = entry->path();
+    if (file != path && is_rescued_name(file.stem().string())) found.push_back(file.string());
+  }
+  std::ranges::sort(found);
+  for (const std::string& file : found) {
+    struct stat there{}, own{};
+    if (::stat(file.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) continue;
+    if (::stat(path.c_str(), &own) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev) continue;
+    const FileAlone rescued = read_alone(file, file, false);
+    if (rescued.world != world || rescued.sequence <= sequence) continue;
+    sentences.push_back(file + " was saved when the world's file was not in its place, and ends at sequence " +
+                        std::to_string(rescued.sequence) + "; this file ends at sequence " + std::to_string(sequence) +
+                        ", so it may lack edits that are there. To go on with them, end this process, move " + path +
+                        ", " + path + "-wal and " + path + "-lock away, and give " + file + " the name " + path +
+                        ". To go on without them, move " + file + " away");
+  }
+  return sentences;
 }
 
 std::expected<void, WorldError> sync_directory(const std::string& directory, const std::string& shown) {

@@ -129,11 +129,12 @@ FileAlone read_alone(const std::string& path, const std::string& shown, bool who
     return std::optional(value);
   };
   const auto world = file->value("SELECT value FROM meta WHERE name = 'world'", doing);
+  const auto sequence = number("SELECT value FROM meta WHERE name = 'sequence'");
   const auto checkpoint = number("SELECT value FROM meta WHERE name = 'checkpoint'");
   const auto contained = number("SELECT value FROM meta WHERE name = 'group'");
   const auto newest = number("SELECT max(id) FROM journal");
-  if (!world || !checkpoint || !contained || !newest) return {};
-  return {.world = *world, .checkpoint = *checkpoint, .group = std::max(*contained, *newest)};
+  if (!world || !sequence || !checkpoint || !contained || !newest) return {};
+  return {.world = *world, .sequence = *sequence, .checkpoint = *checkpoint, .group = std::max(*contained, *newest)};
 }
 
 }  // namespace muster

@@ -35,7 +35,8 @@ struct FileMeta {
 
 /// The contents of a world file without its -wal.
 struct FileAlone {
-  std::string world;  ///< empty if it cannot be read
+  std::string world;           ///< empty if it cannot be read
+  std::uint64_t sequence = 0;  ///< of the last input in the state
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< the last group in journal or state
 };

@@ -127,9 +127,9 @@ void Saver::rescue(Clock::time_point now) {
   rescued_ = rescued.has_value();
   next_look_ = Clock::now() + rescues_every;
   displaced_ = file_.path() + ": " + *what + ". Edits are refused. The world as it is now ";
-  displaced_ += rescued ? "was saved as " + *rescued + ". To go on with it, end this process, move " + file_.path() +
-                              "-wal and " + file_.path() + "-lock away if they are there, and give it the name " +
-                              file_.path()
+  displaced_ += rescued ? "was saved as " + *rescued + ". To go on with it, end this process, move what is left of " +
+                              file_.path() + ", " + file_.path() + "-wal and " + file_.path() +
+                              "-lock away, and give " + *rescued + " the name " + file_.path()
                         : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
   if (host_.fail) host_.fail(displaced_);
   if (host_.wake) host_.wake();  // who waits for what was to be durable is told in the next flush

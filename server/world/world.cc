@@ -17,6 +17,7 @@
 #include "registry/apply/timers.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
+#include "server/world/file_beside.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
 #include "server/world/saver.h"
@@ -253,7 +254,13 @@ World::World(std::string path, const Install& install, WorldOptions options, std
     return {};
   });
   if (!loaded) throw WorldError(std::move(loaded.error()));
-  if (!impl_->file.is_new()) impl_->recover();
+  if (!impl_->file.is_new()) {
+    impl_->recover();
+    if (const auto& warn = impl_->options.on_warning)
+      for (const std::string& sentence :
+           newer_rescued(impl_->file.real_path(), impl_->file.meta().world, impl_->registry.sequence()))
+        warn(sentence);
+  }
   if (impl_->stands.empty()) impl_->saver.opened();
   impl_->registry.inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
@@ -297,6 +304,7 @@ std::string World::size_warning() const { return impl_->saver.size_warning(); }
 Durability World::durability() const noexcept { return impl_->options.durability; }
 std::chrono::nanoseconds World::autosave() const noexcept { return impl_->options.autosave; }
 const std::string* World::autosave_error() const noexcept { return impl_->saver.autosave_error(); }
+const std::string* World::displaced() const noexcept { return impl_->file.displaced(); }
 const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
 std::uint64_t World::disk_waits() const noexcept { return impl_->saver.waits(); }
 

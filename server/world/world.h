@@ -202,6 +202,10 @@ class World {
   /// With Durability::checkpoint, returns the error of the last automatic commit. World thread;
   /// valid until the next flush or commit.
   const std::string* recording_error() const noexcept;
+  /// Returns a sentence with the change if the file or its -wal was moved, deleted, replaced or
+  /// written over while this world had it open, or null. It stays so. Any thread; valid as long as
+  /// the world.
+  const std::string* displaced() const noexcept;
   /// Returns the error of the last automatic commit, until a commit succeeds; otherwise null. World
   /// thread; valid until the next flush or commit.
   const std::string* autosave_error() const noexcept;

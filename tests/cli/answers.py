@@ -52,8 +52,8 @@ def info_says_what_ticks_take_and_how_much_memory_there_is(folder):
         equal(world.run("info").splitlines()[7:], ["ticks     none: it moves when something arrives", "memory    0 MiB", "sessions  0, with 0 watches"])
         assert "tick_ns_max" not in world.json("info")
     for durability, error, save_error, told in (
-            (0, "the disk is full", "likewise", ["durable        all of it; a crash takes the last 3 s",
-                                                 "EDITS REFUSED  nothing more is kept: the disk is full"]),
+            (0, "the disk is full", "likewise", ["durable        through sequence 0, and nothing after it",
+                                                 "EDITS REFUSED  the disk is full"]),
             (1, "", "the disk\x1b is full", ["durable    all of it; a crash takes a tenth of a second",
                                             "not saved  the disk\\x1b is full"])):
         info = said("Info", {"world": "a", "durability": durability, "autosave_ns": 3 * SECOND, "error": error, "save_error": save_error})

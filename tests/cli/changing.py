@@ -46,6 +46,16 @@ def set_names_what_does_not_fit(folder):
         equal(folder.json("show", "tower")["components"]["game.Health"], {"value": 80})
 
 
+def a_number_too_large_for_its_field_is_told_as_it_was_written(folder):
+    with game(folder):
+        for number in ("1e40", "-1e40", "1e400"):
+            holds(folder.error(USAGE, "set", "tower", "Unit.speed", number),
+                  f"game.Unit.speed cannot be '{number}': it does not fit a 32-bit float")
+        holds(folder.error(USAGE, "spawn", "x", "Unit.speed=1e39"), "does not fit a 32-bit float")
+        holds(folder.error(USAGE, "set", "tower", "Unit.speed", "inf"), "cannot be 'inf': it takes a number")
+        folder.run("set", "tower", "Unit.speed", "3.4e38")
+
+
 def set_can_expect_a_value(folder):
     with game(folder):
         folder.run("set", "tower", "Health.value", "70", "--expect", "80")

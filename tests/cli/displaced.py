@@ -1,12 +1,13 @@
 """Worlds whose files are moved, deleted, replaced or written over while they are served, and worlds that are only looked at."""
 import json
+import os
 import shutil
 import subprocess
 import time
 import urllib.error
 import urllib.request
 
-from shared import GAME, SERVER, equal, holds
+from shared import GAME, REFUSED, SERVER, equal, holds
 
 
 def a_world_that_was_only_looked_at_stays_as_it_is(folder):
@@ -95,3 +96,106 @@ def edits_and_saves_are_refused_once_the_file_is_not_in_its_place(folder):
             folder.run("verify", elsewhere.name)
             folder.serve(elsewhere.name)
             holds(folder.run("--world", elsewhere.name, "tree"), "before")
+
+
+def displaced(folder, world):
+    """Returns a server whose file was moved away, that file, and the one in which the server saved
+    its state. `last` was said to be done after the move."""
+    server = folder.serve(world, "--autosave", "0")
+    folder.run("--world", world, "spawn", "first", "--durable")
+    away = folder.path / f"away-{world}"
+    (folder.path / world).rename(away)
+    folder.run("--world", world, "spawn", "last")
+    rescued = folder.path / world.replace(".muster", "-rescued.muster")
+    until = time.monotonic() + 20
+    while not rescued.exists():
+        assert time.monotonic() < until, "the world was not saved beside its file"
+        time.sleep(0.05)
+    return server, away, rescued
+
+
+def an_edit_that_only_a_rescued_file_has_is_told_when_the_world_is_opened(folder):
+    folder.run("new", "w.muster", "--schema", GAME)
+    server, away, rescued = displaced(folder, "w.muster")
+    sequence = folder.json("--world", "w.muster", "info")["sequence"]
+    server.terminate()
+    equal(server.wait(timeout=20), 7)
+    away.rename(folder.path / "w.muster")
+    # None of these is a reason to warn, or not to start.
+    (folder.path / "w-rescued-2.muster").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    os.mkfifo(folder.path / "w-rescued-3.muster")
+    (folder.path / "w-rescued-4.muster").symlink_to("nowhere")
+    folder.run("new", "other.muster")
+    (folder.path / "other.muster").rename(folder.path / "other-rescued.muster")
+    names = sorted(path.name for path in folder.path.iterdir())
+    before = rescued.read_bytes(), rescued.stat().st_mtime_ns
+    holds(folder.run("verify", "w.muster"), str(rescued), f"sequence {sequence}")
+    server = folder.serve("w.muster")
+    tree = folder.run("--world", "w.muster", "tree")
+    holds(tree, "first")
+    assert "last" not in tree
+    of_file = folder.json("--world", "w.muster", "info")["sequence"]
+    assert of_file < sequence
+    folder.stop(server)
+    said = server.stderr.read()
+    told = [line for line in said.splitlines() if "-rescued" in line]
+    equal(len(told), 1)
+    holds(told[0], "warn", str(rescued), f"sequence {sequence}", f"sequence {of_file}", "move")
+    equal((rescued.read_bytes(), rescued.stat().st_mtime_ns), before)
+    equal(sorted(path.name for path in folder.path.iterdir() if not path.name.startswith("w.muster")),
+          [name for name in names if not name.startswith("w.muster")])
+    # Do as the warning says.
+    for part in ("", "-wal", "-lock"):
+        if (folder.path / f"w.muster{part}").exists():
+            (folder.path / f"w.muster{part}").rename(folder.path / f"old.muster{part}")
+    rescued.rename(folder.path / "w.muster")
+    server = folder.serve("w.muster")
+    holds(folder.run("--world", "w.muster", "tree"), "first", "last")
+    folder.stop(server)
+    assert "-rescued" not in server.stderr.read()
+
+
+def a_served_world_is_found_where_its_file_was(folder):
+    folder.run("new", "w.muster", "--schema", GAME)
+    displaced(folder, "w.muster")
+    holds(folder.run("tree"), "first", "last")
+    folder.json("info")
+
+
+def info_says_one_thing_of_a_world_that_is_not_kept(folder):
+    folder.run("new", "w.muster", "--schema", GAME)
+    _, _, rescued = displaced(folder, "w.muster")
+    said = folder.run("--world", "w.muster", "info")
+    holds(said, "EDITS REFUSED", f"give {rescued} the name")
+    for contrary in ("all of it", "a crash takes"):
+        assert contrary not in said, said
+    refused = folder.error(REFUSED, "--world", "w.muster", "spawn", "x")
+    holds(refused, "edits are refused", str(rescued))
+    assert "until the world can be saved" not in refused, refused
+
+
+def no_user_is_written_beside_a_file_that_is_not_in_its_place(folder):
+    folder.run("new", "w.muster", "--schema", GAME)
+    displaced(folder, "w.muster")
+    for change in (("create", "ann", "--role", "view"), ("revoke", "bob")):
+        holds(folder.error(REFUSED, "--world", "w.muster", "token", *change), "moved")
+    assert not (folder.path / "w.muster-users").exists()
+    equal(folder.json("--world", "w.muster", "token", "list"), [])
+
+
+def a_mark_that_is_cut_off_ends_no_server(folder):
+    folder.run("new", "w.muster", "--schema", GAME)
+    server = folder.serve("w.muster", "--hz", "100")
+    mark = folder.path / "w.muster-work"
+    until = time.monotonic() + 20
+    while not mark.exists():
+        assert time.monotonic() < until, "there is no mark"
+        time.sleep(0.01)
+    for length in (0, 100):
+        os.truncate(mark, length)
+        time.sleep(0.1)
+        folder.run("spawn", f"after{length}", "--durable")
+        equal(server.poll(), None)
+    folder.stop(server)
+    folder.serve("w.muster")
+    holds(folder.run("tree"), "after0", "after100")

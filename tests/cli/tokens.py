@@ -1,5 +1,7 @@
 """Users with tokens of their own."""
 import json
+import os
+import socket
 import subprocess
 
 from shared import GAME, REFUSED, SERVER, UNREACHABLE, USAGE, equal, game, holds
@@ -65,3 +67,58 @@ def a_list_of_users_that_is_cut_off_is_not_served(folder):
     server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", stderr=subprocess.PIPE)
     equal(server.wait(timeout=20), 6)
     holds(server.stderr.read(), "game.muster-users: it has 0 users")
+
+
+def a_list_of_users_that_is_no_file_is_refused_at_once(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    users = folder.path / "game.muster-users"
+    for make in (os.mkfifo, os.mkdir):
+        make(users)
+        server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), 6)
+        holds(server.stderr.read(), "game.muster-users", "no regular file")
+        users.unlink() if make is os.mkfifo else users.rmdir()
+
+
+def an_address_file_that_is_no_file_is_not_waited_for(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    os.mkfifo(folder.path / "game.muster-server.json", 0o600)
+    holds(folder.error(UNREACHABLE, "info", "--world", "game.muster"), "game.muster-server.json", "no regular file")
+    holds(folder.error(UNREACHABLE, "info"), "no world is served in this folder")
+
+
+def a_token_file_that_is_not_there_is_made_once(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    file = folder.path / "token"
+    tokens = []
+    for turn in range(2):
+        server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", "--token-file", "token", stderr=subprocess.PIPE)
+        tokens.append(folder.served_by("game.muster", server)["token"])
+        folder.stop(server)
+        said = server.stderr.read()
+        assert ("token: a new token" in said) == (turn == 0), said
+        equal(file.stat().st_mode & 0o777, 0o600)
+        equal(file.read_text(), tokens[0] + "\n")
+    equal(tokens[0], tokens[1])
+    assert len(tokens[0]) >= 16
+    equal([path.name for path in folder.path.iterdir() if path.name.startswith("token")], ["token"])
+
+
+def a_token_file_is_made_through_no_link_and_in_no_folder_that_is_missing(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    (folder.path / "link").symlink_to("elsewhere")
+    for name in ("link", "no/token"):
+        server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", "--token-file", name, stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), 2)
+        holds(server.stderr.read(), name)
+    assert not (folder.path / "elsewhere").exists()
+
+
+def an_address_that_is_taken_is_told_with_what_to_do(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        server = folder.start(SERVER, "game.muster", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), 6)
+        holds(server.stderr.read(), "Address already in use", "--listen")

@@ -1,13 +1,15 @@
 """Worlds made, imported into, saved and opened again."""
 import os
 import pathlib
+import shutil
 
 from importing import until
 from shared import BAD_FILE, GAME, REFUSED, ROOT, SERVER, TOWN, UNREACHABLE, USAGE, equal, game, holds
 
 
 def new_makes_a_world_and_never_replaces_one(folder):
-    equal(folder.run("new", "a.muster"), "made a.muster\n")
+    made = folder.run("new", "a.muster")
+    holds(made, "made a.muster\n", "--schema", "muster import FILE a.muster")
     before = (folder.path / "a.muster").read_bytes()
     equal(folder.error(REFUSED, "new", "a.muster"), "a.muster is there already")
     equal((folder.path / "a.muster").read_bytes(), before)
@@ -39,8 +41,9 @@ def schemas_include_others_from_folders_that_are_named(folder):
 
 def the_town_is_imported_whole(folder):
     counts = folder.json("import", TOWN, "town.muster")
-    equal({key: counts[key] for key in ("path", "entities", "meshes", "lights", "cameras", "warnings")},
-          {"path": "/town_model", "entities": 112, "meshes": 60, "lights": 0, "cameras": 0, "warnings": []})
+    equal({key: counts[key] for key in ("path", "entities", "meshes", "lights", "cameras")},
+          {"path": "/town_model", "entities": 112, "meshes": 60, "lights": 0, "cameras": 0})
+    equal([warning for warning in counts["warnings"] if "the world's folder" not in warning], [])
     folder.serve("town.muster")
     equal(folder.json("info")["entities"], 112)
 
@@ -114,9 +117,42 @@ def a_file_that_is_no_world_is_left_alone(folder):
 
 
 def import_says_what_it_needs(folder):
-    holds(folder.error(USAGE, "import", TOWN), "import needs the world")
+    holds(folder.error(UNREACHABLE, "import", TOWN), "no world is served in this folder", "muster import FILE WORLD")
+    holds(folder.error(USAGE, "import", TOWN, "a.muster", "--world", "b.muster"), "not both")
     holds(folder.error(USAGE, "import"), "FILE is required")
     holds(folder.error(USAGE, "import", TOWN, "a.muster", "--connect", "127.0.0.1:1"), "not both")
+
+
+def import_takes_the_world_that_other_commands_take(folder):
+    folder.run("import", TOWN, "--world", "named.muster")
+    folder.run("verify", "named.muster")
+    folder.run("import", TOWN, MUSTER_WORLD="named.muster")
+    folder.run("new", "served.muster")
+    folder.serve("served.muster")
+    folder.run("import", TOWN)
+    equal([child["name"] for child in folder.json("ls")], ["town_model"])
+    folder.serve("named.muster")
+    equal([child["name"] for child in folder.json("ls", "--world", "named.muster")], ["town_model", "town_model~2"])
+    holds(folder.error(UNREACHABLE, "import", TOWN), "several worlds are served in this folder")
+    folder.run("import", TOWN, "served.muster", MUSTER_WORLD="named.muster")
+    equal(len(folder.json("ls", "--world", "served.muster")), 2)
+
+
+def import_says_that_the_page_cannot_draw_a_model_outside_of_the_worlds_folder(folder):
+    (folder.path / "worlds").mkdir()
+    outside = "the editor's page draws"
+
+    def told(*arguments):
+        return folder.json("import", *arguments)["warnings"]
+
+    model = folder.path / "worlds/town_model.gltf"
+    for name in ("town_model.gltf", "town_model0.bin"):
+        shutil.copy(TOWN.parent / name, folder.path / "worlds" / name)
+    assert not any(outside in each for each in told(model, "worlds/room.muster"))
+    holds("\n".join(told(TOWN, "worlds/room.muster")), outside, str((folder.path / "worlds").resolve()), str(TOWN))
+    holds("\n".join(told(TOWN, "new.muster")), outside)
+    (folder.path / "lamp.gltf").write_text('{"asset": {"version": "2.0"}, "nodes": [{"name": "no mesh"}]}')
+    assert not any(outside in each for each in told("lamp.gltf", "worlds/room.muster"))
 
 
 def what_was_edited_is_there_after_a_restart(folder):

@@ -6,8 +6,10 @@ import json
 import os
 import math
 import pathlib
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -88,8 +90,8 @@ class Demo:
         self.server = build / "server/muster-server"
         self.plugin = folder / "libskirmish.so"
         self.put_plugin("libskirmish.so")
-        self.world = folder / "skirmish.muster"
-        self.environment = os.environ | {"MUSTER_WORLD": str(self.world)}
+        self.world = folder / "muster/skirmish.muster"
+        self.environment = os.environ | {"MUSTER_WORLD": str(self.world), "XDG_STATE_HOME": str(folder)}
         self.environment.pop("SKIRMISH_ENTITIES", None)
         self.token = None
 
@@ -99,7 +101,7 @@ class Demo:
 
     def start(self):
         """tools/demo itself."""
-        lines = Lines([ROOT / "tools/demo", "--built", self.build, "--dir", self.folder, "--listen", "127.0.0.1:0",
+        lines = Lines([ROOT / "tools/demo", "--built", self.build, "--listen", "127.0.0.1:0",
                        "--entities", str(ENTITIES), "--plugin", self.plugin], cwd=ROOT, env=self.environment)
         expect("tools/demo says that the world is served", lines.wait_for(lambda line: line.startswith("The world is served"), 60),
                lines.text())
@@ -109,7 +111,35 @@ class Demo:
         self.token = address.partition("#token=")[2]
         expect("the battle waits until it is played", self.run("clock", "--json")["paused"], "")
         self.run("clock", "play")
+        left = [path.name for path in self.world.parent.iterdir() if path.name.startswith("making")]
+        expect("nothing of the world's making is left", not left, left)
         return lines
+
+    def check_printed(self, lines):
+        """The commands of the README and of tools/demo, as a reader of either types them."""
+        environment = {name: value for name, value in self.environment.items() if name != "MUSTER_WORLD"}
+        environment["MUSTER_BUILD"] = str(self.build)
+        readme = (ROOT / "README.md").read_text().splitlines()
+        for name, text in (("README.md", readme), ("tools/demo", [line.strip() for line in lines.text().splitlines()])):
+            typed = [line for line in text if line.startswith("tools/muster ")]
+            expect(f"{name} shows commands", len(typed) >= 3, typed)
+            for line in typed:
+                if any(word in line for word in (" watch ", " trace ", " reload")):
+                    continue  # watch and trace last, reload is tried elsewhere
+                ran = subprocess.run(["bash", "-c", line if name == "README.md" else re.split(r" {3,}", line)[0]], cwd=ROOT,
+                                     env=environment, capture_output=True, text=True, check=False, timeout=60)
+                expect(f"{name}: {line}", ran.returncode == 0, ran.stdout[-500:] + ran.stderr[-500:])
+
+    def check_taken_port(self):
+        """Starts the demo on a taken port."""
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            ran = subprocess.run([ROOT / "tools/demo", "--built", self.build, "--plugin", self.plugin, "--listen",
+                                  f"127.0.0.1:{taken.getsockname()[1]}"], cwd=ROOT, env=self.environment, capture_output=True,
+                                 text=True, check=False, timeout=60)
+        expect("a taken port is told with the option that chooses another",
+               ran.returncode == 6 and "--listen" in ran.stderr, f"{ran.returncode}\n{ran.stderr}")
 
     def start_still(self):
         """The same world without ticks: it moves only when something arrives."""
@@ -280,7 +310,9 @@ def main(build):
             expect("tools/demo goes on with the world it finds", seen.wait_for(lambda text: "Transform" in text, 10))
             seen.stop()
             check_reload(demo)
+            demo.check_printed(running[-1])
             expect("it stops again", (code := running[-1].stop()) == 0, f"{code}\n{running[-1].text()}")
+            demo.check_taken_port()
         finally:
             for lines in running:
                 if lines.process.poll() is None:

@@ -15,13 +15,14 @@
 #include <utility>
 
 #include "schema/hash.h"
+#include "server/world/journal/cut_off_page.h"
 #include "system/standard_descriptors.h"
 
 namespace muster {
 namespace {
 
 constexpr std::string_view magic("muster-work 1\n\0\0", 16);
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t page_bytes = guarded_page_bytes;
 
 }  // namespace
 
@@ -35,6 +36,7 @@ WorkMark::~WorkMark() {
   const bool is_ours = ::fstat(fd_, &own) == 0 && ::lstat(path_.c_str(), &there) == 0 && own.st_ino == there.st_ino &&
                        own.st_dev == there.st_dev;
   if (!suspect_ && left_out().empty() && is_ours) ::unlink(path_.c_str());
+  unguard_page(page_);
   ::munmap(page_, page_bytes);
   ::close(fd_);
 }
@@ -56,6 +58,7 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
     ::close(fd);
     return;
   }
+  guard_page(mapped);
   fd_ = fd;
   mapped_ = true;
   page_ = static_cast<Page*>(mapped);

@@ -36,8 +36,8 @@ struct WorkSuspect {
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };
 
-/// Used on the world thread, except for members marked otherwise. If the file cannot be made, marks
-/// are lost.
+/// Used on the world thread, except for members marked otherwise. If the file cannot be made, or
+/// another program truncates it, marks are lost.
 class WorkMark {
  public:
   static constexpr std::size_t left_out_max = 256;

@@ -342,7 +342,7 @@ TEST_CASE("what is durable is told with each of its numbers, to who follows it w
     CHECK(fault.code == session::FaultCode::not_recorded);
     CHECK(fault.reason == "not_recorded");
     CHECK_FALSE(fault.closes);
-    CHECK(fault.text == "edits are refused until the world can be saved, because none could be kept: the disk is full");
+    CHECK(fault.text == "edits are refused, because they could not be kept: the disk is full");
     // Edits, schemas and templates are refused meanwhile, questions are answered.
     const std::uint64_t sequence = world.registry.sequence();
     world.edit(*other, 5, [](BatchBuilder& to) { to.append_world(arena::Damage{}); });

@@ -178,7 +178,7 @@ TEST_CASE(
   CHECK(fault.reason == "not_recorded");
   CHECK_FALSE(fault.closes);
   CHECK_THAT(fault.text,
-             Catch::Contains("edits are refused until the world can be saved") && Catch::Contains("w.muster: "));
+             Catch::Contains("edits are refused, because they could not be kept") && Catch::Contains("w.muster: "));
   const auto told = other.receive();
   REQUIRE(told.has_value());
   REQUIRE(told->is<session::Fault>());

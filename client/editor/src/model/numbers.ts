@@ -90,6 +90,8 @@ function fitting(field: FieldDescriptor, value: number): number | { sentence: st
   const { min, max } = limits_of(field);
   if (value < min || value > max)
     return { sentence: `${value} is out of range: ${short_text(min)} to ${short_text(max)}` };
+  if (field.element === 'float32' && !Number.isFinite(Math.fround(value)))
+    return { sentence: `${value} does not fit a 32-bit float` };
   return value;
 }
 

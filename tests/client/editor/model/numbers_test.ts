@@ -107,6 +107,12 @@ test('what is typed is a number or a sum, or a sentence says why not', () => {
   assert.deepEqual([small('1'), small('200')], [1, 200]);
   assert.deepEqual(small('0'), { sentence: '0 is out of range: 1 to 200' });
   assert.deepEqual(small('100*2+1'), { sentence: '201 is out of range: 1 to 200' });
+  const single = (text: string) => parse_number(field('float32'), text);
+  assert.deepEqual(single('1e40'), { sentence: '1e+40 does not fit a 32-bit float' });
+  assert.deepEqual(single('-1e40'), { sentence: '-1e+40 does not fit a 32-bit float' });
+  assert.deepEqual(single('2e38*2'), { sentence: '4e+38 does not fit a 32-bit float' });
+  assert.equal(single('3.4e38'), 3.4e38);
+  assert.equal(parse_number(field('float64'), '1e40'), 1e40);
   assert.deepEqual(small('1.5'), { sentence: '1.5 is not a whole number' });
   assert.deepEqual(small('1,5'), { sentence: '1.5 is not a whole number' });
   assert.equal(parse_number(field('int32'), '1,000 + 1'), 1001);

@@ -1,0 +1,77 @@
+#include "server/world/journal/cut_off_page.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+#include "system/mutex.h"
+
+namespace muster {
+namespace {
+
+// A signal's handler belongs to the process, and finds its data in variables of the process.
+std::array<std::atomic<std::uintptr_t>, 64> pages;
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
+struct sigaction before;  // written while the handler is not installed
+Mutex mutex;
+bool installed MUSTER_GUARDED_BY(mutex) = false;  // also while another handler lies over it
+
+bool any_guarded() noexcept {
+  for (const auto& page : pages)
+    if (page.load(std::memory_order_acquire) != 0) return true;
+  return false;
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  for (const auto& each : pages) {
+    const std::uintptr_t page = each.load(std::memory_order_acquire);
+    if (page == 0 || info->si_code <= 0 || at < page || at - page >= guarded_page_bytes) continue;
+    const int error = errno;
+    const void* const zeros = ::mmap(reinterpret_cast<void*>(page), guarded_page_bytes, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    errno = error;
+    if (zeros != MAP_FAILED) return;
+  }
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+  // It comes again when this handler returns.
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void guard_page(void* page) noexcept {
+  const MutexLock lock(mutex);
+  if (!installed) {
+    struct sigaction action{};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigemptyset(&action.sa_mask);
+    if (::sigaction(SIGBUS, &action, &before) != 0) return;
+    installed = true;
+  }
+  for (auto& each : pages) {
+    if (each.load(std::memory_order_relaxed) != 0) continue;
+    each.store(reinterpret_cast<std::uintptr_t>(page), std::memory_order_release);
+    return;
+  }
+}
+
+void unguard_page(void* page) noexcept {
+  const MutexLock lock(mutex);
+  for (auto& each : pages)
+    if (each.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(page))
+      each.store(0, std::memory_order_release);
+  if (!installed || any_guarded()) return;
+  struct sigaction now{};
+  if (::sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error)
+    installed = ::sigaction(SIGBUS, &before, nullptr) != 0;
+}
+
+}  // namespace muster
