@@ -54,13 +54,13 @@ TEST_CASE("the traits of a question are those of its attributes", "[questions]")
 
 TEST_CASE("schemac writes a handler's declaration by its cost, a table, a page and keys that know their answer",
           "[questions]") {
-  const test::Folder folder;
-  test::write_file(folder / "asked.fbs", some_questions);
-  const test::Said said =
-      test::run_schemac_alone(folder, "asked.fbs --ts asked.ts --questions table.h --questions-page table.md");
+  const ::test::Folder folder;
+  ::test::write_file(folder / "asked.fbs", some_questions);
+  const ::test::Said said =
+      ::test::run_schemac_alone(folder, "asked.fbs --ts asked.ts --questions table.h --questions-page table.md");
   CHECK(said.errors.empty());
   REQUIRE(said.code == 0);
-  const std::string table = test::read_file(folder / "table.h");
+  const std::string table = ::test::read_file(folder / "table.h");
   for (const char* const line :
        {"void answer_once(const Asked& asked, const session::One& what, Steps& steps);\n",
         "std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Many& what);\n",
@@ -73,13 +73,13 @@ TEST_CASE("schemac writes a handler's declaration by its cost, a table, a page a
   REQUIRE(door != std::string::npos);
   CHECK(table.find("TypeTraits<session::Near>") > door);
   CHECK(table.rfind("TypeTraits<session::Rare>") < door);
-  CHECK(test::read_file(folder / "table.md") ==
+  CHECK(::test::read_file(folder / "table.md") ==
         "| question | right | answer | cost | |\n|---|---|---|---|---|\n"
         "| `Many` | edit | `Row`, one or several frames | slices |  |\n"
         "| `Near` | view | `Near` | door |  |\n"
         "| `One` | view | `Row` | once | Gives a row. |\n"
         "| `Rare` | admin | `Row` | seldom |  |\n");
-  const std::string keys = test::read_file(folder / "asked.ts");
+  const std::string keys = ::test::read_file(folder / "asked.ts");
   CHECK(keys.find("export const One: QuestionKey<One, Row> = {") != std::string::npos);
   CHECK(keys.find("export const Many: QuestionKey<Many, Row[]> = {") != std::string::npos);
   CHECK(keys.find("export const Row: TypeKey<Row> = {") != std::string::npos);
@@ -87,12 +87,12 @@ TEST_CASE("schemac writes a handler's declaration by its cost, a table, a page a
 }
 
 TEST_CASE("a module has the types of its parts too, and imports none of them", "[questions]") {
-  const test::Folder folder;
-  test::write_file(folder / "part.fbs", "namespace parts; struct Inner { v:int; }");
-  test::write_file(folder / "whole.fbs", "include \"part.fbs\"; namespace whole; struct Outer { inner:parts.Inner; }");
-  REQUIRE(test::run_schemac_alone(folder, "whole.fbs --ts apart.ts").code == 0);
-  REQUIRE(test::run_schemac_alone(folder, "whole.fbs --ts together.ts --ts-with part.fbs").code == 0);
-  const std::string apart = test::read_file(folder / "apart.ts"), together = test::read_file(folder / "together.ts");
+  const ::test::Folder folder;
+  ::test::write_file(folder / "part.fbs", "namespace parts; struct Inner { v:int; }");
+  ::test::write_file(folder / "whole.fbs", "include \"part.fbs\"; namespace whole; struct Outer { inner:parts.Inner; }");
+  REQUIRE(::test::run_schemac_alone(folder, "whole.fbs --ts apart.ts").code == 0);
+  REQUIRE(::test::run_schemac_alone(folder, "whole.fbs --ts together.ts --ts-with part.fbs").code == 0);
+  const std::string apart = ::test::read_file(folder / "apart.ts"), together = ::test::read_file(folder / "together.ts");
   CHECK(apart.find("import type * as part from './part.js';") != std::string::npos);
   CHECK(apart.find("export interface Inner") == std::string::npos);
   CHECK(together.find("import") == std::string::npos);
