@@ -27,14 +27,15 @@ Client open(const Where& where, std::string address, std::string token) {
   options.kind = "muster";
   options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
   const std::string at = options.address;
-  // All is read by name. An import compares the layouts that it writes itself.
+  // Everything is read by name. An import compares the layouts that it writes.
   auto client = Client::connect(std::move(options), {});
-  // Whatever went wrong before the world was open: it could not be reached.
+  // The world could not be reached, whatever the cause.
   if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);
   return std::move(*client);
 }
 
-/// Worlds of the current folder that have a running server, by their address files.
+/// Returns the worlds in the current directory that have a running server, according to their
+/// address files.
 std::vector<ServerAddress> served_here() {
   std::vector<ServerAddress> found;
   std::error_code error;
@@ -58,7 +59,7 @@ std::string why_late(const Where& where) {
   try {
     Where soon = where;
     soon.seconds_max = 2;
-    // Where the world itself cannot answer, the server does.
+    // If the world itself cannot answer, the server does.
     const auto info = connect(soon).info();
     return info || info.error().kind != ClientError::Kind::refused ? std::string() : info.error().text;
   } catch (const Failure&) {
@@ -83,7 +84,7 @@ Client connect(const Where& given) {
   Where where = given;
   if (where.token.empty()) where.token = variable("MUSTER_TOKEN");
   if (!where.connect.empty()) {
-    // The client finds that out too, but only behind a token.
+    // The client would notice that too, but only after it has a token.
     const std::size_t colon = where.connect.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
       fail(Exit::usage, "'" + where.connect + "' is no address: expected HOST:PORT or unix:PATH");
