@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// Large segments kept for use again; what goes beyond is given back to the system at once.
+// Limit on large segments kept for reuse; the rest are returned to the system immediately.
 constexpr std::size_t spare_large_bytes_max = 64u << 20;
 
 }  // namespace
@@ -88,13 +88,13 @@ void Arena::leave_segment() noexcept {
     release(std::exchange(head_, head_->next));
     read_ = head_->begin();
     head_end_ = head_ == tail_ ? nullptr : head_->end;
-    // a large one: free for the next large batch
+    // Release a large segment, so that it is free for the next large batch.
   } else if (poisons || head_->bytes != usual_bytes()) {
     release(head_);
     head_ = tail_ = nullptr;
     read_ = write_ = end_ = nullptr;
   } else {
-    write_ = read_ = head_->begin();  // begin it again, its first lines are still in the cache
+    write_ = read_ = head_->begin();  // start over; its first lines are still in the cache
     unpoison(read_, head_->bytes);
   }
 }

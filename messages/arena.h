@@ -1,16 +1,16 @@
-// Memory for queued batches: a FIFO of batches in segments that never move or grow.
+// Memory for queued batches: a FIFO in segments that never move or grow.
 //
 //   segment   | next, end, bytes | batch | batch | batch ...      | unused |
 //   queue     head segment -> segment -> ... -> tail segment
 //             ^ read_ (front batch)             ^ write_ (next item)
 //
-// Batches are popped in the order in which they were appended. A segment goes to a free list when
-// all its batches are popped, so a warm arena allocates nothing. A batch larger than a segment gets
-// a segment of its own.
+// Batches are popped in the order in which they were appended. Once all batches of a segment have
+// been popped, it goes to a free list, so a warm arena does not allocate. A batch larger than a
+// segment gets a segment of its own.
 //
-// The content alone decides where a batch ends: consecutive messages share a batch up to
-// batch_bytes_default. If the segment is full before that, the open batch moves to another segment.
-// So the batches do not depend on the memory that was used before.
+// Where a batch ends depends only on the content: consecutive messages share a batch up to
+// batch_bytes_default. If the segment fills up before that, the open batch moves to another
+// segment. Therefore the batches do not depend on the memory used before.
 #pragma once
 
 #include <cstddef>
@@ -23,32 +23,32 @@
 namespace muster {
 
 /// Not thread-safe. Pointers into a batch are valid until it is popped, even if batches are
-/// appended meanwhile: a batch that is being read is neither extended nor moved. Under
-/// AddressSanitizer, popped memory is poisoned until it is used again.
+/// appended in the meantime: a batch that is being read is neither extended nor moved. Under
+/// AddressSanitizer, popped memory is poisoned until it is reused.
 class Arena final : public BatchWriter {
   struct Segment;
 
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
-  /// Limit on the bytes of a batch that is extended, with its header; independent of the size of
-  /// segments. Part of the state, because every posted batch is an input with a number.
+  /// Limit on the size of a batch that is extended, including its header, regardless of the segment
+  /// size. Part of the state, because every posted batch is an input with a number.
   static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
-  /// `segment_bytes` is the size of one allocation: a multiple of 64, at least 1024. Allocates
-  /// nothing yet.
+  /// `segment_bytes` is the size of one allocation: a multiple of 64, at least 1024. The
+  /// constructor does not allocate.
   explicit Arena(std::size_t segment_bytes = segment_bytes_default) noexcept;
   ~Arena();
 
   bool empty() const noexcept { return batches_ == 0; }
-  /// Number of queued batches, including the open one.
+  /// Returns the number of queued batches, including the open one.
   std::size_t batches() const noexcept { return batches_; }
-  /// True if the last batch can still be extended.
+  /// Returns true if the last batch can still be extended.
   bool last_is_open() const noexcept { return open_ != nullptr; }
-  /// Bytes of all queued batches, with headers. Takes one step per segment.
+  /// Returns the bytes of all queued batches, including headers. Takes one step per segment.
   std::size_t bytes() const noexcept;
-  /// Size of one usual allocation in bytes.
+  /// Returns the size of one regular allocation in bytes.
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
-  /// Bytes of memory held, used or not.
+  /// Returns the bytes of memory held, whether used or not.
   std::size_t capacity() const noexcept { return capacity_; }
 
   /// Returns the oldest batch, sealing it if it is open. The arena must not be empty.
@@ -67,13 +67,13 @@ class Arena final : public BatchWriter {
     --batches_;
     if (read_ == write_ || read_ == head_end_) leave_segment();
   }
-  /// Overwrites the targets of the oldest batch, whose kind is each or shared. The number of
-  /// targets must be equal.
+  /// Overwrites the targets of the oldest batch, whose kind must be each or shared. The number of
+  /// targets must not change.
   void set_targets(std::span<const Entity> targets) noexcept;
-  /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each one for
-  /// which f returns true; stops at the first for which it does not. Returns the number of popped
-  /// batches. `next` points to the batch directly after this one in memory, or is null. f must not
-  /// use the arena. No batch may be open.
+  /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each batch for
+  /// which f returns true. Stops at the first batch for which f returns false. Returns the number
+  /// of popped batches. `next` points to the batch directly after this one in memory, or is null. f
+  /// must not use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
     const std::size_t before = batches_;
@@ -94,13 +94,13 @@ class Arena final : public BatchWriter {
     }
     return before - batches_;
   }
-  /// Pops everything.
+  /// Pops all batches.
   void clear() noexcept;
-  /// Returns unused segments to the system while more than `kept` bytes of memory are held.
+  /// Returns unused segments to the system as long as more than `kept` bytes of memory are held.
   void trim(std::size_t kept = 0) noexcept;
 
-  /// Calls f(BatchView) for every queued batch, oldest first. Seals nothing: f sees an open batch
-  /// as it is now.
+  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal anything: f sees an
+  /// open batch in its current state.
   template <class F>
   void for_each(F&& f) const {
     if (open_ != nullptr) finish_header();
@@ -123,7 +123,7 @@ class Arena final : public BatchWriter {
     std::byte* at = nullptr;
   };
   /// Calls f(BatchView) for at most `count` of the oldest batches, until f returns false. Seals the
-  /// open batch if it reaches it. Returns the place after the last batch that f was called for. f
+  /// open batch if it is reached. Returns the place after the last batch that was passed to f. f
   /// must not use the arena.
   template <class F>
   Place visit(std::size_t count, F&& f) {
@@ -148,7 +148,7 @@ class Arena final : public BatchWriter {
     return behind;
   }
   /// Pops the oldest `count` batches, which end at `end`, a result of visit(). Nothing may have
-  /// been popped since visit(), and no batch may be open.
+  /// been popped since that call, and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
   /// Exchanges memory and settings with another arena.
@@ -157,23 +157,23 @@ class Arena final : public BatchWriter {
  private:
   struct alignas(64) Segment {
     Segment* next = nullptr;
-    std::byte* end = nullptr;  // end of its batches, when it is no longer the tail
-    std::size_t bytes = 0;     // after this header, without the slack
+    std::byte* end = nullptr;  // end of its batches; set when it is no longer the tail
+    std::size_t bytes = 0;     // after this header, excluding the slack
     std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* begin() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
 
-  // Padding may be written without a check for room, up to this many bytes past the usable end.
+  // Padding may be written without checking for room, up to this many bytes past the usable end.
   static constexpr std::size_t segment_slack = 16;
   std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
-  /// End of the segment's batches; in the tail, without the padding of the open batch.
+  /// Returns the end of the segment's batches. In the tail, excludes the padding of the open batch.
   const std::byte* written_end(const Segment& segment) const noexcept {
     return &segment == tail_ ? write_ : segment.end;
   }
 
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
-  /// Leaves the head segment, whose batches are all popped.
+  /// Leaves the head segment, all of whose batches have been popped.
   void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;
@@ -183,8 +183,8 @@ class Arena final : public BatchWriter {
   std::byte* head_end_ = nullptr;  // end of the head's batches; null if it is the tail
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
-  Segment* spare_ = nullptr;        // segments of the usual size
-  Segment* spare_large_ = nullptr;  // the last few larger segments released
+  Segment* spare_ = nullptr;        // segments of the regular size
+  Segment* spare_large_ = nullptr;  // the last few larger segments that were released
   std::size_t spare_large_bytes_ = 0;
   std::size_t segment_bytes_;
   std::size_t capacity_ = 0;

@@ -1,6 +1,6 @@
-// The bytes of every kind of batch. They are identical in the arena, at the input sink, on a
-// socket, in the journal and in saved state. All numbers are little-endian. A batch starts on a
-// 16-byte boundary, and its length is a multiple of 16. Bytes that are not named below are zero.
+// The byte layout of every kind of batch. The bytes are identical in the arena, at the input sink,
+// on a socket, in the journal and in saved state. All numbers are little-endian. A batch starts on
+// a 16-byte boundary, and its length is a multiple of 16. Bytes not named below are zero.
 //
 //   header   0        4        8    9    10           11              12
 //            | bytes  | type   |kind|flags|header_units|payload_offset| count |
@@ -17,8 +17,8 @@
 //   timed    | timer id 8 | zero 8 | one batch of any other kind |  argument is the due time, ns of the registry's clock
 //
 //   row set  | components 4 | zero 4 | components x { type id 4, offset in the payload 4 } | pad |
-//            With flag rows (kinds each and shared) the payload is the message struct followed by one value of each
-//            component named here, each at its offset, aligned. Create and Set travel like this. Type ids are unique.
+//            With flag rows (kinds each and shared), the payload is the message struct followed by one value of each
+//            component named here, each at its offset, aligned. Create and Set use this layout. Type ids are unique.
 //            A tag (a component without data bytes of its own) still has its struct's bytes.
 //
 //   payload_offset: each, subtree: 8, or 16 if the payload is aligned to 16; with causes 16.
@@ -42,19 +42,19 @@ enum class BatchKind : std::uint8_t { each = 1, shared = 2, table = 3, world = 4
 /// Bits of BatchHeader::flags.
 enum BatchFlags : std::uint8_t { batch_causes = 1, batch_rows = 2 };
 
-/// Bits of a subtree batch's argument, which select its targets: ancestors root-first, then the
-/// entity, then descendants in pre-order.
+/// Bits of a subtree batch's argument. They select the targets: ancestors from the root down, then
+/// the entity, then descendants in pre-order.
 enum SubtreeParts : std::uint64_t { subtree_ancestors = 1, subtree_self = 2, subtree_descendants = 4 };
 
 struct BatchHeader {
-  std::uint32_t bytes = 0;  ///< header and body, a multiple of 16
+  std::uint32_t bytes = 0;  ///< of header and body, a multiple of 16
   TypeId type = 0;          ///< the message's type
   BatchKind kind = BatchKind::each;
   std::uint8_t flags = 0;
-  std::uint8_t header_units = 2;  ///< bytes of this header and its row set / 16
+  std::uint8_t header_units = 2;  ///< size of this header and its row set, in units of 16 bytes
   std::uint8_t payload_offset = 0;
-  std::uint32_t count = 0;          ///< messages (shared: targets; timed: 1)
-  std::uint32_t payload_bytes = 0;  ///< one payload; 0 for tables and timed
+  std::uint32_t count = 0;          ///< number of messages (shared: targets; timed: 1)
+  std::uint32_t payload_bytes = 0;  ///< size of one payload; 0 for tables and timed
   std::uint32_t item_bytes = 0;     ///< item to item; 0 for tables and timed, 8 for shared
   std::uint64_t argument = 0;
 };
@@ -63,7 +63,7 @@ static_assert(sizeof(BatchHeader) == 32);
 /// An entry of a row set.
 struct RowSetEntry {
   TypeId type = 0;
-  std::uint32_t offset = 0;  ///< place of the component's value in the payload
+  std::uint32_t offset = 0;  ///< offset of the component's value in the payload
 };
 
 constexpr std::uint32_t batch_alignment = 16;
@@ -89,8 +89,9 @@ constexpr std::uint32_t item_bytes_for(std::uint32_t payload_offset, std::uint32
   return round_up(payload_offset + payload_bytes, align > 8 ? align : 8);
 }
 
-/// Reads a whole, well-formed batch, made by a BatchWriter or accepted by verify_batch(). Owns
-/// nothing; valid as long as the bytes are. Cheap to copy; any thread may use it.
+/// Reads a complete, well-formed batch that was made by a BatchWriter or accepted by
+/// verify_batch(). Owns nothing; valid as long as the bytes are. Cheap to copy; any thread may use
+/// it.
 class BatchView {
  public:
   BatchView() = default;
@@ -106,14 +107,14 @@ class BatchView {
   bool has_rows() const noexcept { return (header().flags & batch_rows) != 0; }
   const std::byte* body() const noexcept { return base_ + std::size_t{header().header_units} * 16; }
 
-  /// The components of a batch with rows; empty for other batches.
+  /// Returns the components of a batch with rows; empty for other batches.
   std::span<const RowSetEntry> row_set() const noexcept {
     if (!has_rows()) return {};
     std::uint32_t count;
     std::memcpy(&count, base_ + sizeof(BatchHeader), sizeof count);
     return {reinterpret_cast<const RowSetEntry*>(base_ + sizeof(BatchHeader) + 8), count};
   }
-  /// Returns item i, for kinds each, subtree and world.
+  /// Returns item i. Only for kinds each, subtree and world.
   const std::byte* item(std::uint32_t i) const noexcept { return body() + std::size_t{i} * header().item_bytes; }
   /// Returns the target of item i for kinds each and subtree, or target i for kind shared.
   Entity target(std::uint32_t i) const noexcept {
@@ -122,16 +123,16 @@ class BatchView {
     std::memcpy(&entity, at, sizeof entity);
     return entity;
   }
-  /// Returns the payload of item i for kinds each, subtree and world, or the only payload for kind
-  /// shared.
+  /// Returns the payload of item i for kinds each, subtree and world, or the single payload for
+  /// kind shared.
   const std::byte* payload(std::uint32_t i) const noexcept {
     return (kind() == BatchKind::shared ? body() : item(i)) + header().payload_offset;
   }
-  /// Returns the first of count() targets of kind shared, 8 bytes each.
+  /// Returns the first of count() targets of 8 bytes each. Only for kind shared.
   const std::byte* shared_targets() const noexcept {
     return body() + header().payload_offset + round_up(header().payload_bytes, 16);
   }
-  /// Returns the timer's id of kind timed; inner() returns the batch inside.
+  /// Returns the timer's id. Only for kind timed; inner() returns the contained batch.
   std::uint64_t timer() const noexcept {
     std::uint64_t id;
     std::memcpy(&id, body(), sizeof id);
@@ -144,7 +145,7 @@ class BatchView {
 };
 
 /// Calls f(BatchView) for each of the consecutive batches in `bytes`, which must be aligned to 16.
-/// Stops the program if `bytes` end inside a batch.
+/// Stops the program if `bytes` ends inside a batch.
 template <class F>
 void for_each_batch(std::span<const std::byte> bytes, F&& f) {
   while (!bytes.empty()) {
@@ -160,9 +161,10 @@ void for_each_batch(std::span<const std::byte> bytes, F&& f) {
 struct TableItem {
   Entity target;
   std::span<const std::byte> table;
-  const std::byte* next = nullptr;  ///< the next item
+  const std::byte* next = nullptr;  ///< start of the next item
 };
-/// Reads the table item at `at`: body() of the batch for the first item, then TableItem::next.
+/// Reads the table item at `at`: for the first item, body() of the batch; after that,
+/// TableItem::next.
 inline TableItem table_item(const BatchView& batch, const std::byte* at) noexcept {
   TableItem item;
   std::uint32_t length;

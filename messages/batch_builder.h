@@ -1,4 +1,4 @@
-// Builds batches outside an arena: for clients, tests, and pushes of one piece.
+// Builds batches outside an arena: for clients, tests, and single pushes.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace muster {
 
-/// A growing, 16-aligned buffer of consecutive batches. Not thread-safe. Views of its batches are
-/// valid until the next append.
+/// A growing, 16-byte-aligned buffer of consecutive batches. Not thread-safe. Views of its batches
+/// are valid until the next append.
 class BatchBuilder final : public BatchWriter {
  public:
-  /// `batch_bytes` limits the bytes of each batch, to fit the limits of a receiver. A single
-  /// message that is larger gets a batch of its own.
+  /// `batch_bytes` limits the size of each batch, to stay within a receiver's limits. A single
+  /// larger message gets a batch of its own.
   explicit BatchBuilder(std::size_t batch_bytes = 1u << 20) noexcept : BatchWriter(batch_bytes & ~std::size_t{15}) {}
   ~BatchBuilder();
 
-  /// Returns all batches, sealing the open one.
+  /// Seals the open batch, and returns all batches.
   std::span<const std::byte> bytes() noexcept {
     seal();
     return {memory_, static_cast<std::size_t>(write_ - memory_)};
   }
   std::size_t batches() const noexcept { return batches_; }
   bool empty() const noexcept { return batches_ == 0; }
-  /// Returns the first batch, sealing the open one. There must be a batch.
+  /// Seals the open batch, and returns the first batch. There must be one.
   BatchView front() noexcept {
     seal();
     return BatchView(memory_);
@@ -35,7 +35,7 @@ class BatchBuilder final : public BatchWriter {
   void for_each(F&& f) {
     for_each_batch(bytes(), f);
   }
-  /// Removes all batches and keeps the memory.
+  /// Removes all batches, but keeps the memory.
   void clear() noexcept;
 
  private:

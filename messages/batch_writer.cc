@@ -14,7 +14,7 @@ void store(std::byte* at, T value) noexcept {
   std::memcpy(at, &value, sizeof value);
 }
 
-/// Writes the row set behind a batch's header.
+/// Writes the row set after a batch's header.
 void put_rows(std::byte* batch, std::span<const RowSetEntry> rows) noexcept {
   std::byte* const set = batch + sizeof(BatchHeader);
   store(set, std::uint64_t{rows.size()});
@@ -27,8 +27,8 @@ constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_d
 }  // namespace
 
 [[gnu::always_inline]] inline std::byte* BatchWriter::start(const Run& run, std::uint64_t parts, std::size_t body) {
-  // Members are read once and written once: each way through memory costs five cycles, and begun
-  // batches queue up behind one another's write_.
+  // Read and write each member only once: each trip through memory costs five cycles, and
+  // consecutive batches wait for one another's write_.
   std::byte* at = write_;
   if (open_ != nullptr) at = finish_header(at);
   const std::size_t bytes = run.header_bytes() + up_to_16(body);

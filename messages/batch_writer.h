@@ -1,9 +1,9 @@
-// Writes batches as drawn in messages/batch.h. The registry's arena, the outboxes of handlers,
-// clients and tests all write through it. Arena and BatchBuilder provide the memory.
+// Writes batches in the layout drawn in messages/batch.h. The registry's arena, the outboxes of
+// handlers, clients and tests all write through it. Arena and BatchBuilder provide the memory.
 //
-// Consecutive messages of one type, kind and argument go into one batch, the open one. While a
+// Consecutive messages with the same type, kind and argument share a batch, the open one. While a
 // batch is open, count and bytes in its header are stale. Arena and BatchBuilder update them before
-// they return the batch.
+// returning the batch.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,15 @@
 
 namespace muster {
 
-/// Not thread-safe. No function fails: a message above batch_bytes_max, or lack of memory, stops
-/// the program.
+/// Not thread-safe. Functions do not report errors: a message above batch_bytes_max, or lack of
+/// memory, stops the program.
 class BatchWriter {
  public:
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
-  // --- Messages of types known at compile time. About 1 ns if the open batch fits.
+  // --- Messages of types known at compile time. Takes about 1 ns if the message fits in the open
+  // batch.
 
   /// Appends a message to one entity.
   template <MessageType M>
@@ -45,12 +46,12 @@ class BatchWriter {
     return true;
   }
   /// Appends the message if the open batch has room for it. Otherwise calls `otherwise`, which must
-  /// return the result of its call of begin().
+  /// return the result of calling begin().
   template <MessageType M, class F>
   void extend_or(Entity target, const M& message, F&& otherwise) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
-    // Use only one branch: the compiler does not reuse write_ from the previous post if it is read
-    // after a second branch.
+    // Use only one branch: if write_ is read after a second branch, the compiler does not reuse its
+    // value from the previous post.
     std::byte* const at = write_;
     const auto room = reinterpret_cast<std::uintptr_t>(limit_) - reinterpret_cast<std::uintptr_t>(at);
     const unsigned same = open_key_ == run.key(), fits = room >= run.item_bytes();
@@ -59,8 +60,8 @@ class BatchWriter {
       put_words<run.payload_offset(), run.item_bytes()>(at, target, message);
       return;
     }
-    // This assignment informs only the compiler. In a loop of posts, write_ then stays in a
-    // register on both paths; a load from memory would wait for the previous post.
+    // This assignment only informs the compiler. In a loop of posts, write_ then stays in a
+    // register on both paths; a load from memory would have to wait for the previous post.
     write_ = otherwise();
   }
   /// Appends a message as the first of a new batch, after an open batch that can be extended.
@@ -82,7 +83,7 @@ class BatchWriter {
     std::byte* const item = at + sizeof(BatchHeader);
     put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
     std::byte* const next = item + run.item_bytes();
-    if (next == nullptr) __builtin_unreachable();  // so the caller needs no check
+    if (next == nullptr) __builtin_unreachable();  // spares the caller a check
     return next;
   }
   /// Appends a message and returns the place of the next item.
@@ -91,25 +92,25 @@ class BatchWriter {
     append(target, message);
     return write_;
   }
-  /// Appends a message to all matching entities: a pass.
+  /// Appends a message to all matching entities (a pass).
   template <MessageType M>
   void append_world(const M& message) {
     put<M, BatchKind::world>({}, 0, message);
   }
-  /// Appends a message to ancestors, self or descendants of an entity; `parts` is a mask of
+  /// Appends a message to ancestors, self or descendants of an entity. `parts` is a mask of
   /// SubtreeParts.
   template <MessageType M>
   void append_subtree(Entity target, std::uint64_t parts, const M& message) {
     put<M, BatchKind::subtree>(target, parts, message);
   }
-  /// Appends one payload for many entities, always as a batch of its own. Appends nothing for an
+  /// Appends one payload for many entities, always as a separate batch. Appends nothing for an
   /// empty span.
   template <MessageType M>
   void append_shared(std::span<const Entity> targets, const M& message) {
     if (std::byte* at = append_shared(PayloadShape::of<M>(), targets)) std::memcpy(at, &message, sizeof(M));
   }
-  /// Does the same for `count` > 0 targets, which the caller writes to the result before its next
-  /// call.
+  /// Like the function above, but for `count` > 0 targets, which the caller must write to the
+  /// result before its next call.
   template <MessageType M>
   std::span<Entity> append_shared(std::size_t count, const M& message) {
     Entity* targets = nullptr;
@@ -143,8 +144,8 @@ class BatchWriter {
     if (std::byte* at = shared_item(Rows::shape, targets, Rows::entries(), true)) Rows::put(at, message, components...);
   }
 
-  /// Does the same for `count` > 0 targets, which the caller writes to the result before its next
-  /// call.
+  /// Like the function above, but for `count` > 0 targets, which the caller must write to the
+  /// result before its next call.
   template <MessageType M, ComponentType... Cs>
   std::span<Entity> append_rows_shared(std::size_t count, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
@@ -153,9 +154,9 @@ class BatchWriter {
     return {targets, count};
   }
 
-  // --- Messages of types known at run time. Each function returns the place of the payload. Write
-  // all `bytes` of its shape before the next call, with zero padding. Only payloads with rows are
-  // zeroed already.
+  // --- Messages of types known at run time. Each function returns the place of the payload. Before
+  // the next call, write all `bytes` of its shape, with zero padding. Only payloads with rows are
+  // already zeroed.
 
   std::byte* append(PayloadShape shape, Entity target) { return item<BatchKind::each>(shape, target, 0); }
   std::byte* append_world(PayloadShape shape) { return item<BatchKind::world>(shape, {}, 0); }
@@ -172,18 +173,18 @@ class BatchWriter {
     return shared_item(rows.shape(), targets, rows.entries(), true);
   }
 
-  // --- The other kinds.
+  // --- Other kinds.
 
-  /// Appends a finished FlatBuffer. A nil target is the world. `parts` is a mask as in
+  /// Appends a finished FlatBuffer. A nil target means the world. `parts` is a mask as in
   /// append_subtree(), or 0 for the target alone.
   void append_table(TypeId type, Entity target, std::span<const std::byte> table, std::uint64_t parts = 0);
-  /// Appends a copy of `inner`, which must not be timed, for the time `due` in ns of the registry's
-  /// clock.
+  /// Appends a copy of `inner`, which must not be timed, to be delivered at `due`, in ns of the
+  /// registry's clock.
   void append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner);
-  /// Appends a copy of a whole batch, made by a writer or accepted by verify_batch().
+  /// Appends a copy of a complete batch that was made by a writer or accepted by verify_batch().
   void append_batch(BatchView batch);
-  /// Appends the messages of another writer's batch one by one, so that batches end as if they had
-  /// been appended here first.
+  /// Appends the messages of another writer's batch one by one, so that batches end where they
+  /// would have if the messages had been appended here originally.
   void append_messages(BatchView batch);
 
   /// Ends the open batch; the next message starts a new one.
@@ -191,8 +192,8 @@ class BatchWriter {
     if (open_ != nullptr) close();
   }
 
-  /// Makes extend_or() call `otherwise` always, until let_go() is called with the result. Append
-  /// nothing meanwhile.
+  /// Makes every extend_or() call `otherwise`, until let_go() is called with the result. Nothing
+  /// may be appended in between.
   std::uint64_t hold() noexcept {
     const std::uint64_t key = open_key_;
     open_key_ = 0;
@@ -200,8 +201,8 @@ class BatchWriter {
   }
   void let_go(std::uint64_t key) noexcept { open_key_ = key; }
 
-  /// Switches on whether each item carries its cause, the number set by set_cause(). Takes effect
-  /// with the next message.
+  /// Sets whether each item carries its cause, the number set by set_cause(). Takes effect with the
+  /// next message.
   void set_causes(bool on) noexcept {
     causes_ = on;
     seal();
@@ -211,16 +212,16 @@ class BatchWriter {
   void set_cause(std::uint64_t cause) noexcept { cause_ = cause; }
 
  protected:
-  /// `batch_bytes` limits the bytes of a batch that is extended.
+  /// `batch_bytes` limits the size of a batch that is extended.
   explicit BatchWriter(std::size_t batch_bytes) noexcept : batch_bytes_(batch_bytes) {}
   ~BatchWriter() = default;
 
-  /// Points write_ and end_ at memory for a new batch of at least `bytes` (a multiple of 16), both
-  /// 16-aligned. 8 bytes after end_ must be writable, because padding is written without a check
-  /// for room. No batch is open.
+  /// Points write_ and end_ at memory for a new batch of at least `bytes` (a multiple of 16). Both
+  /// must be 16-byte-aligned. 8 bytes after end_ must be writable, because padding is written
+  /// without checking for room. No batch is open.
   virtual void make_room(std::size_t bytes) = 0;
   /// Makes room for `bytes` more after the open batch, perhaps moving it, and sets limit_ and end_.
-  /// Returns false if it cannot grow.
+  /// Returns false if the batch cannot grow.
   virtual bool grow_open(std::size_t bytes) = 0;
   /// Adjusts pointers before the open batch is moved by `by` bytes.
   void move_open(std::ptrdiff_t by) noexcept {
@@ -236,7 +237,7 @@ class BatchWriter {
     open_ = nullptr;
     open_key_ = 0;
   }
-  /// Bytes of the open batch.
+  /// Returns the size of the open batch in bytes.
   std::size_t open_bytes() const noexcept { return (static_cast<std::size_t>(write_ - open_) + 15) & ~std::size_t{15}; }
   void swap_state(BatchWriter& other) noexcept;
 
@@ -245,11 +246,11 @@ class BatchWriter {
   std::byte* end_ = nullptr;    // end of the memory at write_
   std::byte* open_ = nullptr;   // header of the open batch, or null
   std::size_t batch_bytes_;
-  std::size_t batches_ = 0;  // begun and not yet dropped, including the open one
+  std::size_t batches_ = 0;  // batches begun and not yet popped, including the open one
 
  private:
-  /// The common part of a batch's messages. It is a constant for types known at compile time, so a
-  /// batch begins with a copy of its header.
+  /// The properties that a batch's messages have in common. It is a constant for types known at
+  /// compile time, so a batch begins with a copy of its header.
   struct Run {
     constexpr Run(BatchKind kind, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept {
       header.type = shape.type;
@@ -261,12 +262,12 @@ class BatchWriter {
       header.payload_bytes = shape.bytes;
       header.item_bytes =
           kind == BatchKind::shared ? 8 : item_bytes_for(header.payload_offset, shape.bytes, shape.align);
-      // 2^32 / item_bytes, rounded up: the bytes of whole items times this, divided by 2^32, is
-      // exactly the number of items.
+      // 2^32 / item_bytes, rounded up. The bytes of whole items, multiplied by this and divided by
+      // 2^32, give exactly the number of items.
       if (kind != BatchKind::shared) reciprocal = 0xffffffffu / header.item_bytes + 1;
       key_without_parts = key_of(header.type, kind, header.flags, 0);
     }
-    /// For tables and timed batches, whose items have no common length.
+    /// For tables and timed batches, whose items vary in length.
     constexpr Run(BatchKind kind, TypeId type, bool causes) noexcept {
       header.type = type;
       header.kind = kind;
@@ -284,8 +285,8 @@ class BatchWriter {
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
-    /// Returns type, kind, flags and parts as one number, never 0. Only row sets are not part of
-    /// it.
+    /// Returns type, kind, flags and parts as one number, which is never 0. Row sets are not
+    /// included.
     static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
                                           std::uint64_t parts) noexcept {
       return type | (std::uint64_t{static_cast<std::uint8_t>(kind)} << 32) | (std::uint64_t{flags} << 40) |
@@ -301,8 +302,8 @@ class BatchWriter {
   };
 
   static constexpr std::size_t up_to_16(std::size_t bytes) noexcept { return (bytes + 15) & ~std::size_t{15}; }
-  /// Begins a batch of `run`, which has neither row set nor argument, at `at`, where `room` bytes
-  /// are free. Takes the room of one item.
+  /// Begins a batch of `run`, which has neither a row set nor an argument, at `at`, where `room`
+  /// bytes are free. Reserves the room of one item.
   [[gnu::always_inline]] void begin_at(const Run& run, std::byte* at, std::size_t room) noexcept {
     std::memcpy(at, &run.header, sizeof run.header);
     std::byte* const begin = at + sizeof(BatchHeader);
@@ -318,24 +319,24 @@ class BatchWriter {
   /// Updates the header of the open batch, whose items end at `end`. Returns the end of its
   /// padding.
   std::byte* finish_header(std::byte* end) const noexcept {
-    // Store each field with the width of later loads: a load that spans two fresh stores waits for
-    // both.
+    // Store each field with the width of later loads: a load that spans two recent stores would
+    // have to wait for both.
     std::byte* const open = open_;
     const auto count =
         open_count_ + static_cast<std::uint32_t>((static_cast<std::uint64_t>(end - body_) * reciprocal_) >> 32);
     const std::size_t bytes = up_to_16(static_cast<std::size_t>(end - open));
     const auto bytes_field = static_cast<std::uint32_t>(bytes);
-    std::memset(end, 0, 8);  // the padding, if any: every body is a multiple of 8 long
+    std::memset(end, 0, 8);  // the padding, if any; the length of every body is a multiple of 8
     std::memcpy(open + offsetof(BatchHeader, bytes), &bytes_field, sizeof bytes_field);
     std::memcpy(open + offsetof(BatchHeader, count), &count, sizeof count);
     return open + bytes;
   }
-  /// Header of the open batch. Its count and bytes are stale.
+  /// Returns the header of the open batch. Its count and bytes are stale.
   const BatchHeader& open_header() const noexcept { return *reinterpret_cast<const BatchHeader*>(open_); }
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - write_); }
 
-  /// Writes target and zero padding of the item at `at`, but not the payload. Returns the payload's
-  /// place.
+  /// Writes the target and zero padding of the item at `at`, but not the payload. Returns the
+  /// payload's place.
   template <std::uint32_t Offset, std::uint32_t Bytes, std::uint32_t Payload, bool HasTarget>
   static std::byte* fill(std::byte* at, Entity target) noexcept {
     if constexpr (HasTarget) std::memcpy(at, &target, 8);
@@ -345,7 +346,7 @@ class BatchWriter {
     return at + Offset;
   }
   /// Returns eight bytes of a message, zero after its end, so that a small message and its padding
-  /// are one store.
+  /// take one store.
   template <class M>
   static std::uint64_t word_of(const M& message, std::size_t at) noexcept {
     std::uint64_t word = 0;
@@ -353,7 +354,7 @@ class BatchWriter {
       std::memcpy(&word, reinterpret_cast<const std::byte*>(&message) + at, std::min<std::size_t>(8, sizeof(M) - at));
     return word;
   }
-  static constexpr std::uint32_t words_max = 32;  // bytes; longer payloads are copied
+  static constexpr std::uint32_t words_max = 32;  // in bytes; longer payloads are copied
   /// Writes a whole item.
   template <std::uint32_t Offset, std::uint32_t Bytes, bool HasTarget, class M>
   static void put_item(std::byte* at, Entity target, const M& message) noexcept {
@@ -367,9 +368,9 @@ class BatchWriter {
       }
     }
   }
-  /// Writes a whole item in stores of std::uint64_t, which the compiler knows not to change
-  /// pointers, so that write_ stays in a register during a loop. The batch must not be read in the
-  /// same function, because readers may use other types.
+  /// Writes a whole item as std::uint64_t stores. The compiler knows that these do not change
+  /// pointers, so write_ stays in a register during a loop. The batch must not be read in the same
+  /// function, because readers may use other types.
   template <std::uint32_t Offset, std::uint32_t Bytes, class M>
   static void put_words(std::byte* at, Entity target, const M& message) noexcept {
     if constexpr (Bytes - Offset > words_max) {
@@ -381,13 +382,13 @@ class BatchWriter {
       for (std::uint32_t i = 0; i < Bytes - Offset; i += 8) words[(Offset + i) / 8] = word_of(message, i);
     }
   }
-  /// Does the same as fill() above for a layout known at run time, causes included.
+  /// Like fill() above, but for a layout known at run time, including causes.
   template <BatchKind Kind>
   std::byte* fill(std::byte* at, Entity target) const noexcept {
     const std::uint32_t payload_offset = open_header().payload_offset, item_bytes = open_header().item_bytes;
     const bool causes = causes_;
     std::byte* const end = at + item_bytes;
-    std::memset(end - 8, 0, 8);  // padding is below 16 bytes, and below 8 for alignments up to 8
+    std::memset(end - 8, 0, 8);  // padding is below 16 bytes; below 8 for alignments up to 8
     if (Kind != BatchKind::world || item_bytes >= 16) std::memset(end - 16, 0, 8);
     if (payload_offset == 16) std::memset(at, 0, 16);
     std::byte* head = at;
@@ -418,7 +419,7 @@ class BatchWriter {
 
   template <BatchKind Kind>
   std::byte* item(PayloadShape shape, Entity target, std::uint64_t parts) {
-    // All batches of one key have the layout in their headers.
+    // All batches with the same key have the layout given in their headers.
     const std::uint64_t key = Run::key_of(shape.type, Kind, causes_ ? batch_causes : 0, parts);
     std::byte* at = write_;
     if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_header().item_bytes) [[likely]]
@@ -429,7 +430,7 @@ class BatchWriter {
     return fill<Kind>(at, target);
   }
 
-  /// Returns true if the open batch, which has rows, has this row set.
+  /// Returns true if the open batch, which must have rows, has this row set.
   bool open_rows_are(std::span<const RowSetEntry> rows) const noexcept {
     if (open_ == nullptr) __builtin_unreachable();  // otherwise GCC warns
     std::uint32_t count;
@@ -441,23 +442,23 @@ class BatchWriter {
   std::byte* rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows);
   std::byte* shared_item(PayloadShape shape, std::span<const Entity> targets, std::span<const RowSetEntry> rows,
                          bool has_rows);
-  /// Begins a shared batch; the caller writes the targets.
+  /// Begins a shared batch, whose targets the caller writes.
   std::byte* begin_shared(PayloadShape shape, std::size_t count, std::span<const RowSetEntry> rows, bool has_rows,
                           Entity*& targets);
-  /// Returns the next item of a batch of `run`, which is the open one, if that can be extended, or
-  /// a new one.
+  /// Returns the next item of a batch of `run`: of the open batch if that can be extended,
+  /// otherwise of a new one.
   std::byte* next_item(const Run& run, std::uint64_t parts);
   std::byte* next_item(const Run& run, std::span<const RowSetEntry> rows);
-  /// Returns the first item of a new batch of `run`, which has neither row set nor argument.
+  /// Returns the first item of a new batch of `run`, which has neither a row set nor an argument.
   std::byte* first_item(const Run& run);
   /// Begins a batch of `run` with room for `body` bytes, and returns the place of its body. The
-  /// caller sets write_ and writes the row set.
+  /// caller must set write_ and write the row set.
   std::byte* start(const Run& run, std::uint64_t parts, std::size_t body);
 
   std::uint64_t open_key_ = 0;    // Run::key of an open batch that can be extended, or 0
-  std::byte* body_ = nullptr;     // of the open batch
+  std::byte* body_ = nullptr;     // body of the open batch
   std::uint32_t reciprocal_ = 0;  // of the open batch's item_bytes
-  std::uint32_t open_count_ = 0;  // its messages that are not counted by dividing
+  std::uint32_t open_count_ = 0;  // messages of the open batch that are not counted by division
   bool causes_ = false;
   std::uint64_t cause_ = 0;
 };

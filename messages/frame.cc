@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t capacity_min = 4096;
-// grown to by a busy stream of small frames
+// Reached on a busy stream of small frames.
 constexpr std::size_t capacity_streaming_max = 256u << 10;
 
 }  // namespace
@@ -57,10 +57,11 @@ std::span<std::byte> FrameDecoder::room() {
   if (held == 0) begin_ = end_ = 0;
   const bool was_filled = end_ == capacity_ && last_received_ > 0;
   if (held == 0 && capacity_ > capacity_min && last_received_ < capacity_ / 8) {
-    // a stream that went quiet gives its memory back
+    // Shrink the buffer of a stream that has gone quiet.
     resize(std::max(capacity_min, capacity_ / 4));
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
-    // Held bytes begin on a 16-byte boundary and are moved to one, so batches stay aligned.
+    // The remaining bytes start on a 16-byte boundary and are moved to one, so batches stay
+    // aligned.
     if (held > capacity_ / 2 || (was_filled && capacity_ < capacity_streaming_max)) {
       resize(capacity_ * 2);
     } else {
@@ -129,7 +130,7 @@ std::size_t head_bytes(const FrameEnvelope* envelope) {
   return sizeof(FrameHeader) + (envelope ? sizeof *envelope : 0);
 }
 
-/// Writes the head and returns its end.
+/// Writes the head of a frame, and returns its end.
 std::byte* write_head(std::byte* to, std::size_t batch_bytes, std::uint64_t request, std::uint32_t flags,
                       const FrameEnvelope* envelope) {
   FrameHeader header;

@@ -1,4 +1,4 @@
-// Writes JSON, one value at a time, and places the commas. The caller must alternate keys and
+// Writes JSON one value at a time, and inserts the commas. The caller must alternate keys and
 // values.
 #pragma once
 
@@ -71,8 +71,8 @@ class JsonWriter {
   JsonWriter& value(T number) {
     return raw(std::to_string(number));
   }
-  /// Writes the shortest form that reads back as the same number. Numbers outside JSON become
-  /// strings: "nan", "inf", "-inf".
+  /// Writes the shortest form that reads back as the same number. Numbers that JSON cannot
+  /// represent become strings: "nan", "inf", "-inf".
   template <std::floating_point T>
   JsonWriter& value(T number) {
     char buffer[40];

@@ -1,5 +1,4 @@
-// Marks memory that must not be accessed until it is in use again. Does nothing without
-// AddressSanitizer.
+// Marks memory that must not be accessed until it is reused. Does nothing without AddressSanitizer.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Stops the program at a programming mistake, near the cause, in release builds too. All layers
-// above use it.
+// Stops the program on a programming error, close to the cause, in release builds too. Used by all
+// layers above.
 #pragma once
 
 #include <cstdio>
@@ -14,8 +14,8 @@ namespace muster {
   std::abort();
 }
 
-/// Stops the program if `condition` is false. Use it only for programming mistakes, never to check
-/// input from outside.
+/// Stops the program if `condition` is false. Use it only for programming errors, never to check
+/// external input.
 inline void require(bool condition, std::string_view what) noexcept {
   if (!condition) [[unlikely]]
     fatal(what);

@@ -1,10 +1,10 @@
-// Row sets: the components that follow a Create or Set message, and their places in its payload.
-// One rule gives the layout, for sets known at compile time and for sets made at run time:
+// Row sets: the components that follow a Create or Set message, and their positions in its payload.
+// The same rule gives the layout of sets known at compile time and of sets made at run time:
 //
 //   payload  | message struct | pad | component | pad | component ...
 //
-// Components have ascending type ids, each at the next offset that its alignment allows. So equal
-// sets have equal bytes, and the verifier can refuse every other layout.
+// Components are in ascending order of type id, each at the next offset that its alignment allows.
+// Therefore equal sets have equal bytes, and the verifier can refuse any other layout.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 
 namespace muster {
 
-/// Message type, size and alignment of a payload, including the components of a batch with rows.
+/// The message type, size and alignment of a payload, including the components of a batch with
+/// rows.
 struct PayloadShape {
   TypeId type = 0;
   std::uint32_t bytes = 0;
@@ -32,24 +33,24 @@ struct PayloadShape {
   }
 };
 
-/// Limit on the components of a batch: header_units is one byte.
+/// Limit on the components of a batch, because header_units is one byte.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
-/// A row set made at run time. Owns its entries; store it and use it again.
+/// A row set made at run time. It owns its entries and can be stored and reused.
 class RowSet {
  public:
   RowSet() = default;
-  /// `components` may have any order. A type named twice, or more than row_set_components_max
-  /// types, stops the program.
+  /// `components` may be in any order. A type that is named twice, or more than
+  /// row_set_components_max types, stops the program.
   RowSet(PayloadShape message, std::span<const PayloadShape> components);
   RowSet(const TypeDescriptor& message, std::span<const TypeDescriptor* const> components);
 
-  /// Message type, size and alignment of the whole payload.
+  /// Returns the message type, and the size and alignment of the whole payload.
   PayloadShape shape() const noexcept { return shape_; }
-  /// Ascending by type id.
+  /// Returns the entries in ascending order of type id.
   std::span<const RowSetEntry> entries() const noexcept { return entries_; }
-  /// Returns the place of a component's value in the payload, or `shape().bytes` if the set lacks
-  /// it.
+  /// Returns the offset of a component's value in the payload, or `shape().bytes` if the component
+  /// is not in the set.
   std::uint32_t offset(TypeId component) const noexcept;
 
  private:
@@ -60,8 +61,8 @@ class RowSet {
 namespace detail {
 template <std::size_t Count>
 struct RowSetLayout {
-  std::array<RowSetEntry, Count> entries{};    // ascending by type id
-  std::array<std::uint32_t, Count> offsets{};  // in the order the components were named
+  std::array<RowSetEntry, Count> entries{};    // in ascending order of type id
+  std::array<std::uint32_t, Count> offsets{};  // in the order in which the components were named
   std::uint32_t bytes = 0;
   bool unique = true;
 };
@@ -89,7 +90,7 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 template <class C>
 concept ValueStays = requires { TypeTraits<C>::runtime; };
 
-/// A row set of types known at compile time; everything is a constant.
+/// A row set of types known at compile time, so that everything is constant.
 template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
@@ -99,15 +100,15 @@ struct StaticRowSet {
       sizeof(M), std::array<PayloadShape, count>{PayloadShape{TypeTraits<Cs>::id, sizeof(Cs), alignof(Cs)}...});
   static_assert(layout.unique, "a component is named twice");
 
-  /// Message type, size and alignment of the whole payload.
+  /// The message type, and the size and alignment of the whole payload.
   static constexpr PayloadShape shape{TypeTraits<M>::id, layout.bytes,
                                       std::max({std::uint32_t{alignof(M)}, std::uint32_t{alignof(Cs)}...})};
-  /// Ascending by type id.
+  /// Returns the entries in ascending order of type id.
   static constexpr std::span<const RowSetEntry> entries() noexcept { return layout.entries; }
 
   /// Writes message, components and zero padding to `payload`.
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
-    std::memset(payload, 0, layout.bytes);  // constant size: the compiler drops what is overwritten
+    std::memset(payload, 0, layout.bytes);  // constant size: the compiler drops overwritten bytes
     std::memcpy(payload, &message, sizeof(M));
     put_components(payload, components...);
   }

@@ -1,5 +1,5 @@
-// A whole batch of fixed size with one POD message to one entity. Each route has one
-// (MessageRoute::sealed), and a push writes its target and message into it.
+// A complete fixed-size batch with one POD message to one entity. Each route has one
+// (MessageRoute::sealed), into which a push writes its target and message.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@ class SingleBatch {
     std::memset(bytes_ + sizeof header, 0, bytes_max - sizeof header);
     set(target, message);
   }
-  /// Replaces target and message.
+  /// Replaces the target and message.
   void set(Entity target, const M& message) noexcept {
     std::memcpy(bytes_ + sizeof header, &target, sizeof target);
     std::memcpy(bytes_ + sizeof header + offset, &message, sizeof message);
   }
-  /// The one whose bytes were copied to `memory`, aligned to 16.
+  /// Returns the SingleBatch whose bytes were copied to `memory`, which must be aligned to 16.
   static SingleBatch& at(void* memory) noexcept { return *static_cast<SingleBatch*>(memory); }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   void* payload() noexcept { return bytes_ + sizeof header + offset; }
@@ -50,7 +50,7 @@ class SingleBatch {
   alignas(16) std::byte bytes_[bytes_max];
 };
 
-/// A whole batch with one Create or Set and its components.
+/// A complete batch with one Create or Set and its components.
 template <MessageType M, ComponentType... Cs>
 class SingleRows {
  public:
@@ -60,12 +60,12 @@ class SingleRows {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put(bytes_ + head_bytes + offset, message, components...);
   }
-  /// Replaces target and components; the message stays.
+  /// Replaces the target and components; the message stays the same.
   [[gnu::always_inline]] void set(Entity target, const Cs&... components) noexcept {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put_components(bytes_ + head_bytes + offset, components...);
   }
-  /// The one whose bytes were copied to `memory`, aligned to 16.
+  /// Returns the SingleRows whose bytes were copied to `memory`, which must be aligned to 16.
   static SingleRows& at(void* memory) noexcept { return *static_cast<SingleRows*>(memory); }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 

@@ -6,8 +6,8 @@
 namespace muster {
 
 namespace {
-constexpr std::size_t few = 256;       // types of which no two are to meet
-constexpr std::size_t few_slots = 64;  // for each of them at most
+constexpr std::size_t few = 256;       // up to this many types must not collide
+constexpr std::size_t few_slots = 64;  // maximum slots for each of them
 constexpr std::size_t many_run = 64;   // slots that one of many types may need
 }  // namespace
 
@@ -26,7 +26,7 @@ bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t s
                      std::size_t run_max) {
   if (slots_.size() != size) slots_.assign(size, nullptr);
   shift_ = 32 - static_cast<unsigned>(std::countr_zero(size));
-  // odd: distinct ids keep distinct products
+  // an odd multiplier keeps products of distinct ids distinct
   multiplier_ = 0x9e3779b1u + 2 * 0x632be5abu * attempt;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (put(*types[i], run_max)) continue;
@@ -51,7 +51,7 @@ void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fr
     if (std::ranges::all_of(types.last(fresh), fits)) return;
   }
   slots_.clear();
-  // Names can be made up whose ids meet under one multiplier, not under many.
+  // Names can be chosen so that their ids collide under one multiplier, but not under many.
   for (std::size_t size = std::bit_ceil(types.size() * 4);; size *= 2)
     for (std::uint32_t attempt = 0; attempt < 16; ++attempt)
       if (fill(types, size, attempt, many_run)) return;

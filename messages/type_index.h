@@ -1,5 +1,5 @@
-// A hash table of types by id, with a power of two of slots and linear probing. Up to a few hundred
-// types have no collisions, so a look-up is one probe; more types have few collisions.
+// A hash table of types by id, with linear probing and a power of two as its size. Up to a few
+// hundred types have no collisions, so a lookup takes one probe; more types have few collisions.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class TypeIndex {
       if (found == nullptr || found->id == id) return found;
     }
   }
-  /// Adds the last `fresh` of `types`, which are all types, with distinct ids.
+  /// Adds the last `fresh` of `types`. `types` contains all types, with distinct ids.
   void add(std::span<const TypeDescriptor* const> types, std::size_t fresh);
 
   std::size_t slots() const noexcept { return slots_.size(); }
-  /// Number of slots probed by add(), for tests of growth.
+  /// Returns the number of slots probed by add(), for tests of growth.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
   std::size_t slot(TypeId id) const noexcept { return (id * multiplier_) >> shift_; }
-  /// Fills a table of `size` slots with all types. Returns false, with an empty table, if an id
-  /// would need more than `run_max` probes.
+  /// Fills a table of `size` slots with all types. If an id would need more than `run_max` probes,
+  /// returns false and leaves an empty table.
   bool fill(std::span<const TypeDescriptor* const> types, std::size_t size, std::uint32_t attempt, std::size_t run_max);
   bool put(const TypeDescriptor& type, std::size_t run_max);
 

@@ -1,4 +1,4 @@
-// Types and fields by the names people type.
+// Finds types and fields by the names that users type.
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -18,7 +18,7 @@ std::string lower(std::string_view text) {
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-/// How many letters must be put in, taken out or replaced.
+/// Returns how many letters must be inserted, deleted or replaced to turn `a` into `b`.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -65,7 +65,7 @@ ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string
   }
   if (const std::string near = nearest_name(name, all); !near.empty())
     return fail("no " + of + "; did you mean " + near + "?");
-  // The built-in ones last: whoever asks is after those of the game.
+  // List built-in types last, because the user is more likely to mean one of the game's.
   std::ranges::sort(all, {}, [](std::string_view known) { return std::pair(known.starts_with("muster."), known); });
   std::string text = "no " + of + " in this world; it has ";
   constexpr std::size_t shown = 12;
@@ -110,7 +110,7 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
     found.place = *place;
     return found;
   }
-  // Nothing fits: the error is the one of the part that names a component most likely.
+  // Nothing matches, so report the error for the part that most likely names a component.
   const std::size_t last = name.rfind('.');
   if (last == std::string_view::npos || last == 0) {
     if (const auto component = find_component(types, name))
@@ -121,8 +121,8 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
     return std::unexpected(ValueError{
         Kind::malformed, "'" + printable(name) + "' names no field; write Component.field, as in Health.value"});
   }
-  // "Helth.value", "game.Helth.value", "Helth.position.x": the first part that begins with a
-  // capital, else the first.
+  // "Helth.value", "game.Helth.value", "Helth.position.x": choose the first part that begins with a
+  // capital letter, otherwise the first part.
   std::size_t end = name.find('.');
   for (std::size_t begin = 0; begin < last;) {
     const std::size_t dot = name.find('.', begin);

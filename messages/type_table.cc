@@ -38,7 +38,8 @@ ValueRule enum_rule(const FieldDescriptor& field) {
   return rule;
 }
 
-/// The places of one type by the hash of their paths; made when first asked for.
+/// The rules and limits of one type, and its places by the hash of their paths. The places are
+/// created on first use.
 struct Places {
   std::vector<ValueRule> rules;
   std::vector<ValueLimit> limits;
@@ -46,7 +47,7 @@ struct Places {
   std::unordered_map<FieldId, FieldPlace> by_id;
 };
 
-/// Names the first difference between two layouts of one type.
+/// Returns the names of a type's fields, separated by commas.
 std::string list_fields(const TypeDescriptor& type) {
   std::string list;
   for (const FieldDescriptor& field : type.fields) list += (list.empty() ? "" : ", ") + field.name;
@@ -68,20 +69,20 @@ struct TypeTable::Impl {
   std::vector<const TypeDescriptor*> types;
   std::unordered_map<std::string_view, const TypeDescriptor*> by_name;
   std::unordered_map<TypeId, Places> places;                      // nodes never move
-  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // those that are enableable
+  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // enableable types
   TypeIndex by_id;
-  // 0: to be found; readers may find it at the same time
+  // 0 if not computed yet; several readers may compute it at the same time
   std::atomic<std::uint64_t> fingerprint = 0;
 
-  /// A type whose id, or presence_id, is one that is taken.
+  /// Returns an error if a fresh type's id or presence_id is already taken.
   std::optional<SchemaError> meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const;
   void collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
                      std::vector<ValueRule>& out) const;
   void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
-      // Two paths with one hash: neither can be reached by it, and what holds them must be set as a
-      // whole.
+      // If two paths have the same hash, neither can be addressed by it, and only the struct that
+      // contains them can be set as a whole.
       auto [at, fresh] = out.by_id.try_emplace(hash32(path), place);
       if (fresh)
         at->second.path = path;
@@ -216,7 +217,7 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
   if (!schema) return std::unexpected(std::move(schema.error()));
 
   std::vector<const TypeDescriptor*> fresh;
-  for (const TypeDescriptor& type : schema->types) {  // a schema that was loaded has no id twice
+  for (const TypeDescriptor& type : schema->types) {  // a loaded schema has no duplicate ids
     const TypeDescriptor* known = find(type.id);
     if (known == nullptr) {
       fresh.push_back(&type);

@@ -68,7 +68,7 @@ bool is_invisible(std::string_view letter) noexcept {
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
-/// Calls f(letter) for each; false ends it.
+/// Calls f(letter) for each character until f returns false.
 template <class F>
 void for_each_letter(std::string_view text, F&& f) {
   while (!text.empty()) {

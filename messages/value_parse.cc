@@ -1,4 +1,4 @@
-// Values on their way in, from what a person wrote.
+// Parses values that a user has typed.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Parts between separators; one inside double quotes does not separate.
+/// Splits the text at separators, except inside double quotes.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -44,7 +44,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// A text in double quotes without them, \" and \\ as one; any other as it is.
+/// Returns the text without its double quotes, with \" and \\ unescaped. Returns an unquoted text
+/// unchanged.
 std::string unquoted(std::string_view text) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::string(text);
   std::string out;
@@ -113,7 +114,7 @@ bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
   return true;
 }
 
-/// Reads one value for one place; knows what its errors need.
+/// Reads the value of one place, and has what its error messages need.
 class Reader {
  public:
   Reader(const TypeTable& types, ValueReferences& references) : types_(types), references_(references) {}
@@ -164,10 +165,10 @@ class Reader {
     }
   }
 
-  /// One part per leaf.
+  /// Reads one part per leaf.
   ValueResult<void> all(const std::vector<Leaf>& places, const std::string& path, std::string_view text,
                         std::byte* value) {
-    // A comma inside a single text is part of the text.
+    // If there is only one leaf, a comma is part of its text.
     const auto parts = places.size() == 1 ? std::vector{trimmed(text)} : split(text, ',');
     if (parts.size() != places.size()) {
       std::vector<std::string> names;
@@ -182,7 +183,7 @@ class Reader {
     return {};
   }
 
-  /// A field, or an element of a vector, of a table.
+  /// Reads a table's field, or an element of its vector.
   ValueResult<std::vector<std::byte>> fixed(const FieldDescriptor& field, FieldKind kind, const std::string& path,
                                             std::string_view text) {
     if (kind == FieldKind::structure) {

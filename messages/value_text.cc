@@ -1,4 +1,4 @@
-// Values on their way out: text for people and JSON.
+// Formats values as text for display and as JSON.
 #include <charconv>
 #include <cstring>
 
@@ -9,8 +9,8 @@
 namespace muster {
 namespace {
 
-/// Calls f with the leaf's number in its own C++ type, or with the bool; with what has neither as
-/// with its 64 bits.
+/// Calls f with the leaf's number in its own C++ type, or with its bool. A leaf of any other kind
+/// is passed as 64 bits.
 template <class F>
 auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   const auto otherwise = [&] {
@@ -19,7 +19,8 @@ auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   return with_number(kind, at, otherwise, f);
 }
 
-/// An enum's value by name, flags joined by "|"; a number where the schema has no name for it.
+/// Returns an enum's value by name, with flags joined by "|". A value without a name in the schema
+/// is shown as a number.
 std::string enum_text(const EnumDescriptor& type, std::int64_t value) {
   for (const EnumValue& v : type.values)
     if (v.value == value) return v.name;
@@ -64,7 +65,7 @@ std::size_t element_bytes(const TypeTable& types, const FieldDescriptor& field) 
   return scalar_bytes(field.element);
 }
 
-/// Structs of up to four leaves and arrays of plain values are one line.
+/// Structs of up to four leaves, and arrays of plain values, take one line.
 bool is_one_line(const TypeTable& types, const FieldDescriptor& field) {
   if (field.kind != FieldKind::structure) return true;
   if (field.is_array) return false;

@@ -1,5 +1,5 @@
-// Converts values to text and back, using only descriptors, so that a client, a console or an
-// inspector handles types it was never compiled with.
+// Converts values to text and back, using only descriptors, so that a client, console or inspector
+// can handle types it was not compiled with.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace muster {
 
-/// The reason why a text cannot be read, as a sentence that names valid forms.
+/// The reason why a text cannot be read, as a sentence that names the valid forms.
 struct ValueError {
   enum class Kind : std::uint8_t {
     malformed,          ///< not a value of that type
     unknown_name,       ///< no such type or field
-    unknown_reference,  ///< no such entity, or several; or a text that could not be interned
+    unknown_reference,  ///< no such entity, or more than one; or a text that could not be interned
   };
   Kind kind = Kind::malformed;
   std::string text;
@@ -34,7 +34,7 @@ using ValueResult = std::expected<T, ValueError>;
 class ValueReferences {
  public:
   virtual ~ValueReferences() = default;
-  /// Finds the entity of a path, a name or an id.
+  /// Finds an entity by path, name or id.
   virtual ValueResult<Entity> find_entity(std::string_view text) = 0;
   /// Adds a text to the world.
   virtual ValueResult<Text> intern(std::string_view text) = 0;
@@ -42,21 +42,21 @@ class ValueReferences {
   virtual std::string text(Text text) = 0;
 };
 
-/// Returns index and generation as "12:1", or "nil".
+/// Returns the index and generation as "12:1", or "nil".
 std::string id_text(Entity entity);
-/// Reads an id; returns false if the text does not have the form of one.
+/// Parses an id. Returns false if the text does not have that form.
 bool parse_id(std::string_view text, Entity& entity);
-/// Returns the text with control characters written as \x1b, so that a name cannot control a
+/// Returns the text with control characters escaped like \x1b, so that a name cannot control a
 /// terminal.
 std::string printable(std::string_view text);
 
 // ---- names --------------------------------------------------------------------------------------
 
-/// Finds a component by full name or its last part. The error suggests the nearest name, or lists
-/// the matches of an ambiguous one.
+/// Finds a component by its full name or the last part of it. The error suggests the nearest name,
+/// or lists the matches of an ambiguous one.
 ValueResult<const TypeDescriptor*> find_component(const TypeTable& types, std::string_view name);
-/// Finds a message of the world, struct or table, by full name or its last part. Does not find
-/// messages of sessions.
+/// Finds one of the world's messages, struct or table, by its full name or the last part of it.
+/// Does not find session messages.
 ValueResult<const TypeDescriptor*> find_message(const TypeTable& types, std::string_view name);
 
 struct FieldName {
@@ -72,7 +72,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string_view
 
 // ---- out ----------------------------------------------------------------------------------------
 
-/// A place in a value that holds one number, flag, enum, entity or text.
+/// A place in a value that holds a single number, flag, enum, entity or text.
 struct Leaf {
   std::string path;  ///< from the outermost type: "position.x"
   const FieldDescriptor* field = nullptr;
@@ -80,34 +80,34 @@ struct Leaf {
 };
 /// Returns all leaves of a type in order of offset.
 std::vector<Leaf> leaves(const TypeTable& types, const TypeDescriptor& type);
-/// Returns the leaves of a part of a type.
+/// Returns all leaves of a part of a type.
 std::vector<Leaf> leaves(const TypeTable& types, const FieldPlace& place, const std::string& path);
 
-/// Returns the text of one leaf: 1.5, true, point, 12:1, "a text".
+/// Returns the text of one leaf, for example 1.5, true, point, 12:1 or "a text".
 std::string leaf_text(const Leaf& leaf, const std::byte* value, ValueReferences& references);
 
-/// One line of a value: a field, or a small struct or array in the form that parse_place reads.
+/// One line of a value: a field, or a small struct or array in the form that parse_place accepts.
 struct FieldLine {
   std::string path, value;
-  std::string unit;  ///< for people, may be empty
+  std::string unit;  ///< for display; may be empty
 };
 std::vector<FieldLine> field_lines(const TypeTable& types, const TypeDescriptor& type, const std::byte* value,
                                    ValueReferences& references);
-/// Returns a value on one line: "amount=5 from=12:1".
+/// Returns a value on one line, for example "amount=5 from=12:1".
 std::string value_line(const TypeTable& types, const TypeDescriptor& type, const std::byte* value,
                        ValueReferences& references);
 
-/// Writes a value as an object with a member per field.
+/// Writes a value as an object with one member per field.
 void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& type, const std::byte* value,
                 ValueReferences& references);
-/// Writes a verified table as an object, without absent fields.
+/// Writes a verified table as an object, omitting absent fields.
 void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& type, TableReader table,
                 ValueReferences& references);
 
 // ---- in -----------------------------------------------------------------------------------------
 
-/// Reads `text` into a place of a value of `type`: one part per leaf, separated by commas; a text
-/// may be in double quotes. After an error the value may be partly written.
+/// Parses `text` into a place of a value of `type`. `text` has one part per leaf, separated by
+/// commas; a text may be in double quotes. After an error, the value may be partially written.
 ValueResult<void> parse_place(const TypeTable& types, const TypeDescriptor& type, const FieldPlace& place,
                               const std::string& path, std::string_view text, std::span<std::byte> value,
                               ValueReferences& references);
@@ -117,16 +117,16 @@ using FieldTexts = std::vector<std::pair<std::string, std::string>>;
 /// Splits "amount=5" at the first "=".
 ValueResult<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
-/// Makes a value from `from`, or from defaults if that is empty, and applies the assignments.
+/// Makes a value from `from`, or from defaults if `from` is empty, and applies the assignments.
 ValueResult<std::vector<std::byte>> parse_struct(const TypeTable& types, const TypeDescriptor& type,
                                                  const FieldTexts& assignments, ValueReferences& references,
                                                  std::span<const std::byte> from = {});
-/// Makes a table with strings, numbers, structs, and vectors of numbers or strings.
+/// Makes a table, which may have strings, numbers, structs, and vectors of numbers or strings.
 ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const TypeDescriptor& type,
                                                 const FieldTexts& assignments, ValueReferences& references);
 
-/// Describes the values that a field takes: "a number from 0 to 100 (hp)", "one of red, blue", "x,
-/// y, z".
+/// Describes the values that a field accepts, for example "a number from 0 to 100 (hp)", "one of
+/// red, blue" or "x, y, z".
 std::string expected_text(const TypeTable& types, const FieldDescriptor& field);
 
 }  // namespace muster

@@ -13,7 +13,8 @@
 namespace muster::schema_detail {
 namespace {
 
-/// FlatBuffers' own; they are in the .bfbs when flatc ran with --bfbs-builtins and mean nothing here.
+/// Attributes built into FlatBuffers. They are in the .bfbs if flatc ran with --bfbs-builtins, and
+/// are ignored here.
 constexpr std::array<std::string_view, 28> flatbuffers_attributes = {"bit_flags",
                                                                      "cpp_ptr_type",
                                                                      "cpp_ptr_type_get",

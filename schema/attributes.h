@@ -1,4 +1,5 @@
-// The attributes of schemas: which there are, where they may stand, and what their values mean. Internal to schema/.
+// The attributes of schemas: their names, where they are allowed, and what their values mean.
+// Internal to schema/.
 #pragma once
 
 #include <flatbuffers/reflection.h>
@@ -14,7 +15,8 @@ namespace muster::schema_detail {
 
 using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyValue>>;
 
-/// Reads the attributes of a struct or table into role, tag, remote, journal and was. The error is the sentence alone.
+/// Reads the attributes of a struct or table into role, tag, remote, journal and was. The error is
+/// the sentence only.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
 
@@ -35,7 +37,7 @@ struct QuestionAttributes {
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 
-/// Whether an enum is bit_flags.
+/// Returns true if an enum is bit_flags.
 [[nodiscard]] std::expected<bool, std::string> read_enum_attributes(const AttributeVector* attributes);
 
 }  // namespace muster::schema_detail

@@ -53,7 +53,7 @@ std::string kind_text(FieldKind kind) {
   }
 }
 
-/// Calls with a T{} of the C++ type of a scalar kind.
+/// Calls `call` with a T{} of the C++ type of a scalar kind.
 template <class Call>
 Result with_scalar(FieldKind kind, Call&& call) {
   switch (kind) {
@@ -71,7 +71,7 @@ Result with_scalar(FieldKind kind, Call&& call) {
   }
 }
 
-/// The value an enum's names say: "Red", "fire|ice", or a number.
+/// Parses an enum value: "Red", "fire|ice", or a number.
 template <class T>
 bool parse_enum(std::string_view text, const EnumDescriptor& type, T& value) {
   value = 0;
@@ -100,8 +100,8 @@ bool is_value_of(const EnumDescriptor& type, std::int64_t value) {
   return false;
 }
 
-/// Reads `text` as one scalar of the field's type, or takes zero where text is null; checks it;
-/// writes it.
+/// Parses `text` as one scalar of the field's type, or uses zero if `text` is null. Checks the
+/// value and writes it to `at`.
 Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, std::byte* at) {
   if (field.kind == FieldKind::boolean) {
     const bool yes = text && (*text == "true" || *text == "1");
@@ -145,7 +145,7 @@ Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, s
   });
 }
 
-/// Takes values in order for all leaves of a field; `at` points to its first byte.
+/// Takes values in order for all leaves of a field. `at` points to its first byte.
 Result fill_leaves(const FieldDescriptor& field, const FindType& find, std::span<const std::string_view>& values,
                    std::byte* at) {
   for (std::uint32_t i = 0; i < field.count; ++i, at += field.size) {
@@ -156,7 +156,7 @@ Result fill_leaves(const FieldDescriptor& field, const FindType& find, std::span
     }
     if (field.kind == FieldKind::text || field.kind == FieldKind::entity)
       return fail("a struct that holds a text or an entity takes no default as a whole");
-    if (values.empty()) return {};  // counted by the caller
+    if (values.empty()) return {};  // the caller checks the count
     if (auto done = fill_scalar(field, &values.front(), at); !done) return done;
     values = values.subspan(1);
   }
@@ -197,7 +197,7 @@ Result fill_default(const FieldDescriptor& field, const FindType& find, std::spa
   }
   std::vector<std::string_view> values = split(field.default_text, ',');
   const std::size_t wanted = leaves(field, find);
-  // one value for a whole array
+  // A single value applies to a whole array.
   if (!structure && values.size() == 1) values.resize(wanted, values.front());
   if (values.size() != wanted)
     return fail("default has " + std::to_string(values.size()) + " values where " + std::to_string(wanted) +

@@ -1,4 +1,4 @@
-// Default values of structs: turns the text of a `default` attribute into bytes. Internal to
+// Default values of structs: converts the text of a `default` attribute to bytes. Internal to
 // schema/.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace muster::schema_detail {
 
-/// Finds the descriptor of a nested struct, which is complete (its own defaults included).
+/// Finds the descriptor of a nested struct. The descriptor is complete, including its defaults.
 using FindType = std::function<const TypeDescriptor&(TypeId)>;
 
 /// Fills the size * count bytes of one field, which must be zero, with its default, or with the
-/// defaults of the structs in it. Checks enums and ranges, also for implicit zeros. The error is a
-/// sentence.
+/// defaults of the structs it contains. Also checks enums and ranges, even for implicit zeros. The
+/// error is a sentence.
 [[nodiscard]] std::expected<void, std::string> fill_default(const FieldDescriptor& field, const FindType& find,
                                                             std::span<std::byte> bytes);
 
-/// Returns the default of a table's scalar as text: an enum value's name, or a number; empty for
-/// zero. Checks it against enum and range.
+/// Returns the default of a table's scalar as text: an enum value's name or a number, or an empty
+/// text for zero. Checks it against the enum and range.
 [[nodiscard]] std::expected<std::string, std::string> table_default(const FieldDescriptor& field, std::int64_t integer,
                                                                     double real);
 
-/// Returns a range as errors name it: "0..100".
+/// Returns a range as shown in errors, for example "0..100".
 std::string range_text(const FieldDescriptor& field);
 /// Returns the shortest text that reads back as the same number.
 std::string number_text(double value);

@@ -1,4 +1,4 @@
-// Descriptions of types at run time. schema/load.h makes all descriptors from binary schemas
+// Descriptions of types at run time. schema/load.h creates all descriptors from binary schemas
 // (.bfbs), both for compiled types and for types learned at run time. schemac writes constexpr
 // TypeTraits from them.
 #pragma once
@@ -43,9 +43,9 @@ enum class FieldKind : std::uint8_t {
 };
 
 /// The right that a client needs to send a message (attribute `remote`). Each right includes those
-/// before it. With `none` no client may send it.
+/// before it. With `none`, no client may send the message.
 enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
-/// Which messages of a type a journal keeps (attribute `journal`): docs/schema.md.
+/// Which messages of a type a journal keeps (attribute `journal`); see docs/schema.md.
 enum class JournalPolicy : std::uint8_t { always, latest, never };
 
 struct EnumValue {
@@ -57,50 +57,50 @@ struct EnumValue {
 struct EnumDescriptor {
   std::string name;  ///< full name, "game.Team"
   FieldKind underlying = FieldKind::int32;
-  bool bit_flags = false;  ///< values are masks (1 << n), any combination is valid
+  bool bit_flags = false;  ///< values are masks (1 << n); any combination is valid
   std::vector<EnumValue> values;
   std::string doc;
   std::string file;  ///< declaring file: "//game.fbs", relative to flatc's input
 };
 
-/// One field. In structs, it has `count` elements of `size` bytes at `offset`. In tables, `slot` is
-/// the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes a vector's elements.
+/// One field. In a struct, it has `count` elements of `size` bytes at `offset`. In a table, `slot`
+/// is the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes the elements of a vector.
 struct FieldDescriptor {
   std::string name;
   FieldKind kind = FieldKind::int32;
   FieldKind element = FieldKind::int32;  ///< kind of a vector's elements (tables only)
   std::uint32_t offset = 0;
-  std::uint32_t size = 0;   ///< bytes of one element; 0 for string, vector, table
-  std::uint32_t count = 1;  ///< elements of a fixed-length array, else 1
+  std::uint32_t size = 0;   ///< bytes of one element; 0 for strings, vectors and tables
+  std::uint32_t count = 1;  ///< elements of a fixed-length array; otherwise 1
   bool is_array = false;
   std::uint16_t slot = 0;
-  TypeId type = 0;                              ///< for kind or element structure or table
+  TypeId type = 0;                              ///< set if kind or element is structure or table
   const EnumDescriptor* enumeration = nullptr;  ///< enum of integers, or null; owned by the Schema
   std::string default_text;                     ///< as in the schema ("1, 0, 0"); empty for zero
   std::string unit;                             ///< "m", "deg", ... or empty
   bool has_range = false;
   double range_min = 0, range_max = 0;
   bool color = false, asset = false;
-  bool required = false;  ///< tables: absence is refused
+  bool required = false;  ///< tables: absence is an error
   bool optional = false;  ///< tables: a scalar without default (`= null`)
-  std::string was;        ///< an older name, for reading old data
+  std::string was;        ///< a previous name, for reading old data
   std::string doc;
 };
 
 struct TypeDescriptor {
   TypeId id = 0;
   std::string name;               ///< full name with namespace, "game.Health"
-  std::uint64_t fingerprint = 0;  ///< hash64 of the layout; equal ones mean equal bytes
+  std::uint64_t fingerprint = 0;  ///< hash64 of the layout; equal values mean equal bytes
   TypeRole role = TypeRole::plain;
   bool is_table = false;
-  bool tag = false;                           ///< a component without data and column
+  bool tag = false;                           ///< a component without data or a column
   bool enableable = false;                    ///< a component added and removed without moving rows
-  std::uint32_t size = 0;                     ///< bytes, padding included; 0 for tables
+  std::uint32_t size = 0;                     ///< bytes, including padding; 0 for tables
   std::uint32_t align = 1;                    ///< 1..16; 16 for tables
   std::vector<FieldDescriptor> fields;        ///< by offset (structs) or slot (tables)
   std::vector<std::byte> default_bytes;       ///< a value with its defaults; empty for tables
-  std::vector<std::uint32_t> entity_offsets;  ///< of each muster.Entity inside, also nested
-  std::vector<std::uint32_t> text_offsets;    ///< of each text inside, also nested
+  std::vector<std::uint32_t> entity_offsets;  ///< of each muster.Entity inside, nested or not
+  std::vector<std::uint32_t> text_offsets;    ///< of each text inside, nested or not
   RemoteRight remote = RemoteRight::edit;
   JournalPolicy journal = JournalPolicy::always;
   std::string was, doc;
@@ -120,7 +120,7 @@ struct FieldEntry {
   friend constexpr bool operator==(const FieldEntry&, const FieldEntry&) = default;
 };
 
-/// Specialised by generated headers for every generated type:
+/// Specialized by generated headers for every generated type:
 ///   static constexpr TypeId id; std::string_view name; std::uint64_t fingerprint; TypeRole role;
 ///   static constexpr bool tag;                         a component without data
 ///   static constexpr bool enableable;                  only of such components, and true
@@ -128,8 +128,8 @@ struct FieldEntry {
 ///   static constexpr std::uint32_t size;               bytes; 0 for tables
 ///   static constexpr std::span<const FieldEntry> fields;
 ///   static constexpr std::span<const std::uint8_t> schema;   the .bfbs it came from, shared by all types of a header
-/// Tables also have `using Native` and `using View`, the two classes of a message; both have these
-/// traits.
+/// Tables also have `using Native` and `using View`, the two classes of a message. Both classes
+/// have these traits.
 template <class T>
 struct TypeTraits;
 

@@ -1,5 +1,5 @@
-// The two hashes that appear on disk and on the wire. Both are FNV-1a (Fowler, Noll, Vo), which a
-// client in any language computes in five lines.
+// The two hashes used on disk and on the wire. Both are FNV-1a (Fowler, Noll, Vo), which a client
+// in any language can compute in five lines.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ constexpr std::uint32_t hash32(std::string_view text) noexcept {
   return hash;
 }
 
-/// 64-bit FNV-1a, for contents of interned texts and fingerprints of layouts. `seed` continues an
-/// earlier hash.
+/// 64-bit FNV-1a, for contents of interned texts and fingerprints of layouts. `seed` can continue
+/// an earlier hash.
 constexpr std::uint64_t hash64(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ull) noexcept {
   std::uint64_t hash = seed;
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x00000100000001b3ull;

@@ -13,7 +13,7 @@
 namespace muster {
 
 /// Returns the bytes of one number, flag, entity or text, or of the offset of a string, vector or
-/// table. For structs, see TypeDescriptor::size.
+/// table. For structs, use TypeDescriptor::size.
 constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   switch (kind) {
     case FieldKind::boolean:
@@ -30,13 +30,13 @@ constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   }
 }
 
-/// Returns an integer in digits. For a uint64, `value` has its bits, so a negative one means a
-/// number above 2^63 - 1.
+/// Returns an integer in digits. For a uint64, `value` has the same bits, so a negative value
+/// represents a number above 2^63 - 1.
 inline std::string integer_text(FieldKind kind, std::int64_t value) {
   return kind == FieldKind::uint64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
 }
 
-/// Names of rights in the attribute `remote`, in ascending order.
+/// Names of rights in the `remote` attribute, in ascending order.
 constexpr std::array<std::string_view, 5> right_names = {"none", "view", "edit", "control", "admin"};
 
 /// Returns the name of a right, or "unknown" for other numbers.
@@ -44,7 +44,7 @@ constexpr std::string_view right_name(RemoteRight right) noexcept {
   const auto at = static_cast<std::size_t>(right);
   return at < right_names.size() ? right_names[at] : "unknown";
 }
-/// Finds a right by name.
+/// Finds a right by its name.
 constexpr std::optional<RemoteRight> right_named(std::string_view name) noexcept {
   const auto at = std::ranges::find(right_names, name);
   if (at == right_names.end()) return std::nullopt;

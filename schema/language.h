@@ -1,4 +1,4 @@
-// Stops the compiler with a clear error if the language is older than Muster needs.
+// Stops the compiler with a clear error if the language version is older than Muster needs.
 #pragma once
 
 #if __cplusplus < 202100L

@@ -1,4 +1,4 @@
-// Computes from a type's fields whether they fit, the places of references, and the fingerprint.
+// Computes from a type's fields whether they fit, where its references are, and its fingerprint.
 // Internal to schema/.
 #pragma once
 
@@ -15,24 +15,25 @@ struct LayoutFault {
   std::string field, what;
 };
 
-/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside it and do not
-/// overlap. Returns null if they do.
+/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside the struct and do
+/// not overlap. Returns nothing if they are valid.
 std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
                                         const std::function<std::uint32_t(TypeId)>& align_of);
 
-/// Fills entity_offsets and text_offsets in ascending order, including nested structs and array
-/// elements.
+/// Fills entity_offsets and text_offsets in ascending order, including those in nested structs and
+/// array elements.
 void list_references(TypeDescriptor& type, const FindType& find);
 
-/// Returns hash64 of the canonical layout text, which has one line per field, by offset or slot:
+/// Returns hash64 of the canonical layout text, which has one line per field, ordered by offset or
+/// slot:
 ///
 ///     struct 16 4            size, alignment              table
 ///     struct 16 4 enableable   of a component that is
 ///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
 ///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
 ///
-/// A nested struct is named by its fingerprint, a nested table by its name. The text does not
-/// contain the type's own name, enums' values, or anything else that changes no byte.
+/// A nested struct is identified by its fingerprint, a nested table by its name. The text does not
+/// include the type's own name, enum values, or anything else that does not affect bytes.
 std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& find);
 
 const char* kind_name(FieldKind kind) noexcept;

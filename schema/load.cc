@@ -25,9 +25,9 @@ namespace {
 
 using schema_detail::fill_default;
 
-constexpr std::uint32_t struct_bytes_max = 65535;  // FlatBuffers' offsets inside a struct have 16 bits
+constexpr std::uint32_t struct_bytes_max = 65535;  // offsets inside a FlatBuffers struct have 16 bits
 constexpr std::uint32_t struct_depth_max = 32;
-constexpr std::size_t all_struct_bytes_max = 64u << 20;  // of all types of a schema; far above any honest one
+constexpr std::size_t all_struct_bytes_max = 64u << 20;  // for all types of a schema; far above any sensible value
 constexpr std::size_t types_max = 1u << 16;
 constexpr std::size_t name_bytes_max = 255;
 
@@ -46,7 +46,8 @@ FieldKind scalar_kind(reflection::BaseType type) {
     default: return FieldKind::float64;
   }
 }
-/// reflection::BaseType has no fixed underlying type: a foreign number must not become one before it was looked at.
+/// reflection::BaseType has no fixed underlying type, so an arbitrary number must be checked before
+/// it is converted to one.
 reflection::BaseType base_type(const reflection::Type& type, flatbuffers::voffset_t slot) {
   const auto raw = reinterpret_cast<const flatbuffers::Table&>(type).GetField<std::int8_t>(slot, 0);
   return raw >= reflection::None && raw < reflection::MaxBaseType ? static_cast<reflection::BaseType>(raw)
@@ -83,7 +84,8 @@ std::string documentation(const flatbuffers::Vector<flatbuffers::Offset<flatbuff
 
 std::string string_of(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
 
-/// Carries a schema from reflection tables, which a verifier has walked but nobody has believed, to descriptors.
+/// Converts reflection tables to descriptors. A verifier has checked their structure, but their
+/// contents are untrusted.
 class Loader {
  public:
   explicit Loader(const reflection::Schema& source) : source_(source) {}
@@ -113,7 +115,7 @@ class Loader {
       if (!is_name(to.name, true)) return fail("", "", "an enum's name is no identifier");
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
-      if (from->is_union()) continue;  // fields of this type are refused where they occur
+      if (from->is_union()) continue;  // fields of this type are refused where they are declared
       if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is no integer");
       to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))
@@ -192,7 +194,8 @@ class Loader {
   const TypeDescriptor& type_of(TypeId id) const { return schema_.types[by_id_.at(id)]; }
   const reflection::Object& object(std::uint32_t index) const { return *source_.objects()->Get(index); }
 
-  /// Kind, enumeration and nested type of a field, or of the elements of an array or vector.
+  /// Reads the kind, enumeration and nested type of a field, or of the elements of an array or
+  /// vector.
   bool read_kind(const TypeDescriptor& type, FieldDescriptor& field, reflection::BaseType base, std::int32_t index,
                  FieldKind& kind) {
     if (is_scalar(base)) {
@@ -362,7 +365,7 @@ class Loader {
 }  // namespace
 
 std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs) {
-  // The verifier takes for granted that the buffer is aligned and holds an identifier at least.
+  // The verifier assumes that the buffer is aligned and at least contains an identifier.
   constexpr std::size_t alignment = 16;
   std::unique_ptr<std::byte[]> copy;
   const std::byte* data = bfbs.data();

@@ -1,5 +1,5 @@
-// Reads a binary schema (.bfbs, made by flatc --schema) into descriptors. The one reader that schemac, the running
-// registry and the tools share, so that all agree on layout, defaults and attributes.
+// Reads a binary schema (.bfbs, made by flatc --schema) into descriptors. schemac, the running
+// registry and the tools share this reader, so they all agree on layouts, defaults and attributes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// What is wrong with a schema, and where. Empty strings where a part does not apply.
+/// Describes what is wrong with a schema, and where. Strings that do not apply are empty.
 struct SchemaError {
   std::string type;  ///< full name
   std::string field;
@@ -22,16 +22,18 @@ struct SchemaError {
   std::string text() const;  ///< "game.Health.value: default 120 is outside the range 0..100"
 };
 
-/// The descriptors of one binary schema. Owns them; pointers to its elements stay valid as long as it lives, moves included.
+/// The descriptors of one binary schema. Owns them. Pointers to its elements stay valid as long as
+/// it lives, even if it is moved.
 struct Schema {
   std::deque<TypeDescriptor> types;           ///< by name
   std::deque<EnumDescriptor> enums;           ///< by name
   std::vector<QuestionDescriptor> questions;  ///< by name
 };
 
-/// Verifies the bytes and makes descriptors of all structs and tables in them. Checks everything a message or component
-/// must obey: known attributes, defaults that parse and lie in range, components and POD messages that are structs, no type
-/// id twice. Fails with the first error found; never crashes, whatever the bytes.
+/// Verifies the bytes, and creates descriptors of all structs and tables in them. Checks all rules
+/// for messages and components: known attributes, defaults that parse and are in range, components
+/// and POD messages that are structs, no duplicate type ids. Fails with the first error found.
+/// Never crashes, whatever the bytes are.
 [[nodiscard]] std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs);
 
 }  // namespace muster

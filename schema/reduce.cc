@@ -13,7 +13,7 @@ using flatbuffers::Vector;
 
 constexpr std::int32_t left_out = -1;
 
-/// Copies what is kept, and renumbers what fields refer to.
+/// Copies the types to keep, and renumbers the types that fields refer to.
 class Reduction {
  public:
   explicit Reduction(const reflection::Schema& from) : from_(from) {
@@ -119,7 +119,7 @@ class Reduction {
   }
 
   const reflection::Schema& from_;
-  std::vector<std::int32_t> objects_, enums_;  // numbers in the copy
+  std::vector<std::int32_t> objects_, enums_;  // their numbers in the copy
   flatbuffers::FlatBufferBuilder to_;
 };
 

@@ -1,5 +1,6 @@
-// Reading FlatBuffers tables in place, and encoding them, for generated classes. Only headers with
-// tables include this. It avoids FlatBuffers' own headers, which cost half a second in every file.
+// Reads FlatBuffers tables in place, and encodes them, for generated classes. Only headers with
+// tables include this file. It avoids FlatBuffers' own headers, which would add half a second to
+// the compilation of every file.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@
 namespace muster {
 
 /// One table in a verified buffer, which must be aligned to 16. Checks nothing. A
-/// default-constructed one reads as a table without fields. Owns nothing; valid as long as the
-/// buffer is.
+/// default-constructed reader behaves like a table without fields. Owns nothing; valid as long as
+/// the buffer is.
 class TableReader {
  public:
   TableReader() = default;
   explicit TableReader(const std::byte* table) noexcept : table_(table) {}
-  /// Returns the root of a buffer; for an empty buffer, a table without fields.
+  /// Returns the root table of a buffer, or a table without fields if the buffer is empty.
   static TableReader root(std::span<const std::byte> buffer) noexcept {
     return buffer.empty() ? TableReader() : TableReader(follow(buffer.data()));
   }
@@ -64,7 +65,7 @@ class TableReader {
     const std::byte* at = target(slot);
     return at == nullptr ? std::string_view() : string_at(at);
   }
-  /// Scalars and structs, in place.
+  /// Returns a vector of scalars or structs, in place.
   template <class T>
   std::span<const T> vector(std::uint32_t slot) const noexcept {
     const std::byte* at = target(slot);
@@ -142,19 +143,19 @@ class OffsetVector {
 };
 
 /// Writes tables front to back: a table's fields, its vtable unless an equal one exists, then the
-/// targets of its fields. FlatBuffers reads either order; its own builder works from the back.
-/// Alignment counts from the start of the bytes, which must be aligned to 16 for reading. One table
-/// is open at a time.
+/// targets of its fields. FlatBuffers accepts either order; its own builder works from the back.
+/// Alignment is relative to the start of the bytes, which must be aligned to 16 for reading. Only
+/// one table is open at a time.
 class TableEncoder {
  public:
-  /// The place of an offset whose target is not written yet.
+  /// The place of an offset whose target has not been written yet.
   using Place = std::size_t;
   static constexpr Place absent = static_cast<Place>(-1);
-  /// Limit on the nesting of tables, the outermost included. Readers accept no more, so a deeper
-  /// table stops the program here; once recorded, it could not be read.
+  /// Limit on the nesting of tables, including the outermost. Readers accept no deeper nesting, so
+  /// a deeper table stops the program here; once recorded, it could not be read again.
   static constexpr std::uint32_t depth_max = 1024;
 
-  /// Overwrites `out` and keeps its capacity.
+  /// Overwrites `out`, but keeps its capacity.
   explicit TableEncoder(std::vector<std::byte>& out) : out_(out) {
     out_.clear();
     put(std::uint32_t{0});  // the root's offset: Place 0
@@ -203,7 +204,7 @@ class TableEncoder {
     append(text.data(), text.size());
     put('\0');
   }
-  /// Scalars and structs.
+  /// Writes a vector of scalars or structs.
   template <class T>
   void vector(Place place, const std::vector<T>& values) {
     vector_bytes(place, std::as_bytes(std::span(values)), values.size(), alignof(T));
@@ -216,8 +217,8 @@ class TableEncoder {
     put(static_cast<std::uint32_t>(count));
     append(values.data(), values.size());
   }
-  /// Writes a vector of offsets. Returns the place of the first; the others follow at distances of
-  /// 4.
+  /// Writes a vector of offsets. Returns the place of the first one; the others follow at intervals
+  /// of 4.
   Place offsets(Place place, std::size_t count) {
     begin(place, 4);
     enter(place, 0);
@@ -264,8 +265,8 @@ class TableEncoder {
     align(alignment);
     set(place, static_cast<std::uint32_t>(out_.size() - place));
   }
-  /// Enters an element at `place`, which lies in the table or vector that began last: tables are
-  /// written before their targets.
+  /// Enters an element at `place`, which lies in the most recently begun table or vector, because
+  /// tables are written before their targets.
   void enter(Place place, std::uint32_t deeper) {
     while (!around_.empty() && around_.back().begin > place) around_.pop_back();
     const std::uint32_t depth = (around_.empty() ? 0 : around_.back().depth) + deeper;
@@ -275,8 +276,8 @@ class TableEncoder {
     }
     around_.push_back({out_.size(), depth});
   }
-  /// Looks for an equal vtable among the last few, because elements of a vector usually have equal
-  /// vtables.
+  /// Looks for an equal vtable among the last few, because the elements of a vector usually have
+  /// equal vtables.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
     for (std::size_t i = 0; i < vtables_.size() && i < 8; ++i) {
@@ -292,7 +293,7 @@ class TableEncoder {
   std::vector<std::byte>& out_;
   std::vector<std::uint16_t> vtable_;
   std::vector<std::size_t> vtables_;
-  /// A table or a vector of offsets, and its depth.
+  /// A table or a vector of offsets, with its depth.
   struct Around {
     std::size_t begin;
     std::uint32_t depth;
@@ -305,8 +306,8 @@ class TableEncoder {
 template <class T>
 concept NativeTable = requires { typename TypeTraits<T>::Native; } && std::is_same_v<typename TypeTraits<T>::Native, T>;
 
-/// Encodes a table into `out`, replacing its contents. A std::vector's memory is aligned to 16, as
-/// the verifier and the views require. Empty strings and vectors are omitted unless they are
+/// Encodes a table into `out`, replacing its contents. The memory of a std::vector is aligned to
+/// 16, as the verifier and the views require. Empty strings and vectors are omitted unless they are
 /// required.
 template <NativeTable T>
 void encode(const T& message, std::vector<std::byte>& out) {

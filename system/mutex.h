@@ -1,4 +1,4 @@
-// A mutex whose guarded members the compiler knows: clang checks them with -Wthread-safety
+// A mutex that tells the compiler which members it guards. clang checks them with -Wthread-safety
 // (clang.llvm.org/docs/ThreadSafetyAnalysis.html); other compilers ignore the attributes.
 #pragma once
 
@@ -12,16 +12,16 @@
 #define MUSTER_THREAD_ATTRIBUTE(attribute)
 #endif
 
-/// The member may be used only while the mutex is locked.
+/// The member may be accessed only while the mutex is locked.
 #define MUSTER_GUARDED_BY(capability) MUSTER_THREAD_ATTRIBUTE(guarded_by(capability))
 /// The function may be called only while the mutex is locked.
 #define MUSTER_REQUIRES(...) MUSTER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-/// The function is not checked; the line above says why.
+/// The function is not checked; the comment above it says why.
 #define MUSTER_NOT_CHECKED MUSTER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace muster {
 
-/// std::mutex for members marked MUSTER_GUARDED_BY. Use with MutexLock.
+/// std::mutex for members marked MUSTER_GUARDED_BY. Use it with MutexLock.
 class MUSTER_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   Mutex() = default;
@@ -33,7 +33,8 @@ class MUSTER_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex until the end of its scope. unlock() and lock() release it for a while.
+/// Holds a mutex until the end of its scope. unlock() releases it temporarily, until lock() is
+/// called.
 class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) MUSTER_THREAD_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}
@@ -49,15 +50,15 @@ class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// std::condition_variable for MutexLock. The waiting functions return early at times, so call them
-/// in a loop that checks the condition. They take no predicate, because the compiler does not know
-/// that a lambda is called with the mutex held.
+/// std::condition_variable for MutexLock. Waits may wake spuriously, so call them in a loop that
+/// checks the condition. They take no predicate, because the compiler cannot know that a lambda is
+/// called with the mutex held.
 class Condition {
  public:
   void notify_one() noexcept { condition_.notify_one(); }
   void notify_all() noexcept { condition_.notify_all(); }
   void wait(MutexLock& lock) { condition_.wait(lock.lock_); }
-  /// Returns false if the time has come.
+  /// Returns false on timeout.
   template <class Clock, class Duration>
   bool wait_until(MutexLock& lock, const std::chrono::time_point<Clock, Duration>& time) {
     return condition_.wait_until(lock.lock_, time) == std::cv_status::no_timeout;

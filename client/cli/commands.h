@@ -1,4 +1,4 @@
-// What `muster` can do. Every command prints text or JSON to stdout, and throws Failure on errors.
+// The commands of `muster`. Each prints text or JSON to stdout, and throws Failure on errors.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
-  bool durable = false;  ///< an edit is done when it survives a loss of power
+  bool durable = false;  ///< an edit is done when it survives a power cut
 };
 
 // --- look.cc
 struct List {
   std::string of = "/";
-  /// Components; with one of these two, everything below is searched.
+  /// Components to search for. If this or `name` is set, everything below `of` is searched.
   std::vector<std::string> with;
   std::string name;  ///< part of a name
 };
@@ -32,13 +32,13 @@ void tree(const Common& common, const Tree& tree);
 void show(const Common& common, const std::string& entity);
 void info(const Common& common, bool with_hash);
 void types(const Common& common, const std::string& name);
-/// The timed messages that wait.
+/// Prints the waiting timed messages.
 void timers(const Common& common);
 
 // --- clock.cc
 struct ClockOrder {
-  std::string what;    ///< "pause", "play", "step", "speed"; empty: only looks
-  std::string number;  ///< of "step" (1 if empty) and "speed"
+  std::string what;    ///< "pause", "play", "step", "speed"; empty: only shows the clock
+  std::string number;  ///< for "step" (1 if empty) and "speed"
 };
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers with their messages and the components they write and read.
@@ -47,26 +47,26 @@ void handlers(const Common& common);
 // --- sessions.cc
 /// Prints the connected sessions.
 void who(const Common& common);
-/// Whose session the server ended, and why.
+/// Prints the sessions that the server ended, and why.
 void who_ended(const Common& common);
 struct Top {
-  double seconds = 2;       ///< between two looks
-  std::uint64_t times = 0;  ///< ends after so many; 0: when it is interrupted
-  std::uint32_t rows = 15;  ///< of each table
+  double seconds = 2;       ///< between two samples
+  std::uint64_t times = 0;  ///< number of samples; 0: until interrupted
+  std::uint32_t rows = 15;  ///< in each table
 };
 /// Prints the busiest messages, handlers and sessions.
 void top(const Common& common, const Top& asked);
 
 // --- file.cc
-/// Goes on as the program that knows world files, with these arguments: does not return. Fails if
-/// that cannot be started.
+/// Replaces this process with the program that handles world files, with these arguments. Does not
+/// return. Fails if that program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc
 struct TokenOrder {
   std::string what;           ///< "create", "list", "revoke"
-  std::string name;           ///< of the user; of "list" empty
-  std::string role, expires;  ///< of "create"
+  std::string name;           ///< of the user; empty for "list"
+  std::string role, expires;  ///< for "create"
 };
 void token(const Common& common, const TokenOrder& order);
 
@@ -77,9 +77,9 @@ struct SetOne {
 };
 void set(const Common& common, const SetOne& set);
 struct Push {
-  std::string entity, message;  ///< "@world": everyone
+  std::string entity, message;  ///< "@world": all entities
   std::vector<std::string> fields;
-  bool below = false;  ///< the entity and everything below it
+  bool below = false;  ///< include everything below the entity
 };
 void push(const Common& common, const Push& push);
 void add(const Common& common, const std::string& entity, const std::string& component,
@@ -90,7 +90,7 @@ struct SpawnOne {
   std::string what;                 ///< a template; empty: one entity
   std::string under, before;        ///< entities
   std::vector<std::string> values;  ///< "Health", "Health.value=30"
-  bool suffix = false;              ///< a taken name gets the next free suffix
+  bool suffix = false;              ///< if the name is taken, adds the next free suffix
 };
 void spawn(const Common& common, const SpawnOne& spawn);
 void destroy(const Common& common, const std::vector<std::string>& entities);
@@ -103,7 +103,7 @@ void reload(const Common& common, const std::string& plugin);
 void trace(const Common& common, const std::string& path, double seconds);
 
 // --- templates.cc
-/// All of them, or the nodes of one.
+/// Prints all templates, or the nodes of one.
 void templates(const Common& common, const std::string& name);
 void define(const Common& common, const std::vector<std::string>& files);
 void merge(const Common& common, const std::string& entity, const std::string& what);
@@ -114,11 +114,11 @@ struct WatchFor {
   bool below = false;
   bool values = false, structure = false, events = false;  ///< none: all three
   std::vector<std::string> components, messages;
-  std::vector<std::string> except;  ///< messages from outside that are not told
+  std::vector<std::string> except;  ///< messages from outside that are not shown
   std::vector<std::string> pushed;  ///< messages that handlers push
   std::optional<double> rate_max;
-  double seconds = 0;       ///< ends after; 0: never
-  std::uint64_t lines = 0;  ///< ends after; 0: never
+  double seconds = 0;       ///< duration; 0: no limit
+  std::uint64_t lines = 0;  ///< number of lines; 0: no limit
 };
 void watch(const Common& common, const WatchFor& what);
 

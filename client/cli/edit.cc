@@ -21,15 +21,15 @@ session::Ack acknowledged(Result<session::Ack> answer, const std::string& target
   return ack;
 }
 
-/// Sends a message that gives a name; where a sibling has that name, the error says it.
+/// Sends a message that sets a name. If a sibling already has the name, the error says so.
 session::Ack named(Result<session::Ack> answer, const std::string& name, const std::string& advice) {
   if (!answer && answer.error().fault.reason == "name_taken")
     fail(Exit::refused, "the name \"" + printable(name) + "\" is taken by a sibling" + advice);
   return must(std::move(answer));
 }
 
-/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}; with
-/// --durable when it is.
+/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}. With
+/// --durable, waits until the change is durable.
 template <class Members>
 void report(RemoteWorld& world, const Common& common, const session::Ack& ack, Entity entity, const std::string& line,
             Members&& members) {
@@ -51,7 +51,7 @@ FieldTexts assignments(const std::vector<std::string>& texts) {
   return made;
 }
 
-/// The component of an entity as it is now.
+/// Returns the current value of an entity's component.
 std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, const TypeDescriptor& component) {
   const ShownEntity shown = must(world.client().show(entity.entity));
   for (const auto& each : shown.components)
@@ -63,8 +63,8 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-/// A batch of a message with components: to one entity, or, as a tree is spawned, to all targets
-/// together.
+/// Builds a batch of a message with components, either to one entity or, as when spawning a tree,
+/// to all targets together.
 std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
                             std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
@@ -96,7 +96,7 @@ std::string shown_place(RemoteWorld& world, const FieldName& field, const std::b
   return text;
 }
 
-/// A path's part as the name it stands for.
+/// Returns the name that a part of a path stands for.
 std::string unescaped(std::string_view part) {
   std::string name;
   for (std::size_t i = 0; i < part.size(); ++i) {
@@ -106,8 +106,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Where the last part of a path begins, behind its slash; npos: it has no slash but such as belong
-/// to names.
+/// Returns where the last part of a path begins, after its slash. Returns npos if the path has no
+/// slashes except those that belong to names.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -139,7 +139,7 @@ std::size_t last_part_of(std::string_view path) {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
 
-/// A message that no client may send would end the session, so it is refused here.
+/// Refuses a message that no client may send, because sending it would end the session.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
     fail(Exit::refused,
@@ -264,7 +264,8 @@ void spawn(const Common& common, const SpawnOne& asked) {
   }
   const NamedEntity parent = under.empty() ? NamedEntity{{}, "/"} : world.find_or_root(under);
 
-  // "Health.value=30" belongs to the component Health, "Health" alone gives it its defaults.
+  // "Health.value=30" sets a field of the component Health; "Health" alone adds it with its
+  // defaults.
   std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>> values;
   for (const std::string& text : asked.values) {
     const std::size_t equals = text.find('=');
@@ -320,7 +321,7 @@ void spawn(const Common& common, const SpawnOne& asked) {
 
 void destroy(const Common& common, const std::vector<std::string>& names) {
   RemoteWorld world(connect(common.where));
-  // All are found before the first is destroyed.
+  // Find all entities before destroying the first one.
   std::vector<NamedEntity> entities;
   for (const std::string& name : names) {
     NamedEntity found = world.find(name);
@@ -330,7 +331,7 @@ void destroy(const Common& common, const std::vector<std::string>& names) {
   for (const NamedEntity& entity : entities) {
     const auto ack = must(world.client().destroy(entity.entity));
     if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
-    if (ack.dead > 0) continue;  // it went with one of the others
+    if (ack.dead > 0) continue;  // it was destroyed along with another one
     report(world, common, ack, entity.entity, entity.text() + "  destroyed");
   }
 }

@@ -1,5 +1,5 @@
-// How a command ends when it cannot do what was asked. Thrown by whoever notices, printed once, in
-// main.
+// Describes how a command ends when it cannot do what was requested. Thrown where the problem is
+// detected, and printed once, in main.
 #pragma once
 
 #include <string>
@@ -13,25 +13,25 @@ namespace muster::cli {
 /// Exit codes; docs/cli.md lists them.
 enum class Exit : int {
   done = 0,
-  refused = 1,      ///< the world said no, or what was named is not there
-  usage = 2,        ///< the command line makes no sense
-  unreachable = 3,  ///< no server, or it does not let us in
-  bad_file = 4,     ///< a model or a world file cannot be read, a trace not written
-  unwritten = 5,    ///< it was done, and its output could not be written
+  refused = 1,      ///< the world refused, or what was named does not exist
+  usage = 2,        ///< the command line is invalid
+  unreachable = 3,  ///< there is no server, or it does not admit us
+  bad_file = 4,     ///< a model or world file cannot be read, or a trace cannot be written
+  unwritten = 5,    ///< the command was executed, but its output could not be written
 };
 
 struct Failure {
   Exit exit;
   std::string text;   ///< one or more lines, without a newline at the end
-  bool late = false;  ///< no answer came in time
-  int signal = 0;     ///< that the program dies of once the text is written
+  bool late = false;  ///< no answer arrived in time
+  int signal = 0;     ///< signal that the program dies of after printing the text
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }
 
 Exit exit_of(const ClientError& error);
 
-/// The value, or the end of the command.
+/// Returns the value, or ends the command.
 template <class T>
 T must(Result<T>&& result) {
   if (!result)

@@ -1,5 +1,5 @@
-// `muster verify`, `backup` and `journal`: what is done with a world's file, which this program
-// knows nothing of.
+// `muster verify`, `backup` and `journal`: operations on a world's file, which this program itself
+// knows nothing about.
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// `muster import`: a model file into a world that need not be there, or served, yet.
+// `muster import`: imports a model file into a world that may not exist, or not be served, yet.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The types an import needs; a world that lacks them is taught.
+/// Adds the types that an import needs to a world that lacks them.
 void teach_types(RemoteWorld& world) {
   if (missing_import_types(world.types()).empty()) return;
   session::AddSchema schema;
@@ -57,9 +57,9 @@ std::string plural(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
-/// Destroys entities from the last to the first, in pieces below what the server lets one edit
-/// cost. Parents come before their children in `all`. Returns how many were alive; `failed` says
-/// what stopped it.
+/// Destroys entities from last to first, in batches that stay below the server's cost limit for one
+/// edit. Parents come before their children in `all`. Returns how many were alive. On failure,
+/// `failed` is set to the error that stopped it.
 std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
   const std::vector<Entity> leaves_first(all.rbegin(), all.rend());
   std::span<const Entity> entities(leaves_first);
@@ -83,14 +83,15 @@ std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, st
   return destroyed;
 }
 
-/// Sends the messages of an import and knows how much of it came in.
+/// Sends the messages of an import, and tracks how much of it was accepted.
 class Sending {
  public:
   explicit Sending(Client& client) : client_(client) {}
 
-  /// Posts one batch, unless an earlier one failed or a signal came.
+  /// Posts one batch, unless an earlier one failed or a signal arrived.
   void post(BatchView batch) {
-    // No entity is made before all texts were taken, and none below the root before it was.
+    // Create no entities before all texts were accepted, and none below the root before the root
+    // was.
     const bool is_create = batch.type() == TypeTraits<Create>::id;
     if (is_create && created_batches_++ < 2) settle();
     if (!failed_ && interrupted()) failed_ = Failure{Exit::refused, "interrupted", false, interrupt_signal()};
@@ -130,8 +131,8 @@ class Sending {
   std::size_t created_batches_ = 0, made_ = 0;
 };
 
-/// Sends the model. If that fails, what had come in is taken back, unless the whole world is to be
-/// thrown away; the Failure says whether something is left.
+/// Sends the model. If that fails, removes what was already imported, unless the whole world is to
+/// be discarded. The Failure says whether anything is left.
 void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
           const std::vector<Entity>& ids, bool is_thrown_away) {
   Client& client = world.client();
@@ -161,7 +162,7 @@ void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& 
             " removes them; if they are too many for one edit, destroy those below it first");
 }
 
-/// Fails if the model would be deeper in the world than a server lets it be.
+/// Fails if the model would be nested more deeply in the world than a server allows.
 void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEntity& parent) {
   if (!parent.entity) return;
   const std::size_t levels =
@@ -173,7 +174,7 @@ void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEnti
                             " below its root; a world takes " + std::to_string(ModelLimits().depth_max));
 }
 
-/// Imports the model into a world that is served.
+/// Imports the model into a world that is being served.
 NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Import& asked, const fs::path& folder,
                      bool is_thrown_away) {
   teach_types(world);
@@ -204,8 +205,8 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
-/// Arguments of a server that is started for an import: it must accept a name for each node of a
-/// model.
+/// Returns the arguments of a server that is started for an import. It must accept one name per
+/// node of a model.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})
@@ -213,7 +214,7 @@ std::vector<std::string> import_arguments(const ServerChoice& choice) {
   return arguments;
 }
 
-/// Has the server save and end; `what` begins the error if it cannot.
+/// Makes the server save and exit. If it cannot, the error begins with `what`.
 void stop(ServerProcess& server, const std::string& what) {
   try {
     server.stop();
@@ -223,7 +224,8 @@ void stop(ServerProcess& server, const std::string& what) {
   }
 }
 
-/// Imports the model into a world that is not there yet: it comes into being when all is in it.
+/// Imports the model into a world that does not exist yet. It is created only when everything is in
+/// it.
 NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
                             const fs::path& folder, const ServerChoice& choice) {
   UnfinishedWorld unfinished(asked.world);

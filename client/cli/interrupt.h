@@ -1,17 +1,17 @@
-// Commands that end in good order when a signal asks them to.
+// Makes commands end cleanly on a signal.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP do not kill the process but make interrupted() true. A
-/// SIGHUP that was ignored before (nohup) stays ignored.
+/// From now on, SIGINT, SIGTERM and SIGHUP do not kill the process; instead, interrupted() returns
+/// true. A SIGHUP that was already ignored (nohup) stays ignored.
 void end_on_interrupt();
 bool interrupted() noexcept;
-/// The signal that came, 0 if none did.
+/// Returns the signal that arrived, or 0 if none did.
 int interrupt_signal() noexcept;
-/// Throws a Failure by which the program dies of the signal once it has said `text`.
+/// Throws a Failure that makes the program die of the signal after printing `text`.
 [[noreturn]] void fail_of_interrupt(std::string text);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// Commands that only read: ls, tree, show, info, timers, types.
+// Read-only commands: ls, tree, show, info, timers, types.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +22,7 @@ void json_components(JsonWriter& out, const TypeTable& types, const std::vector<
   out.close_array();
 }
 
-/// Everything below `of` that has all of the components, and the part in its name.
+/// Prints everything below `of` that has all of the components and the given part in its name.
 void search(RemoteWorld& world, const List& list, Entity of, bool json) {
   session::Find what;
   what.name = list.name;
@@ -50,7 +50,7 @@ struct TreePrinter {
   std::uint32_t depth_max;
 
   void text(Entity of, std::uint32_t depth, const std::string& indent) {
-    // A line is drawn when it is known whether another one follows.
+    // A line is drawn once it is known whether another one follows.
     std::optional<Child> waiting;
     const auto draw = [&](const Child& child, bool last) {
       const bool cut = child.children > 0 && depth >= depth_max;
@@ -89,7 +89,7 @@ const char* role_name(const TypeDescriptor& type) {
   return type.role == TypeRole::component ? (type.tag ? "tag" : "component") : "message";
 }
 
-/// As schemas write it.
+/// Returns the journal policy as schemas spell it.
 const char* journal_name(const TypeDescriptor& type) {
   static constexpr const char* names[] = {"always", "latest", "never"};
   return names[static_cast<std::size_t>(type.journal)];
@@ -209,7 +209,7 @@ void show(const Common& common, const std::string& entity) {
   }
 }
 
-/// So many of all ticks took less.
+/// Returns the time that this share of all ticks stayed below.
 static std::uint64_t within_ns(const session::Load& load, double share) {
   std::uint64_t all = 0, seen = 0;
   for (const session::TimeCount& each : load.ticks) all += each.count;
@@ -220,7 +220,7 @@ static std::uint64_t within_ns(const session::Load& load, double share) {
   return load.tick_ns_max;
 }
 
-/// Returns the loss of a crash of the server as text.
+/// Returns a text that says what is lost if the server crashes.
 static std::string loss_text(const session::Info& info) {
   switch (info.durability) {
     case session::Durability::commit: return "some ms";
@@ -322,7 +322,7 @@ void types(const Common& common, const std::string& name) {
   RemoteWorld world(connect(common.where));
   const TypeTable& table = world.types();
   if (!name.empty()) {
-    // A component and a message may share their last name: both are meant.
+    // A component and a message may share their last name; show both.
     const auto component = find_component(table, name);
     const auto message = find_message(table, name);
     if (!component && !message) fail(Exit::refused, component.error().text);

@@ -1,4 +1,4 @@
-// The `muster` command: reads the command line and runs one command. The only file that includes
+// The `muster` command: parses the command line and runs one command. Only this file includes
 // CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -31,7 +31,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-/// Texts name files and quote what they hold: no line of them steers a terminal.
+/// Makes a text printable line by line, because texts quote file names and contents, which must not
+/// control a terminal.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (;;) {
@@ -43,7 +44,7 @@ std::string printable_lines(std::string_view text) {
   }
 }
 
-/// Text on stderr; with --json {"error": ..., "exit": ...}.
+/// Prints the failure to stderr as text, or with --json as {"error": ..., "exit": ...}.
 int complain(const Failure& failure, bool json) {
   const int code = static_cast<int>(failure.exit);
   if (json) {
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
   std::function<void()> run;
   CLI::App app{"Looks at a running Muster world and changes it.", "muster"};
   app.require_subcommand(1);
-  app.fallthrough();  // the options of all commands may stand behind the command, too
+  app.fallthrough();  // options of all commands may also follow the command
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.add_option("--world", common.where.world, "The world file whose server is meant (or MUSTER_WORLD)");
   app.add_option("--connect", common.where.connect, "A server elsewhere: HOST:PORT or unix:PATH");
@@ -138,7 +139,7 @@ int main(int argc, char** argv) {
         run_on_file(common, arguments);
       });
 
-  // --- looking
+  // --- reading
   List list;
   command(
       "ls", "List the children of an entity, or search below it",
@@ -219,7 +220,7 @@ int main(int argc, char** argv) {
         watch(common, watch_);
       });
 
-  // --- changing
+  // --- editing
   const auto durable_option = [&](CLI::App& sub) {
     sub.add_flag("--durable", common.durable, "Wait until it is on the disk, and survives a crash");
   };

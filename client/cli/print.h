@@ -1,4 +1,4 @@
-// Text on stdout, for people.
+// Prints text for users to stdout.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace muster::cli {
 
-/// The line and a newline.
+/// Prints the line and a newline.
 void print_line(std::string_view line);
 
-/// Rows whose cells stand below each other. Control characters in cells are made visible.
+/// Prints rows as aligned columns. Control characters in cells are made visible.
 class Columns {
  public:
-  /// Empty titles: no first line.
+  /// If the titles are empty, there is no title line.
   explicit Columns(std::vector<std::string> titles) : titled_(!titles.empty()) {
     if (titled_) rows_.push_back(std::move(titles));
   }
   void add(std::vector<std::string> cells);
-  /// Prints nothing without rows.
+  /// Prints nothing if there are no rows.
   void print() const;
-  /// Then this line instead.
+  /// Prints the columns, or the line `nothing` if there are no rows.
   void print_or(std::string_view nothing) const;
 
  private:
@@ -30,9 +30,9 @@ class Columns {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// "2.5 s", "1 h 2 min".
+/// Returns, for example, "2.5 s" or "1 h 2 min".
 std::string seconds_text(std::uint64_t ns);
-/// The shortest that reads back the same.
+/// Returns the shortest text that reads back as the same number.
 std::string number_text(double value);
 
 }  // namespace muster::cli

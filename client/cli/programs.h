@@ -1,12 +1,12 @@
-// Other programs of Muster that a command runs.
+// Finds other programs of Muster that a command runs.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// The program `name`: beside this one, or at `built` from here, where a build tree has it;
-/// otherwise the name alone, for the PATH.
+/// Returns the path of the program `name`: next to this one or, in a build tree, at the relative
+/// path `built`. Otherwise returns the name alone, to be found on the PATH.
 std::string program(const std::string& name, const std::string& built);
 
 }  // namespace muster::cli

@@ -1,5 +1,5 @@
-// A world as commands use it: a client, entities by what people call them, values by what they
-// refer to.
+// A world as used by commands: a client that finds entities by the names users type, and resolves
+// the references in values.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace muster::cli {
 struct NamedEntity {
   Entity entity;
   std::string path;  ///< may be empty for entities without names
-  /// "/town/tower (12:1)"
+  /// Returns, for example, "/town/tower (12:1)".
   std::string text() const;
 };
 
@@ -35,19 +35,19 @@ class RemoteWorld final : public ValueReferences {
   Client& client() noexcept { return client_; }
   const TypeTable& types() const noexcept { return client_.types(); }
 
-  /// By id (12:1, #12:1), path (/town/tower) or name (tower, town/tower); several of one name are
-  /// an error that lists them.
+  /// Finds an entity by id (12:1, #12:1), path (/town/tower) or name (tower, town/tower). If
+  /// several entities have the name, the error lists them.
   NamedEntity find(std::string_view text);
-  /// As find; "/" is the world, a nil entity.
+  /// Like find(), but "/" is the world, a nil entity.
   NamedEntity find_or_root(std::string_view text);
-  /// Calls f for every child in order, however many.
+  /// Calls f for every child in order, however many there are.
   void each_child(Entity of, const std::function<void(const Child&)>& f);
-  /// New ids that this session may create entities with.
+  /// Returns new ids with which this session may create entities.
   std::vector<Entity> grant(std::size_t count);
-  /// Where --durable asks for that: returns when the input of this sequence survives a loss of
-  /// power.
+  /// If --durable is set, returns only once the input with this sequence survives a power cut.
   void wait_until_durable(const Common& common, std::uint64_t sequence);
-  /// Full names of components, without the two that say name and parent; separated by ", ".
+  /// Returns full names of components, separated by ", ", without the two that store name and
+  /// parent.
   std::string component_names(const std::vector<TypeId>& components) const;
 
   // --- ValueReferences
@@ -62,7 +62,7 @@ class RemoteWorld final : public ValueReferences {
   Client client_;
 };
 
-/// True for Muster's own components of every entity, which are shown in another way.
+/// Returns true for Muster's own components of every entity, which are displayed differently.
 bool is_kept_by_registry(TypeId component);
 
 }  // namespace muster::cli

@@ -1,4 +1,5 @@
-// muster who: who is connected, and what each is told; muster top: what the world is busy with.
+// muster who: shows who is connected, and what data each session receives. muster top: shows what
+// keeps the world busy.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace muster::cli {
 namespace {
 
-/// "812 B", "3.4 KB", "56 MB".
+/// Returns, for example, "812 B", "3.4 KB" or "56 MB".
 std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {" B", " KB", " MB", " GB", " TB"};
   std::size_t unit = 0;
@@ -29,7 +30,7 @@ std::string bytes_text(double bytes) {
 }
 std::string bytes_text(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
-/// "0", "0.4", "12", "3456789".
+/// Returns, for example, "0", "0.4", "12" or "3456789".
 std::string count_text(double count) {
   char text[32];
   std::snprintf(text, sizeof text, count == 0 || count >= 9.95 ? "%.0f" : "%.1f", count);
@@ -42,10 +43,10 @@ std::string age_text(std::uint64_t ns) {
   return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
 }
 
-/// Returns the mean time of one of `count`: "12 us".
+/// Returns the mean time per item, for example "12 us".
 std::string each_text(double ns, double count) { return count == 0 ? "" : count_text(ns / count / 1e3) + " us"; }
 
-/// Page by page.
+/// Gets all sessions, page by page.
 session::Sessions all_sessions(Client& client) {
   session::Sessions all = must(client.ask<session::ListSessions>());
   for (session::Sessions page = all; page.more && !page.authors.empty();) {
@@ -75,13 +76,14 @@ session::Sessions all_sessions(Client& client) {
   return all;
 }
 
-/// A session's number: authors differ in their lower half, the upper one is the server's start.
+/// Returns a session's number. The lower half of an author differs between sessions; the upper half
+/// stands for the server's start.
 std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
 std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }
 
-/// "the line, 21 s".
+/// Returns, for example, "the line, 21 s".
 std::string wait_text(const session::Sessions& of, std::size_t i) {
-  // Shorter times are those of bytes on their way.
+  // Shorter times are normal for data in transit.
   if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
   return (of.waits_for[i] == session::WaitsFor::line ? "the line, " : "credit, ") + age_text(of.stuck_ns[i]);
 }
@@ -105,14 +107,14 @@ struct Rate {
   }
 };
 
-/// Where the row with this key is in a column of keys; none: the size.
+/// Finds the index of a row in a column of keys, or the column's size if there is none.
 class Rows {
  public:
   template <class Key>
   explicit Rows(const std::vector<Key>& keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) at_.emplace(keys[i], i);
   }
-  /// The value that `column` had in the row; 0: there was none.
+  /// Returns the value that `column` had in the row, or 0 if there was no such row.
   std::uint64_t before(std::uint64_t key, const std::vector<std::uint64_t>& column) const {
     const auto at = at_.find(key);
     return at == at_.end() ? 0 : column[at->second];
@@ -122,7 +124,7 @@ class Rows {
   std::unordered_map<std::uint64_t, std::size_t> at_;
 };
 
-/// How much more rows have than at the look before, a second. Rows are the same by their keys.
+/// Computes how much each row gained per second since the previous sample. Rows are matched by key.
 template <class Key>
 class Gains {
  public:
@@ -139,7 +141,7 @@ class Gains {
   const Rows rows_before_;
 };
 
-/// One look after another: what happened between them.
+/// Takes samples and shows what happened between them.
 class Looks {
  public:
   Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}
@@ -173,7 +175,7 @@ class Looks {
     const TypeDescriptor* const type = world_.types().find(id);
     return type ? type->name : "#" + std::to_string(id);
   }
-  /// The rows that took most since the last look, that did anything.
+  /// Returns the rows that took the most since the last sample, omitting those that did nothing.
   std::vector<std::size_t> busiest(std::size_t count, const std::function<double(std::size_t)>& took) const {
     std::vector<std::pair<double, std::size_t>> rows;
     for (std::size_t i = 0; i < count; ++i)
@@ -245,7 +247,8 @@ class Looks {
     columns.print();
   }
 
-  /// One object a look: sums since counting began, so that a program makes its own rates.
+  /// Prints one object per sample, with totals since counting began, so that programs can compute
+  /// rates.
   void print_json() {
     const auto share = [&](JsonWriter& out, const char* name, std::uint64_t now, std::uint64_t before) {
       out.member(name, now < before ? 0 : now - before);

@@ -1,4 +1,4 @@
-// muster trace: has the server record what the world does, and keeps it in a file here.
+// muster trace: makes the server record what the world does, and writes the result to a local file.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Where the trace comes; what was begun and not written is no file.
+/// The file for the trace. If writing is not finished, no file is left.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
@@ -55,7 +55,8 @@ void trace(const Common& common, const std::string& path, double seconds) {
   OutputFile file(path);
   end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  // Nothing is watched, so no frames come. This call keeps the session alive, and notices its end.
+  // Nothing is watched, so no frames arrive. This call keeps the session alive, and notices if it
+  // ends.
   for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
     must(client.next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
   const session::TraceText text = must(client.end_trace());

@@ -1,30 +1,30 @@
-// A world that is made under another name until it is whole.
+// A world that is created under a different name until it is complete.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// A folder of its own beside the world that is to be made. Its destructor removes the folder with
-/// what is left in it.
+/// A separate directory next to the world to be created. The destructor removes the directory and
+/// anything left in it.
 class UnfinishedWorld {
  public:
-  /// Whether `world` can be made in this way: neither it nor a file that SQLite would take for its
-  /// own is there.
+  /// Returns true if `world` can be created in this way: neither it nor a file that SQLite would
+  /// associate with it exists.
   static bool fits(const std::string& world);
 
-  /// Makes the folder WORLD-unfinished-XXXXXX. Fails with Exit::bad_file.
+  /// Creates the directory WORLD-unfinished-XXXXXX. Fails with Exit::bad_file.
   explicit UnfinishedWorld(std::string world);
   ~UnfinishedWorld();
   UnfinishedWorld(const UnfinishedWorld&) = delete;
   UnfinishedWorld& operator=(const UnfinishedWorld&) = delete;
 
-  /// Where a server makes the world.
+  /// Returns the path at which a server creates the world.
   const std::string& path() const noexcept { return path_; }
-  /// Gives the file its name, once its server has ended in good order. Fails with Exit::refused if
-  /// there is such a file now.
+  /// Gives the file its final name. Call this after its server has exited successfully. Fails with
+  /// Exit::refused if a file of that name exists by then.
   void finish();
-  /// `text` with the world's own name for path().
+  /// Returns `text` with path() replaced by the world's final name.
   std::string renamed(std::string text) const;
 
  private:

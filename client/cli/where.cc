@@ -30,9 +30,9 @@ Client open(const Where& where, std::string address, std::string token) {
   options.kind = "muster";
   options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
   const std::string at = options.address;
-  // All is read by name. An import compares the layouts that it writes itself.
+  // Everything is read by name. An import compares the layouts that it writes.
   auto client = Client::connect(std::move(options), {});
-  // Whatever went wrong before the world was open: it could not be reached.
+  // The world could not be reached, whatever the cause.
   if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);
   return std::move(*client);
 }
@@ -116,7 +116,7 @@ Client connect(const Where& given) {
   Where where = given;
   if (where.token.empty()) where.token = variable("MUSTER_TOKEN");
   if (!where.connect.empty()) {
-    // The client finds that out too, but only behind a token.
+    // The client would notice that too, but only after it has a token.
     const std::size_t colon = where.connect.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
       fail(Exit::usage, "'" + where.connect + "' is no address: expected HOST:PORT or unix:PATH");

@@ -1,4 +1,4 @@
-// Which server a command talks to.
+// Selects the server that a command connects to.
 #pragma once
 
 #include <string>
@@ -7,24 +7,25 @@
 
 namespace muster::cli {
 
-/// The world as given by command line and environment.
+/// The world as given on the command line and in the environment.
 struct Where {
-  std::string world;    ///< --world, else MUSTER_WORLD
+  std::string world;    ///< --world, otherwise MUSTER_WORLD
   std::string connect;  ///< --connect: "host:port" or "unix:/path"
-  std::string token;    ///< --token, else MUSTER_TOKEN
+  std::string token;    ///< --token, otherwise MUSTER_TOKEN
   double seconds_max = 10;
 };
 
-/// Connects to --connect; else to the server of the world; else to that of the one served world in
-/// the current folder. Fails with Exit::unreachable if there is none, or several.
+/// Connects to --connect. Without it, connects to the server of the given world, or otherwise to
+/// that of the only served world in the current directory. Fails with Exit::unreachable if there is
+/// none or more than one.
 Client connect(const Where& where);
-/// Asks the server of a command that got no answer why the world is silent: a sentence; empty if it
-/// does not know.
+/// Asks the server of a command that got no answer why the world does not respond. Returns a
+/// sentence, or an empty text if the server does not know.
 std::string why_late(const Where& where);
-/// To the server of this world file; `pid` receives the server's process.
+/// Connects to the server of this world file.
 Client connect_to_world(const Where& where, const std::string& world);
-/// The world file that --world or MUSTER_WORLD names; empty where --connect counts, or neither is
-/// given.
+/// Returns the world file that --world or MUSTER_WORLD names. Empty if --connect takes precedence,
+/// or if neither is given.
 std::string world_meant(const Where& where);
 /// The absolute path of the one world that is served in the current folder. Fails with
 /// Exit::unreachable if there is none, or several.

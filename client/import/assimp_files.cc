@@ -16,10 +16,10 @@
 namespace muster {
 namespace {
 
-/// Before the number of an object. No tool writes names that begin so.
+/// Prefix of an object's number. No tool writes names that begin like this.
 constexpr std::string_view mark = "\x7fmuster-object-";
 
-/// Holds the text that it is a stream of.
+/// A stream that owns its text.
 class TextStream : public Assimp::MemoryIOStream {
  public:
   explicit TextStream(std::string text) : TextStream(std::make_unique<std::string>(std::move(text))) {}
@@ -30,7 +30,7 @@ class TextStream : public Assimp::MemoryIOStream {
   std::unique_ptr<std::string> text_;
 };
 
-/// The text with other names in its "o" lines; `names` gets those that it had.
+/// Returns the text with different names in its "o" lines. Stores the original names in `names`.
 std::string numbered_objects(std::string_view text, std::vector<std::string>& names) {
   std::string result;
   result.reserve(text.size() + 1024);

@@ -1,4 +1,4 @@
-// The files that Assimp opens.
+// Opens files for Assimp.
 #pragma once
 
 #include <assimp/DefaultIOSystem.h>
@@ -9,11 +9,11 @@
 
 namespace muster {
 
-/// Opens regular files only, so that nothing waits for a pipe.
+/// Opens only regular files, so that nothing blocks on a pipe.
 ///
-/// Assimp makes one object of all "o" lines of an .obj that have the same name, and cuts names at
-/// spaces. So the lines of the .obj are given names of their own while it is read; `name` gives
-/// back those in the file. A Collada file is read in words that Assimp understands
+/// Assimp merges all "o" lines of an .obj that have the same name into one object, and truncates
+/// names at spaces. Therefore the lines get unique names while the .obj is read, and `name` returns
+/// the original ones. A Collada file is rewritten in a form that Assimp understands
 /// (collada_text.h).
 class AssimpFiles : public Assimp::DefaultIOSystem {
  public:
@@ -21,13 +21,14 @@ class AssimpFiles : public Assimp::DefaultIOSystem {
   Assimp::IOStream* Open(const char* path, const char* mode) override;
   void Close(Assimp::IOStream* stream) override;
 
-  /// The name in the file of what Assimp calls `name`.
+  /// Returns the name in the file of the object that Assimp calls `name`.
   std::string name(std::string_view name) const;
-  /// Whole sentences: what was changed or left out for Assimp, or what it will not tell.
+  /// Returns sentences about things that were changed or left out for Assimp, or that it does not
+  /// report.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:
-  std::vector<std::string> objects_;  // of the .obj, in its order
+  std::vector<std::string> objects_;  // of the .obj, in file order
   std::vector<std::string> warnings_;
 };
 

@@ -17,7 +17,7 @@ double length(Vector a) { return std::sqrt(dot(a, a)); }
 
 Vector column(const Matrix& m, std::size_t i) { return {m[0][i], m[1][i], m[2][i]}; }
 
-/// A unit vector at right angles to a unit vector.
+/// Returns a unit vector perpendicular to a unit vector.
 Vector perpendicular(Vector a) {
   const Vector away = std::abs(a.x) < 0.6 ? Vector{1, 0, 0} : Vector{0, 1, 0};
   const Vector b = away - a * dot(a, away);
@@ -45,7 +45,7 @@ scene::Quat quaternion(const Axes& axis) {
     x = (m02 + m20) / s, y = (m12 + m21) / s, z = s / 4, w = (m10 - m01) / s;
   }
   const double f = (w < 0 ? -1 : 1) / std::sqrt(x * x + y * y + z * z + w * w);
-  // + 0.0 turns a negative zero into zero: equal rotations are equal bytes.
+  // + 0.0 turns a negative zero into zero, so that equal rotations have equal bytes.
   const auto component = [f](double value) { return static_cast<float>(value * f + 0.0); };
   return {.x = component(x), .y = component(y), .z = component(z), .w = component(w)};
 }
@@ -71,7 +71,7 @@ Decomposed decompose(const Matrix& matrix) {
   Decomposed result;
   for (std::size_t row = 0; row < 3; ++row)
     for (const double value : matrix[row])
-      // Beyond the range of float there is no position or scale to keep either.
+      // Outside the range of float, position and scale cannot be kept either.
       if (!(std::abs(value) <= 3.4e38)) {
         result.finite = false;
         return result;
@@ -79,8 +79,8 @@ Decomposed decompose(const Matrix& matrix) {
   const Axes columns{column(matrix, 0), column(matrix, 1), column(matrix, 2)};
   const double longest = std::max({length(columns[0]), length(columns[1]), length(columns[2])});
 
-  // Gram-Schmidt; exact where the axes are at right angles already. An axis that is (almost)
-  // nothing beside the others has no direction of its own and is completed last.
+  // Gram-Schmidt. Exact if the axes are already perpendicular. An axis that is (almost) zero
+  // compared to the others has no direction of its own and is completed last.
   Axes axis{};
   std::array<double, 3> scale{};
   std::array<bool, 3> known{};
@@ -109,8 +109,8 @@ Decomposed decompose(const Matrix& matrix) {
     known[i] = true;
   }
 
-  // A left-handed frame is a mirroring: in one axis or in all three, whichever leaves the least to
-  // rotate.
+  // A left-handed frame is mirrored. Mirror either one axis or all three, whichever leaves the
+  // smallest rotation.
   if (dot(cross(axis[0], axis[1]), axis[2]) < 0) {
     const double x = axis[0].x, y = axis[1].y, z = axis[2].z;
     const std::array<double, 4> traces{-x + y + z, x - y + z, x + y - z, -x - y - z};

@@ -1,4 +1,4 @@
-// Takes a 4x4 matrix apart into position, rotation and scale.
+// Decomposes a 4x4 matrix into position, rotation and scale.
 #pragma once
 
 #include <array>
@@ -7,23 +7,23 @@
 
 namespace muster {
 
-/// Row by row; a point is a column to its right.
+/// A row-major matrix. A point is a column vector to its right.
 using Matrix = std::array<std::array<double, 4>, 4>;
 
 struct Decomposed {
   scene::Transform transform;
-  /// The largest difference between an axis of the matrix and of the recomposed transform, as a
-  /// part of the longest axis.
+  /// The largest difference between an axis of the matrix and of the recomposed transform, relative
+  /// to the longest axis.
   double error = 0;
-  /// False: the matrix holds infinities or no numbers; the transform is the identity.
+  /// False if the matrix contains infinities or NaNs; the transform is then the identity.
   bool finite = true;
 };
 
-/// Exact up to rounding if there is no shear. For a mirroring, chooses the form with the smallest
-/// rotation. Axes of no length get rotations that complete the others.
+/// Decomposes a matrix, exactly up to rounding if there is no shear. For a mirrored matrix, chooses
+/// the form with the smallest rotation. Axes of zero length get rotations that complete the others.
 Decomposed decompose(const Matrix& matrix);
 
-/// The matrix of a transform.
+/// Returns the matrix of a transform.
 Matrix compose(const scene::Transform& transform);
 
 }  // namespace muster

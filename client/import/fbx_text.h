@@ -1,4 +1,4 @@
-// Reads data of an FBX file that Assimp does not return.
+// Finds data in an FBX file that Assimp does not return.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Whole sentences about what the file holds, as text or binary, and the import gets wrong:
-/// orthographic cameras, fields of view of another name, geometric transforms.
+/// Returns sentences about contents of the file, text or binary, that the import gets wrong:
+/// orthographic cameras, fields of view with a different name, and geometric transforms.
 std::vector<std::string> unread_in_fbx(std::string_view file);
 
 }  // namespace muster

@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// The first bytes of files of a format. Formats that are left out have no mark, or one too short
-/// to tell them from noise.
+/// The first bytes of files in a format. Formats without a mark, or with one too short to be
+/// reliable, are left out.
 struct Mark {
   std::string_view suffix, bytes;
 };
@@ -57,8 +57,8 @@ constexpr std::array marks{
     Mark{"xgl", "<WORLD"},
 };
 
-/// Formats that are text. Some of their readers take any bytes for one, and some of those stop the
-/// program over it.
+/// Text formats. Some of their readers accept arbitrary bytes as text, and some of those crash on
+/// them.
 constexpr std::array<std::string_view, 18> text_suffixes{"ac",   "ase",  "ask",  "bvh", "csm", "dae",
                                                          "enff", "gltf", "irr",  "lws", "mot", "nff",
                                                          "obj",  "off",  "ogex", "smd", "vta", "x3d"};

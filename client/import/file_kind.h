@@ -1,4 +1,4 @@
-// Finds the format of a model file by its name and first bytes, to select Assimp's reader.
+// Determines the format of a model file from its name and first bytes, to select Assimp's reader.
 #pragma once
 
 #include <filesystem>
@@ -7,26 +7,26 @@
 
 namespace muster {
 
-/// A file's name and its first bytes, at most 4096 of them.
+/// The name and the first bytes of a file, at most 4096.
 struct FileKind {
-  std::string name;  ///< without folders, ASCII letters in lower case
+  std::string name;  ///< without directories, with ASCII letters in lower case
   std::string head;
 };
 
-/// Reads what is said above. `file` must be one that can be opened; otherwise the head is empty.
+/// Reads the name and the first bytes. If `file` cannot be opened, the head is empty.
 [[nodiscard]] FileKind kind_of(const std::filesystem::path& file);
 
-/// Why no reader should be asked: the file is missing, a folder, a pipe or a device, unreadable,
-/// empty, cut off by its own header, or holds other bytes than its suffix says. Empty if there is
-/// no such reason. Never waits for a pipe.
+/// Returns the reason why no reader should be tried: the file is missing, a directory, a pipe or
+/// device, unreadable, empty, shorter than its header says, or contains other data than its suffix
+/// indicates. Empty if there is no such reason. Never blocks on a pipe.
 [[nodiscard]] std::string unfit(const std::filesystem::path& file);
 
-/// Whether the file is called .gltf or .glb, or begins as a .glb does.
+/// Returns true if the file is named .gltf or .glb, or begins like a .glb.
 [[nodiscard]] bool may_be_gltf(const FileKind& file);
 
-/// Whether a reader of these suffixes ("gltf glb", as Assimp lists them) fits the file: the file
-/// has one of them, or begins with the mark of a format that has one of them. Assimp alone asks
-/// every reader whether it likes what it sees, and some like anything.
+/// Returns true if a reader of these suffixes ("gltf glb", as listed by Assimp) matches the file:
+/// the file has one of the suffixes, or begins with the mark of a format that has one of them.
+/// Assimp itself would offer the file to every reader, and some readers accept anything.
 [[nodiscard]] bool reader_fits(std::string_view suffixes, const FileKind& file);
 
 }  // namespace muster

@@ -63,7 +63,7 @@ class FaultPlace : public nlohmann::json_sax<Json> {
   }
 };
 
-/// "line 3, column 14: " of the number that cannot be read.
+/// Returns, for example, "line 3, column 14: " for the number that cannot be read.
 std::string number_place(const std::string& json) {
   FaultPlace place;
   Json::sax_parse(json, &place);
@@ -80,8 +80,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Whether a data URI's head, "data:application/octet-stream;base64", says that what follows is
-/// base64.
+/// Returns true if the head of a data URI, such as "data:application/octet-stream;base64", says
+/// that the data is base64.
 bool says_base64(std::string_view head) {
   std::string last = lower(head.substr(std::min(head.rfind(';'), head.size())));
   std::erase_if(last, [](char c) { return c == ' ' || c == '\t'; });
@@ -107,8 +107,8 @@ std::string percent_decoded(std::string_view uri) {
   return text;
 }
 
-/// Both alphabets, with or without "=" at the end and white space anywhere; nothing if there is
-/// another letter.
+/// Decodes both alphabets, with or without a final "=", and with white space anywhere. Returns
+/// nothing if there is any other character.
 std::optional<std::string> base64_decoded(std::string_view text) {
   constexpr std::string_view space = " \t\r\n\f";
   text = text.substr(0, text.find_last_not_of("= \t\r\n\f") + 1);
@@ -150,7 +150,7 @@ bool begins_with_scheme(std::string_view uri) {
 
 struct NumberType {
   std::size_t code, bytes;
-  double most;  ///< of a normalized value; 0: never normalized
+  double most;  ///< largest normalized integer; 0 if never normalized
 };
 constexpr std::array number_types{NumberType{5120, 1, 127},   NumberType{5121, 1, 255}, NumberType{5122, 2, 32767},
                                   NumberType{5123, 2, 65535}, NumberType{5125, 4, 0},   NumberType{5126, 4, 0}};
@@ -218,7 +218,7 @@ std::optional<double> number_of(const Json& of, const char* name, const std::str
 
 std::size_t whole(const Json& value, const std::string& place) {
   if (value.is_number()) {
-    // Some exporters write 3.0. Beyond 2^53 a double is no index.
+    // Some exporters write 3.0. Above 2^53, a double is not a valid index.
     const double number = value.get<double>();
     if (number >= 0 && number <= 9007199254740992 && std::floor(number) == number)
       return static_cast<std::size_t>(number);
@@ -278,7 +278,7 @@ GltfFile::GltfFile(fs::path file) : file_(std::move(file)), parts_(parts_of(file
 bool GltfFile::is_gltf_1() const {
   if (parts_.is_binary) return parts_.version == 1;
   const Json* const asset = member(json_, "asset");
-  // an object in glTF 1.0, which need not say its version
+  // In glTF 1.0, nodes is an object, and the version is optional.
   const Json* const nodes = member(json_, "nodes");
   const std::string version = asset ? text_of(*asset, "version") : "";
   return version.starts_with("1.") || (version.empty() && nodes && nodes->is_object());
@@ -361,7 +361,7 @@ void GltfFile::check_buffer(std::size_t index) {
   } else if (parts_.is_binary && index == 0 && parts_.data_at != 0) {
     there = parts_.data_bytes;
   } else {
-    return;  // it is for an extension, or for nothing
+    return;  // the buffer is used by an extension, or not at all
   }
   if (there < said)
     throw ReadFailure(place + (uri.empty() || uri.starts_with("data:") ? "" : " (" + uri + ")") +
@@ -394,7 +394,7 @@ const unsigned char* GltfFile::bytes(const Span& span, const std::string& place)
   const std::size_t size = whole_or(view, "byteLength", view_place, 0);
   if (begin > all.size() || size > all.size() - begin)
     throw ReadFailure(view_place + " reaches beyond its buffer, which has " + std::to_string(all.size()) + " bytes");
-  // count is at most 2^53 and stride at most 2^53: compared by division, nothing overflows.
+  // count and stride are at most 2^53. Comparing by division avoids overflow.
   const bool fits =
       span.count == 0 ||
       (span.offset <= size && span.element <= size - span.offset &&
@@ -455,7 +455,7 @@ std::vector<double> GltfFile::values(std::size_t accessor, const char* type, std
       for (std::size_t c = 0; c < components; ++c)
         values.push_back(component(begin + i * stride + c * number.bytes, number));
   } else {
-    // All of them are 0. Nothing in the file bounds how many it claims to have.
+    // All values are 0. Nothing in the file limits how many it claims to have.
     constexpr std::size_t most = 10'000'000;
     if (many > most)
       throw ReadFailure(place + " has more than " + std::to_string(most) + " elements without a bufferView");

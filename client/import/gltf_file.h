@@ -1,4 +1,4 @@
-// A glTF 2.0 file as far as an import needs it: its JSON, and numbers out of its buffers.
+// A glTF 2.0 file, as far as an import needs it: its JSON, and numbers from its buffers.
 #pragma once
 
 #include <array>
@@ -15,16 +15,17 @@ namespace muster {
 
 using Json = nlohmann::json;
 
-/// Where a value is, for what is said of it: "nodes[3].mesh".
+/// Returns the place of a value for messages, such as "nodes[3].mesh".
 std::string place_text(const char* list, std::size_t index, const char* member = "");
 
-/// The member, or null if `of` is no object or has none of that name.
+/// Returns the member, or null if `of` is not an object or has no such member.
 const Json* member(const Json& of, const char* name);
-/// A text member; empty if there is none.
+/// Returns a text member, or an empty text if there is none.
 std::string text_of(const Json& of, const char* name);
-/// A number member. Throws ReadFailure if it is there and no number.
+/// Returns a number member. Throws ReadFailure if it exists but is not a number.
 std::optional<double> number_of(const Json& of, const char* name, const std::string& place);
-/// A member that is a list of N numbers. Throws ReadFailure if it is there and is not.
+/// Returns a member that is a list of N numbers. Throws ReadFailure if it exists but is not such a
+/// list.
 template <std::size_t N>
 std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name, const std::string& place) {
   const Json* const list = member(of, name);
@@ -38,7 +39,7 @@ std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name
   if (!good) throw ReadFailure(place + "." + name + " is no list of " + std::to_string(N) + " numbers");
   return numbers;
 }
-/// A whole number from 0. Throws ReadFailure if it is none.
+/// Returns an integer of at least 0. Throws ReadFailure if the value is not one.
 std::size_t whole(const Json& value, const std::string& place);
 
 /// The JSON of a file as text: a .gltf without its byte order mark, or the first chunk of a .glb.
@@ -46,39 +47,39 @@ struct GltfParts {
   std::string json;
   bool is_binary = false;
   std::uint32_t version = 2;  ///< of a .glb
-  /// Where in the file its binary chunk is; 0, 0: it has none
+  /// Range of the binary chunk in the file; 0, 0 if there is none.
   std::uint64_t data_at = 0, data_bytes = 0;
 };
-/// Throws ReadFailure for a .glb whose chunks do not fit into the file.
+/// Throws ReadFailure for a .glb whose chunks do not fit in the file.
 GltfParts parts_of(const std::filesystem::path& file);
 
 class GltfFile {
  public:
-  /// Parses the JSON and checks that each buffer is there and long enough. Throws ReadFailure.
+  /// Parses the JSON and checks that each buffer exists and is long enough. Throws ReadFailure.
   explicit GltfFile(std::filesystem::path file);
 
-  /// Nothing but this and json() may be asked of a file of glTF 1.0.
+  /// Returns true for a glTF 1.0 file. Only this function and json() may then be called.
   bool is_gltf_1() const;
 
   const Json& json() const { return json_; }
-  /// A list at the top, such as "nodes"; an empty one if the file has none.
+  /// Returns a top-level list such as "nodes", or an empty one if the file does not have it.
   const Json& list(const char* name) const;
-  /// An object of a list. Throws ReadFailure if there is no such one; `from` is the place that
-  /// names it.
+  /// Returns an object from a list. Throws ReadFailure if it does not exist; `from` is the place
+  /// that refers to it.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
-  /// The index that a member holds, checked; none if there is no such member.
+  /// Returns the index in a member, checked, or nothing if there is no such member.
   std::optional<std::size_t> index_of(const Json& of, const char* name, const char* of_list,
                                       const std::string& place) const;
 
-  /// Whether `values` can read the accessor: it is not compressed by meshopt, and its buffer is
-  /// there.
+  /// Returns true if `values` can read the accessor: it is not compressed with meshopt, and its
+  /// buffer exists.
   bool is_readable(std::size_t accessor) const;
-  /// The accessor's `min` and `max` as a box; none if they are missing or senseless.
+  /// Returns the accessor's `min` and `max` as a box, or nothing if they are missing or invalid.
   std::optional<Box> said_box(std::size_t accessor) const;
-  /// How many elements the accessor has.
+  /// Returns the number of elements in the accessor.
   std::size_t count(std::size_t accessor) const;
-  /// All values of an accessor of that type ("VEC3", of 3 components), one element after the other;
-  /// normalized integers as floats. Throws ReadFailure.
+  /// Returns all values of an accessor of this type ("VEC3", with 3 components), element by
+  /// element. Normalized integers become floats. Throws ReadFailure.
   std::vector<double> values(std::size_t accessor, const char* type, std::size_t components) const;
 
  private:
@@ -89,7 +90,8 @@ class GltfFile {
   void check_buffer(std::size_t index);
   std::filesystem::path path_of(const std::string& uri, const std::string& place) const;
   const std::string& buffer(std::size_t index) const;
-  /// The bytes of elements in a buffer view. Throws ReadFailure if they are not all in it.
+  /// Returns the bytes of elements in a buffer view. Throws ReadFailure if they are not all inside
+  /// it.
   const unsigned char* bytes(const Span& span, const std::string& place) const;
   void apply_sparse(const Json& accessor, const std::string& place, std::size_t components,
                     std::vector<double>& values) const;
@@ -97,7 +99,7 @@ class GltfFile {
   std::filesystem::path file_;
   GltfParts parts_;
   Json json_;
-  mutable std::vector<std::optional<std::string>> buffers_;  // read when they are needed
+  mutable std::vector<std::optional<std::string>> buffers_;  // read when needed
 };
 
 }  // namespace muster

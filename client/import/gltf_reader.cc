@@ -1,4 +1,4 @@
-// glTF 2.0: nodes, lights, cameras, the boxes and colours of meshes, instances.
+// Reads glTF 2.0: nodes, lights, cameras, boxes and colors of meshes, and instances.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,11 +18,11 @@ namespace muster {
 namespace {
 
 constexpr double degrees = 57.295779513082320877;
-/// Far distance of a camera without zfar: the largest value of the field.
+/// Far distance of a camera without zfar: the largest value that the field allows.
 constexpr double endless = 1e9;
 
-/// Extensions that change what is imported, and are read here, or that change only how surfaces
-/// look.
+/// Returns true for extensions that affect the import and are supported here, or that only affect
+/// how surfaces look.
 bool is_understood(std::string_view extension) {
   constexpr std::array known{"KHR_lights_punctual",     "KHR_mesh_quantization",   "KHR_draco_mesh_compression",
                              "EXT_meshopt_compression", "KHR_meshopt_compression", "EXT_mesh_gpu_instancing",
@@ -99,7 +99,7 @@ class GltfReader {
                                   ", which is not understood; what it says is left out.");
   }
 
-  /// The roots of the scene that the file shows first, or, in a library of nodes without scenes,
+  /// Chooses the roots of the file's default scene. In a library of nodes without scenes, chooses
   /// all nodes without a parent.
   void choose_roots() {
     const Json& nodes = file_.list("nodes");
@@ -120,8 +120,9 @@ class GltfReader {
     if (roots_.empty()) throw ReadFailure("each of its nodes is a child of another: the tree is recursive");
   }
 
-  /// Gives each mesh the place of its first primitive: meshes of the scene first, a node's children
-  /// before its own. Viewers count in this order (assimp_order in the editor's page).
+  /// Assigns each mesh the index of its first primitive. Meshes of the scene come first, and a
+  /// node's children before the node. Viewers count in this order (assimp_order in the editor's
+  /// page).
   void number_meshes() {
     const Json& meshes = file_.list("meshes");
     first_part_.assign(meshes.size(), unnumbered);
@@ -251,7 +252,8 @@ class GltfReader {
                                   .a = numbers.within("alpha", factor[3], 1, 1)}};
   }
 
-  /// Adds the node's mesh once for each instance. False, with a warning, if they cannot be read.
+  /// Adds the node's mesh once per instance. If the instances cannot be read, adds a warning and
+  /// returns false.
   bool add_instances(const Json& instancing, const std::string& from, std::size_t mesh, std::uint32_t place) {
     const Json* const attributes = member(instancing, "attributes");
     if (!attributes) return false;
@@ -379,12 +381,12 @@ class GltfReader {
   const GltfFile& file_;
   const ModelLimits& limits_;
   ImportedModel model_;
-  std::optional<std::size_t> scene_;  // none in a file without scenes
+  std::optional<std::size_t> scene_;  // none if the file has no scenes
   std::vector<std::size_t> roots_;
-  std::vector<bool> visited_;              // nodes that are entities
+  std::vector<bool> visited_;              // nodes that have become entities
   std::vector<std::uint32_t> first_part_;  // of each mesh, among parts_
   std::uint32_t next_part_ = 0;
-  // primitives of all meshes, read when a node has them
+  // Primitives of all meshes, read when a node uses them.
   std::vector<std::optional<ImportedMesh>> parts_;
 };
 

@@ -33,7 +33,7 @@ class Writer {
   std::vector<std::byte> bytes;
 };
 
-/// Whether the value, which begins with this many floats, holds finite ones only.
+/// Returns true if the value, which begins with this many floats, contains only finite ones.
 template <std::size_t Floats, class T>
 bool finite(const T& value) {
   static_assert(sizeof(T) >= Floats * sizeof(float));
@@ -49,7 +49,8 @@ bool sound(const scene::Camera& value) { return finite<5>(value); }
 bool sound(const scene::Shape& value) { return finite<6>(value) && value.kind <= scene::ShapeKind::cone; }
 bool sound(const scene::Light& value) { return finite<8>(value) && value.kind <= scene::LightKind::area; }
 
-/// Reads what Writer wrote; `good` is false from the first byte on that it cannot have written.
+/// Reads data written by Writer. `good` becomes false at the first byte that Writer cannot have
+/// written.
 class Taker {
  public:
   explicit Taker(std::span<const std::byte> bytes) : left_(bytes) {}

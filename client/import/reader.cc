@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Beyond this part of the longest axis a transform is said to have shear. FBX pivots folded in
-/// floats stay below it.
+/// If the error exceeds this part of the longest axis, a transform is reported to have shear. FBX
+/// pivots combined as floats stay below it.
 constexpr double shear_tolerance = 1e-3;
 
 std::string shown(double value) {

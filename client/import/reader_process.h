@@ -1,4 +1,4 @@
-// Reads a model in a child process: what the file does to its reader ends that process alone.
+// Reads a model in a child process, so that a file that crashes its reader ends only that process.
 #pragma once
 
 #include <expected>
@@ -9,16 +9,17 @@
 
 namespace muster {
 
-/// Limits on the child, all above 0.
+/// Limits on the child. All are above 0.
 struct ProcessLimits {
-  std::uint64_t memory_bytes;             ///< beyond what the calling process has now
-  std::uint32_t seconds;                  ///< of processor time; three times that by the wall clock
-  std::uint64_t answer_bytes = 1u << 30;  ///< of the model, as it comes through the pipe
+  std::uint64_t memory_bytes;             ///< beyond the calling process's current use
+  std::uint32_t seconds;                  ///< of processor time; three times as much wall time
+  std::uint64_t answer_bytes = 1u << 30;  ///< limit on the model's size in the pipe
 };
 
-/// Calls `read` in a forked child and returns what it returns. The reason is that of the exception
-/// it threw, or says which limit it exceeded or which signal ended it. The child has /dev/null for
-/// its standard streams and the default action for all signals; it ends with the caller.
+/// Calls `read` in a forked child, and returns its result. On failure, returns the message of the
+/// exception it threw, or says which limit it exceeded or which signal ended it. The child has
+/// /dev/null as its standard streams and the default action for all signals, and it ends with the
+/// caller.
 std::expected<ImportedModel, std::string> read_apart(const std::function<ImportedModel()>& read,
                                                      const ProcessLimits& limits);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Result = std::expected<void, BatchFault>;
 
-/// Where a FlatBuffer may lie.
+/// Aligned memory for a FlatBuffer.
 struct alignas(16) Block {
   std::byte bytes[16];
 };

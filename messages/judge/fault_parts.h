@@ -1,4 +1,4 @@
-// Helpers of the verifier: make faults, and find bytes that are not zero.
+// Helpers of the verifier that create faults and find nonzero bytes.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
   return any == std::byte{};
 }
 
-/// Returns the offset of the first byte that is not zero; there must be one.
+/// Returns the offset of the first nonzero byte. There must be one.
 inline std::size_t first_nonzero(const std::byte* at) noexcept {
   std::size_t i = 0;
   while (at[i] == std::byte{}) ++i;

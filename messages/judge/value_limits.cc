@@ -17,7 +17,8 @@ namespace {
 
 using detail::all_zero;
 
-/// All bits of the exponent are set: an infinity, or no number.
+/// Returns the index of the first of `count` floats whose exponent bits are all set (infinity or
+/// NaN), or `count` if there is none.
 template <class Bits, Bits exponent>
 std::size_t first_with_exponent(const std::byte* at, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -38,7 +39,8 @@ std::string number_text(FieldKind kind, const std::byte* at) {
       });
 }
 
-/// The first element of the limit, of `count` at `at`, that is beyond it.
+/// Returns the index of the first of the limit's `count` elements at `at` that is out of bounds, or
+/// `count` if there is none.
 std::size_t first_beyond(const ValueLimit& limit, const std::byte* at, std::size_t count) noexcept {
   const std::size_t size = scalar_bytes(limit.kind);
   if (!limit.reserved && !limit.field->has_range) return first_not_finite(limit.kind, at, count);

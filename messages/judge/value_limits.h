@@ -1,5 +1,5 @@
-// Limits for well-formed numbers and texts from outside: from a socket, from a person's input, or
-// from a file of templates. Values of the program's own handlers are not checked.
+// Limits on well-formed numbers and texts from outside: from a socket, from a user's input, or from
+// a template file. Values from the program's own handlers are not checked.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,27 @@ namespace muster {
 
 /// Returns the reason why a client may not send the number of `kind` at `at`: a float that is not
 /// finite, or a number outside the `range` of its field. Bounds are compared in the field's own
-/// type (0.1 is in 0.1..1 as a float too). Returns nothing for allowed values, and if `kind` is not
-/// a number.
+/// type (so 0.1 is in 0.1..1 as a float too). Returns nothing if the value is allowed, or if `kind`
+/// is not a number.
 [[nodiscard]] std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind,
                                                 const std::byte* at) noexcept;
 
-/// Returns the end of a sentence about a number that number_fault() refuses: "is 300, it takes a
-/// number from 0 to 100 (hp)".
+/// Returns the end of a sentence about a number that number_fault() refuses, for example: "is 300,
+/// it takes a number from 0 to 100 (hp)".
 [[nodiscard]] std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                                             const std::byte* at);
 
-/// Returns the index of the first of `count` consecutive floats that is not finite, or `count` if
-/// all are finite or `kind` is not a float.
+/// Returns the index of the first of `count` consecutive floats that is not finite. Returns `count`
+/// if all are finite or `kind` is not a float.
 [[nodiscard]] std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t count) noexcept;
 
 /// Returns the reason why bytes are not a text: "has a zero byte at 3", "is no UTF-8 at byte 3".
-/// Empty if they are one.
+/// Empty if they are a text.
 [[nodiscard]] std::string text_fault(std::string_view text);
 
-/// Checks `part`, the bytes of a value of `type` from `begin` on; it must consist of whole numbers.
-/// `limits` are TypeTable::limits of the type. The fault's offset is the offset in the value plus
-/// `offset`.
+/// Checks `part`, which contains the bytes of a value of `type` from `begin` on and must consist of
+/// whole numbers. `limits` are TypeTable::limits of the type. The fault's offset is the offset in
+/// the value plus `offset`.
 [[nodiscard]] std::expected<void, BatchFault> check_limits(std::span<const ValueLimit> limits,
                                                            std::span<const std::byte> part, std::size_t begin,
                                                            std::size_t offset, const TypeDescriptor& type,

@@ -1,5 +1,5 @@
-// Rules that make bytes a valid struct value: bools, enums, padding. value_limits.h has the limits
-// for values from outside.
+// Rules that determine whether bytes are a valid struct value: bools, enums, padding.
+// value_limits.h has the limits on values from outside.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace muster {
 
-/// Returns the first rule that `value` breaks, in order of its bytes, or null. `rules` are the
-/// rules of its type.
+/// Returns the first rule that `value` breaks, in byte order, or null. `rules` are the rules of its
+/// type.
 [[nodiscard]] const ValueRule* first_broken(std::span<const ValueRule> rules, const std::byte* value) noexcept;
 
 /// Returns a fault that describes how `value`, at `offset` in the batch, breaks the rule.
 [[nodiscard]] std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value, std::size_t offset,
                                                  const TypeDescriptor& type);
 
-/// Corrects `value`, at `offset` in the batch, so that it obeys the rule, and records that in
-/// `mended`.
+/// Corrects `value`, at `offset` in the batch, so that it obeys the rule, and records the
+/// correction in `mended`.
 void mend(const ValueRule& rule, std::byte* value, std::size_t offset, const TypeDescriptor& type, Mended& mended);
 
 }  // namespace muster

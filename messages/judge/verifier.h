@@ -1,6 +1,6 @@
-// Verifies batches from outside: well-formed, of known types, with values that these types allow.
-// server/session/judge.h checks rights, and registry/apply/structure.h whether a batch can be
-// applied.
+// Verifies batches from outside: they must be well-formed and of known types, with values that
+// these types allow. server/session/judge.h checks rights, and registry/apply/structure.h checks
+// whether a batch can be applied.
 #pragma once
 
 #include <cstddef>
@@ -36,23 +36,23 @@ enum class Fault : std::uint8_t {
   bad_row_set,
   bad_argument,
   nested_timer,
-  // Values that a client may not send (VerifierLimits::values), in a well-formed batch:
+  // Values that a client may not send (VerifierLimits::values) in an otherwise well-formed batch:
   out_of_range,  ///< a number outside its field's `range`
   not_finite,    ///< a float that is infinite or not a number
-  bad_text,      ///< bytes that are not UTF-8, or a zero byte
-  not_zero,      ///< a field `reserved`, or bytes after a SetField's value
+  bad_text,      ///< bytes that are not UTF-8, or include a zero byte
+  not_zero,      ///< a `reserved` field, or bytes after a SetField's value
 };
 
 /// The first fault of a batch. `type` and `field` are empty if the check did not get that far.
 struct BatchFault {
   Fault fault = Fault::truncated;
-  std::uint32_t offset = 0;  ///< place of the wrong byte in the batch
+  std::uint32_t offset = 0;  ///< offset of the faulty byte in the batch
   TypeId type = 0;
   std::string field;  ///< "value" or "position.x"
-  std::string text;   ///< a sentence with the found and the expected value
+  std::string text;   ///< a sentence with the actual and the expected value
 };
 const char* name(Fault fault) noexcept;
-/// Returns true for faults that only VerifierLimits::values finds.
+/// Returns true for faults found only with VerifierLimits::values.
 bool is_about_a_value(Fault fault) noexcept;
 
 struct VerifierLimits {
@@ -62,29 +62,29 @@ struct VerifierLimits {
   std::uint32_t table_tables_max = 1u << 16;
   /// Also checks numbers and texts, including those inside SetField, SetFieldIf and DefineTemplate.
   /// Floats must be finite, numbers within their field's `range`, texts UTF-8 without a zero byte,
-  /// and fields `reserved` of Muster's own types zero. Servers set it for clients. Clients do not,
-  /// because handlers in C++ may make other values, and a client must be able to show them.
+  /// and `reserved` fields of Muster's own types zero. Servers set this for clients. Clients do
+  /// not, because C++ handlers may produce other values, and a client must be able to show them.
   bool values = false;
 };
-/// Limits for batches that this program, or one like it, wrote into its own files: everything that
-/// it can make.
+/// Limits for batches that this program, or one like it, wrote to its own files. They allow
+/// everything that such a program can write.
 inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
                                            .count_max = ~0u,
                                            .table_depth_max = TableEncoder::depth_max,
                                            .table_tables_max = ~0u};
 
 /// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks header,
-/// counts and sizes against each other and against the types; bools, enums (bit_flags: only known
-/// bits) and padding of every payload; row sets; tables against the schema; and one level of
-/// `timed`. Padding must be zero, so that equal messages have equal bytes. Also checks values if
-/// `limits.values` is set. Does not check whether entities are alive or the sender has the right to
-/// send. Thread-safe while no schema is added to `types`.
+/// counts and sizes against each other and against the types. Also checks bools, enums (bit_flags:
+/// only known bits) and padding of every payload, row sets, tables against the schema, and one
+/// level of `timed`. Padding must be zero, so that equal messages have equal bytes. Checks values
+/// if `limits.values` is set. Does not check whether entities are alive or whether the sender has
+/// the right to send. Thread-safe as long as no schema is added to `types`.
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});
 
-/// Verifies a sequence of batches as verify_batch() does. If a batch has the same header as the one
-/// before, only its messages are checked. Not thread-safe.
+/// Verifies a sequence of batches as verify_batch() does. If a batch has the same header as the
+/// previous one, only its messages are checked. Not thread-safe.
 class BatchVerifier {
  public:
   BatchVerifier();
@@ -92,16 +92,15 @@ class BatchVerifier {
   BatchVerifier(const BatchVerifier&) = delete;
   BatchVerifier& operator=(const BatchVerifier&) = delete;
 
-  /// `types` and `limits` must be those of the last call, and `types` must not have grown, unless
-  /// forget() was called since.
+  /// `types` and `limits` must be those of the previous call, and `types` must not have grown,
+  /// unless forget() has been called since.
   [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
                                                             const VerifierLimits& limits);
-  /// Returns true if a quick check shows that the batch has the same header as the last one that
-  /// verify() accepted, and is valid too. Otherwise call verify(). Types and limits must be the
-  /// same.
+  /// Returns true if a quick check shows that the batch is valid and has the same header as the
+  /// last one that verify() accepted. Otherwise call verify(). Types and limits must be the same.
   bool again(std::span<const std::byte> bytes) const noexcept;
-  /// True if the last batch had the same header as the one before it, which was valid and had
-  /// neither a row set nor tables.
+  /// Returns true if the last batch had the same header as the one before it, which was valid and
+  /// had neither a row set nor tables.
   bool repeats() const noexcept { return repeats_; }
   void forget() noexcept;
 
@@ -115,11 +114,11 @@ class BatchVerifier {
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                                            const TypeTable& types);
 
-// --- for bytes of this program's own code, which were never verified ---
+// --- for bytes from this program's own code, which were never verified ---
 
-/// A value that its field cannot have, and the value that replaced it.
+/// A value that its field cannot have, and its replacement.
 struct MendedValue {
-  std::uint32_t offset = 0;  ///< of the field, in bytes from the start of value or batch
+  std::uint32_t offset = 0;  ///< of the field, in bytes from the start of the value or batch
   std::string type;          ///< full name of the struct or table
   std::string field;         ///< "team", "slots[2]"; for padding, the field before it
   std::string found, put;    ///< as numbers
@@ -135,14 +134,14 @@ struct Mended {
   }
 };
 
-/// Corrects one struct value: a bool other than 0 becomes 1, an enum's unknown value the field's
-/// default, and padding 0; bit_flags lose unknown bits. A valid value does not change. `value` must
-/// have the type's size. Offsets in `mended` begin at `offset`.
+/// Corrects one struct value. A bool other than 0 becomes 1, an unknown enum value becomes the
+/// field's default, padding becomes 0, and bit_flags lose unknown bits. A valid value does not
+/// change. `value` must have the type's size. Offsets in `mended` start at `offset`.
 void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
                 std::size_t offset = 0);
-/// Does the same as verify_batch(), but corrects payloads, row sets and tables as mend_value()
-/// does, in place of a fault. In a table, an enum without a known default gets its first value.
-/// After another fault some values may already be corrected.
+/// Like verify_batch(), but corrects payloads, row sets and tables as mend_value() does, instead of
+/// reporting a fault. In a table, an enum without a known default gets its first value. If another
+/// fault is found, some values may already have been corrected.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
                                                               const VerifierLimits& limits, Mended& mended);
 

@@ -1,4 +1,4 @@
-// Text for edits: built-in messages that name fields and components by number.
+// Text for edits, built-in messages that refer to fields and components by number.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace muster {
 
 /// Returns "game.Health.value = 42" for a SetField, "game.Health.value = 42 where it is 40" for a
-/// SetFieldIf, or "component=game.Health" for a Remove. Returns nothing for other messages, and for
-/// unknown fields and components.
+/// SetFieldIf, or "component=game.Health" for a Remove, for example. Returns nothing for other
+/// messages, or if the field or component is unknown.
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references);
 

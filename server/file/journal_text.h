@@ -1,4 +1,4 @@
-// Prints the journal of a world file for people and programs.
+// Prints the journal of a world file as text or JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 namespace muster {
 
 struct JournalChoice {
-  std::uint64_t from = 0;       ///< skips inputs of smaller sequences
-  std::uint64_t lines = ~0ull;  ///< limit on inputs and ticks
+  std::uint64_t from = 0;       ///< skips inputs with smaller sequences
+  std::uint64_t lines = ~0ull;  ///< limit on the number of inputs and ticks
   bool json = false;            ///< one object per input, tick or schema; otherwise lines by group
 };
 
 struct JournalShown {
-  std::uint64_t groups = 0;    ///< after the checkpoint
-  std::uint64_t sequence = 0;  ///< of the checkpoint, before which the file has no inputs
+  std::uint64_t groups = 0;    ///< number of groups after the checkpoint
+  std::uint64_t sequence = 0;  ///< sequence of the checkpoint, before which the file has no inputs
 };
 
 /// Calls `print` for each line, without its newline. Verifies the journal as recovery does, but
-/// replays nothing: entities are ids, and only texts in the checkpoint or the journal are known.
+/// does not replay it: entities are ids, and only texts in the checkpoint or the journal are known.
 [[nodiscard]] std::expected<JournalShown, WorldError> show_journal(
     const std::string& path, const JournalChoice& choice, const std::function<void(const std::string&)>& print);
 

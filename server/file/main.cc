@@ -1,5 +1,5 @@
-// muster-file: looks at world files without serving them. `muster verify`, `muster backup` and
-// `muster journal` run it, because the `muster` command itself knows no files.
+// muster-file: inspects world files without serving them. `muster verify`, `muster backup` and
+// `muster journal` run it, because the `muster` command itself does not handle files.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace muster;
 
-/// As those of `muster`; docs/cli.md lists them.
+/// The same exit codes as those of `muster`; docs/cli.md lists them.
 enum ExitCode { exit_done = 0, exit_refused = 1, exit_usage = 2, exit_bad_file = 4 };
 
 int complain(const std::string& text, ExitCode code, bool json) {
@@ -40,7 +40,7 @@ std::string counted(std::uint64_t count, const std::string& one, const std::stri
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// As `muster info --hash` writes it.
+/// Formats a hash like `muster info --hash`.
 std::string hash_text(std::uint64_t hash) {
   std::array<char, 20> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));

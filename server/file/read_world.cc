@@ -13,8 +13,8 @@
 namespace muster {
 namespace {
 
-/// Whether no process has the world at `path` open, as far as somebody can tell who may not write
-/// there.
+/// Returns true if no process has the world at `path` open, as far as a user without write
+/// permission can tell.
 bool is_left_alone(const std::string& path) noexcept {
   const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
@@ -26,8 +26,8 @@ bool is_left_alone(const std::string& path) noexcept {
   return free;
 }
 
-/// Copies a world that is not open byte by byte, with its -wal and the durable marks of its lock
-/// file.
+/// Copies a world that is not open byte by byte, including its -wal and the durable marks in its
+/// lock file.
 std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
   for (const char* part : {"", "-wal", "-lock"}) {
     std::error_code failure;
@@ -77,7 +77,7 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   if (is_open) {
     if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
   } else {
-    // A file that cannot be read was refused for that.
+    // If the file cannot be read, that is why it was refused.
     if (auto copied = copy_files(path, copy); !copied)
       return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
     if (!is_left_alone(path))

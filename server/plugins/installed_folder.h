@@ -1,13 +1,13 @@
-// Finds Muster's own files on this machine: schemas and the editor's page.
+// Finds Muster's own files on this machine: the schemas and the editor's page.
 #pragma once
 
 #include <string>
 
 namespace muster {
 
-/// Returns the folder share/muster of the running program's installation, even if that was moved.
-/// If the program is not installed, returns the folder configured at build time. The folder need
-/// not exist.
+/// Returns the directory share/muster of the running program's installation, even if that has been
+/// moved. If the program is not installed, returns the directory configured at build time. The
+/// directory may not exist.
 std::string installed_folder();
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // The interface of a plugin for muster-server: a shared library with one C entry point. The server
-// makes one instance per registry. A plugin must not have mutable statics, because several
-// registries may exist side by side, and two builds of one plugin during a reload.
+// creates one instance per registry. A plugin must not have mutable statics, because several
+// registries may exist at the same time, and two builds of one plugin during a reload.
 //
 //   #include <muster/plugin.h>
 //   muster::Handlers install(muster::EntityRegistry& registry) { return {...}; }
@@ -9,9 +9,9 @@
 //     return &plugin;
 //   }
 //
-// Link it with -Wl,-Bsymbolic (pkg-config --libs muster-plugin), so that it uses its own
-// definitions even if the program, or an older build of it, has symbols of the same names. GCC also
-// needs -fno-gnu-unique for that.
+// Link the plugin with -Wl,-Bsymbolic (pkg-config --libs muster-plugin), so that it uses its own
+// definitions even if the program, or an older build of the plugin, has symbols with the same
+// names. With GCC, this also requires -fno-gnu-unique.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@
 #include "registry/entity_registry.h"
 #include "server/plugins/plugin_digest.h"
 
-/// Version of the interface between plugin and server. The server refuses a plugin with another
+/// Version of the interface between plugin and server. The server refuses a plugin with a different
 /// version.
 constexpr std::uint32_t muster_plugin_abi = 3;
 
-/// Hash of the layouts of registry classes that compiled handlers access, which depend on the
-/// compiler, its options and the standard library. The server refuses a plugin with another value,
-/// or with another muster_plugin_headers, the digest of the headers' text.
+/// Hash of the layouts of registry classes that compiled handlers access. These depend on the
+/// compiler, its options and the standard library. The server refuses a plugin with a different
+/// value, or with a different muster_plugin_headers, which is the digest of the headers' text.
 constexpr std::uint32_t muster_plugin_layout = [] {
   std::uint32_t hash = 2166136261u;
   for (const std::size_t size : {sizeof(muster::EntityRegistry),
@@ -66,32 +66,32 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 extern "C" {
 struct MusterPlugin {
   std::uint32_t abi_version;  ///< always the first member, so that any server can read it
-  std::uint32_t layout;       ///< muster_plugin_layout of its compiler
+  std::uint32_t layout;       ///< muster_plugin_layout, as computed by its compiler
   std::uint64_t headers;      ///< muster_plugin_headers of the headers it was compiled with
-  const char* name;           ///< unique among a server's plugins; equal for all builds of one
+  const char* name;           ///< unique among a server's plugins; the same for all builds of one
   const char* build;          ///< identifies the code; stored with every save, for replays
-  /// Subscribes the plugin's handlers to a registry and returns the instance. On failure returns
-  /// null and writes a zero-terminated sentence of at most error_bytes to `error`. Throws nothing.
+  /// Subscribes the plugin's handlers in a registry, and returns the instance. On failure, returns
+  /// null and writes a zero-terminated sentence of at most error_bytes to `error`. Must not throw.
   /// The registry outlives the instance.
   void* (*create)(muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
   /// Ends the handlers and frees the instance. Values of its runtime components may be destroyed
-  /// before or after.
+  /// before or after this call.
   void (*destroy)(void* instance);
-  /// Fills a new world, once; may be null. On failure returns false and writes a sentence to
-  /// `error`, as create does.
+  /// Fills a new world, once. May be null. On failure, returns false and writes a sentence to
+  /// `error`, like create.
   bool (*begin)(void* instance, muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
 
-  /// Version of the bytes that hand_over writes when the plugin is loaded again.
+  /// Version of the bytes that hand_over writes when the plugin is reloaded.
   std::uint32_t state_version;
   std::uint32_t reserved;
-  /// Writes the old instance's state, apart from the registry and its managers, for the new one,
-  /// with any number of calls of `write`. Null means no state. The instance stays alive if the new
-  /// one cannot be used.
+  /// Writes the old instance's state, apart from the registry and its managers, for the new
+  /// instance. May call `write` any number of times. Null means that there is no state. The
+  /// instance stays alive if the new one cannot be used.
   bool (*hand_over)(const void* instance, void* to, void (*write)(void* to, const void* bytes, std::size_t count),
                     char* error, std::size_t error_bytes);
-  /// Gives the old instance's state to the new one, directly after create; not called without such
-  /// state. Null drops the state. If it returns false, the old build stays. It is first tried on an
-  /// instance in an empty registry.
+  /// Passes the old instance's state to the new one, directly after create. Not called if there is
+  /// no such state. Null discards the state. If it returns false, the old build is kept. It is
+  /// first tried on an instance in an empty registry.
   bool (*take_over)(void* instance, std::uint32_t version, const void* bytes, std::size_t count, char* error,
                     std::size_t error_bytes);
 };
@@ -108,7 +108,7 @@ inline void put_error(const char* what, char* error, std::size_t error_bytes) no
   error[i] = '\0';
 }
 
-/// Returns the common part of every plugin, without its functions.
+/// Returns the part that all plugins have in common, without any functions.
 constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcept {
   MusterPlugin plugin{};
   plugin.abi_version = muster_plugin_abi;
@@ -119,7 +119,7 @@ constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcep
   return plugin;
 }
 
-/// Returns the result of f, or false and the reason if it throws.
+/// Returns the result of f. If f throws, returns false and writes the reason to `error`.
 template <class F>
 bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   try {
@@ -132,7 +132,7 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   return false;
 }
 
-/// Throws if the calling file was compiled so that floats have other bits than in the server.
+/// Throws if the calling file was compiled so that floats have different bits than in the server.
 inline void refuse_arithmetic(std::uint32_t found) {
   if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
 }
@@ -191,7 +191,7 @@ struct PluginClass {
 
 }  // namespace detail
 
-/// Makes a plugin of an install function, such as a World takes.
+/// Creates a plugin from an install function like the one that a World takes.
 template <Handlers (*Install)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   MusterPlugin plugin = detail::plugin_named(name, build);
@@ -199,15 +199,15 @@ constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   plugin.destroy = &detail::destroy_plugin;
   return plugin;
 }
-/// Makes a plugin of an install function and a function that fills a new world.
+/// Creates a plugin from an install function and a function that fills a new world.
 template <Handlers (*Install)(EntityRegistry&), void (*Begin)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   MusterPlugin plugin = plugin_of<Install>(name, build);
   plugin.begin = &detail::begin_plugin<Begin>;
   return plugin;
 }
-/// Makes a plugin of a class that is constructed with an EntityRegistry& and has its Handlers as a
-/// member. It may have
+/// Creates a plugin from a class that is constructed with an EntityRegistry& and has its Handlers
+/// as a member. The class may have
 ///   void begin(EntityRegistry&)                                                      fills a new world
 ///   static constexpr std::uint32_t state_version
 ///   void hand_over(std::vector<std::byte>& out) const                                for the next build of itself

@@ -28,13 +28,14 @@ struct Descriptor {
   }
 };
 
-/// The whole file. Somebody may be writing it: then its end, its size or its time differ.
+/// Reads the whole file. If another process is writing it, its end, size or time changes, which is
+/// an error.
 std::expected<std::vector<char>, std::string> read_whole(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat before{}, after{};
   if (file.number < 0 || ::fstat(file.number, &before) != 0) return std::unexpected("cannot be read: " + reason());
   if (!S_ISREG(before.st_mode)) return std::unexpected("is no file");
-  // one more, to see whether it grew
+  // one extra byte, to detect that the file grew
   std::vector<char> bytes(static_cast<std::size_t>(before.st_size) + 1);
   std::size_t size = 0;
   while (size < bytes.size()) {
@@ -51,8 +52,9 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   return bytes;
 }
 
-/// Empty, or what is wrong. The loader of the system maps what the headers name without looking
-/// whether the file has it; touching what is missing would end the program.
+/// Returns a description of the fault, or an empty text. The system's loader maps what the headers
+/// specify without checking whether the file contains it, and accessing a missing part would kill
+/// the program.
 std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is no shared library";
@@ -77,8 +79,8 @@ std::string look_at(const std::vector<char>& bytes) {
   return {};
 }
 
-/// Returns true if a checked file has unique symbols. A library without section headers counts as
-/// having none.
+/// Returns true if a checked file has unique symbols. A library without section headers is assumed
+/// to have none.
 bool has_unique_symbols(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -113,7 +115,7 @@ void remove_left_over(const std::string& folder, const std::string& prefix) {
   for (const std::string& path : left) ::unlink(path.c_str());
 }
 
-/// Returns false and sets errno if the copy cannot be made there.
+/// Returns false and sets errno if the copy cannot be created there.
 bool write_new(const std::string& path, const std::vector<char>& bytes) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700)};
   if (file.number < 0) return false;
@@ -134,7 +136,7 @@ bool write_new(const std::string& path, const std::vector<char>& bytes) {
 }  // namespace
 
 std::expected<PluginCopy, std::string> PluginCopy::make(const std::string& path) {
-  static std::atomic<unsigned> copies = 0;  // names only
+  static std::atomic<unsigned> copies = 0;  // used only for names
   auto bytes = read_whole(path);
   if (!bytes) return std::unexpected(std::move(bytes.error()));
   if (const std::string wrong = look_at(*bytes); !wrong.empty()) return std::unexpected(wrong);

@@ -1,5 +1,5 @@
-// A private copy of a plugin's file, made when it is loaded, so that the next build may overwrite
-// the file while the code runs.
+// A private copy of a plugin's file, created when it is loaded, so that the next build may
+// overwrite the file while the code is running.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace muster {
 
-/// The copy exists as long as this object, so that debuggers find it. It lies beside the file as
-/// .NAME.muster-PID-N, because the plugin may look for other libraries there, or in the folder for
-/// temporary files if that one cannot be written.
+/// The copy exists as long as this object, so that debuggers can find it. It is next to the file,
+/// as .NAME.muster-PID-N, because the plugin may look for other libraries there. If that directory
+/// is not writable, it is in the directory for temporary files.
 class PluginCopy {
  public:
-  /// Reads the file, which must be a complete ELF shared library. The error names the fault,
-  /// without the path. Removes copies that ended processes left beside the file.
+  /// Reads the file, which must be a complete ELF shared library. The error describes the fault,
+  /// without the path. Removes copies that ended processes left next to the file.
   [[nodiscard]] static std::expected<PluginCopy, std::string> make(const std::string& path);
   PluginCopy() = default;
   PluginCopy(PluginCopy&& other) noexcept
@@ -28,12 +28,13 @@ class PluginCopy {
   }
   ~PluginCopy();
 
-  /// Path of the copy; it is absolute or contains a slash.
+  /// Returns the path of the copy, which is absolute or contains a slash.
   const std::string& path() const noexcept { return path_; }
-  /// Hash of the file's bytes.
+  /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return digest_; }
-  /// True if the file has unique symbols, for which the process uses the definition of the library
-  /// loaded first. GCC makes them for variables of templates and inline variables.
+  /// Returns true if the file has unique symbols. For these, the process uses the definition in the
+  /// library that was loaded first. GCC creates them for variables of templates and inline
+  /// variables.
   bool has_unique_symbols() const noexcept { return unique_; }
 
  private:

@@ -11,7 +11,8 @@
 namespace muster {
 namespace {
 
-/// Returns the loader's error with the original path in place of the copy's, and demangled names.
+/// Returns the loader's error, with the original path instead of the copy's, and with names
+/// demangled.
 std::string loader_error(const std::string& copy) {
   const char* said = ::dlerror();
   std::string text = said ? said : "unknown reason";
@@ -27,8 +28,8 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
-/// A library that was linked with -ffast-math, or one that it needs, has the processor flush
-/// denormal floats to zero when it is loaded. That is taken back.
+/// Loading a library that was linked with -ffast-math, or depends on one, makes the processor flush
+/// denormal floats to zero. This function restores the floating-point environment.
 void* open_library(const char* path) {
   std::fenv_t before;
   std::fegetenv(&before);
@@ -49,7 +50,7 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
   auto copy = PluginCopy::make(path_);
   if (!copy) throw PluginError(path_ + ": " + copy.error());
   copy_ = std::move(*copy);
-  // A path without a slash would be looked for along the library path; the copy's has one.
+  // A path without a slash would be searched for on the library path, but the copy's path has one.
   library_ = open_library(copy_.path().c_str());
   if (!library_) throw PluginError(path_ + ": cannot be loaded: " + loader_error(copy_.path()));
   const auto fail = [&](const std::string& why) {

@@ -15,19 +15,19 @@
 
 namespace muster {
 
-/// The reason why a plugin cannot be used. Begins with its path.
+/// The reason why a plugin cannot be used. The message begins with the plugin's path.
 class PluginError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// The code of one build. Must outlive every instance, every registry with its handlers, and every
-/// value of its runtime components. Loading the same path again, after another build was written
-/// there, makes a separate library.
+/// value of its runtime components. Loading the same path again after a different build was written
+/// there gives a separate library.
 class PluginLibrary {
  public:
   /// Throws PluginError if the file is missing, truncated or not a library, a symbol is undefined,
-  /// the entry point is missing, or ABI version, headers or layouts differ.
+  /// the entry point is missing, or the ABI version, headers or layouts differ.
   explicit PluginLibrary(std::string path);
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;
@@ -36,13 +36,14 @@ class PluginLibrary {
   const std::string& path() const noexcept { return path_; }
   const char* name() const noexcept { return plugin_->name; }
   const char* build() const noexcept { return plugin_->build; }
-  /// Returns name, build and a hash of the file, which identify the code.
+  /// Returns the name, the build and a hash of the file, which together identify the code.
   std::string identity() const;
   /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return copy_.digest(); }
-  /// True if another build, loaded beside this one, would use parts of it (see PluginCopy).
+  /// Returns true if another build, loaded at the same time, would use parts of this one (see
+  /// PluginCopy).
   bool has_unique_symbols() const noexcept { return copy_.has_unique_symbols(); }
-  /// True if the address lies in this library's code or data.
+  /// Returns true if the address is in this library's code or data.
   bool owns(const void* address) const noexcept;
 
   struct Destroy {
@@ -50,19 +51,19 @@ class PluginLibrary {
     void operator()(void* instance) const noexcept { destroy(instance); }
   };
   using Instance = std::unique_ptr<void, Destroy>;
-  /// Makes an instance. Throws PluginError with the plugin's sentence.
+  /// Creates an instance. Throws PluginError with the plugin's message.
   [[nodiscard]] Instance create(EntityRegistry& registry) const;
-  /// Fills a new world, if the plugin does that. Throws PluginError.
+  /// Fills a new world, if the plugin supports that. Throws PluginError.
   void begin(const Instance& instance, EntityRegistry& registry) const;
 
-  /// State that an instance passes to one of the next build.
+  /// State that an instance passes to an instance of the next build.
   struct State {
     std::uint32_t version = 0;
     std::vector<std::byte> bytes;
   };
   /// Returns the state of an instance, or nothing if the plugin has none. Throws PluginError.
   std::optional<State> hand_over(const Instance& instance) const;
-  /// Gives the state to an instance. Throws PluginError if the plugin refuses it.
+  /// Passes the state to an instance. Throws PluginError if the plugin refuses it.
   void take_over(const Instance& instance, const State& state) const;
 
  private:

@@ -1,18 +1,19 @@
-// - A reload is no message and leaves no trace in the state: the sequence stands still, and the
-//   hash stays the same if the managers of the new build save the same bytes.
-// - The new build is tried in an empty registry first, which knows the world's types. The old
-//   instance ends before the new one is made, so names and resources are free.
-// - Other layouts cannot be exchanged in a registry that runs, because sessions, watches and
-//   handlers of others hold its types; the same goes for enums with other numbers. Then the world
-//   is opened again with the new build.
-// - Handlers belong to a part of the program, the plugin's place: unnamed handlers run by part,
-//   then by order of subscription. So a plugin that comes back has its old place.
-// - Values of runtime components are destroyed by the library that made them and made anew by its
-//   successor, because their layout is the library's own.
-// - The running library is a copy of the file, so the next build may be written over it. It is
-//   unloaded after its last use.
-// - Two digests find a plugin that was compiled with other headers than the server: one of the
-//   headers' text without comments (tools/header_digest.py), one of the sizes of their classes.
+// - A reload is not a message and leaves no trace in the state. The sequence does not advance, and
+//   the hash stays the same if the managers of the new build save the same bytes.
+// - The new build is first tried in an empty registry that knows the world's types. The old
+//   instance ends before the new one is created, so names and resources are free.
+// - Changed layouts cannot be replaced in a running registry, because sessions, watches and other
+//   handlers use its types. The same applies to enums with different numbers. The world is then
+//   opened again with the new build.
+// - Handlers belong to a part of the program, the plugin's position. Unnamed handlers run by part,
+//   then in order of subscription, so a reloaded plugin keeps its old position.
+// - Values of runtime components are destroyed by the library that created them, and created again
+//   by its successor, because only the library knows their layout.
+// - The running library is a copy of the file, so the next build may overwrite the file. The
+//   library is unloaded after its last use.
+// - Two digests detect a plugin that was compiled with different headers than the server: one of
+//   the headers' text without comments (tools/header_digest.py), and one of the sizes of their
+//   classes.
 #include "server/plugins/plugins.h"
 
 #include <algorithm>
@@ -26,8 +27,8 @@
 
 namespace muster {
 
-/// The instances of one registry, in the order of the libraries; the last one ends first. Ended by
-/// its Handlers.
+/// The instances of one registry, in the order of the libraries. The last one ends first. They are
+/// ended by the registry's Handlers.
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
@@ -43,18 +44,19 @@ struct Plugins::Instances {
 struct Plugins::Exchange {
   std::size_t place = 0;
   Library before, after;
-  std::optional<PluginLibrary::State> state;  // of the running instance
+  std::optional<PluginLibrary::State> state;  // state of the running instance
 };
 
 namespace {
 
-/// A new build has other layouts than the world, and no other fault was found.
+/// Reports that a new build has different layouts than the world, and that no other fault was
+/// found.
 class OtherLayout final : public PluginError {
  public:
   using PluginError::PluginError;
 };
 
-/// The state of a registry, for another one to read.
+/// The state of a registry, kept in memory for another registry to read.
 class StateInMemory final : public StateSink, public StateSource {
  public:
   void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
@@ -70,7 +72,7 @@ class StateInMemory final : public StateSink, public StateSource {
   std::map<StateKey, std::vector<std::byte>> rows_;
 };
 
-/// Parts are numbered from 1; 0 is the host's own.
+/// Parts are numbered from 1; 0 is the host itself.
 std::uint32_t part_of(std::size_t place) { return static_cast<std::uint32_t>(place + 1); }
 
 }  // namespace
@@ -166,7 +168,7 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
   }
   for (Exchange& each : exchanges) {
     libraries_[each.place] = each.after;
-    // A look into the past may still run it, or a handler of which the instance did not take care.
+    // A replay of the past may still run the library, or a handler that the instance failed to end.
     const bool used = std::ranges::any_of(registry.handlers().handlers(), [&](const auto& handler) {
       return each.before->owns(reinterpret_cast<const void*>(handler->rows));
     });
@@ -199,7 +201,7 @@ std::vector<std::string> Plugins::rehearse_opening(const EntityRegistry& registr
   StateInMemory state;
   registry.save(state);
   EntityRegistry empty;
-  const Instances made = make_all(empty, exchanges, false);  // go before the registry
+  const Instances made = make_all(empty, exchanges, false);  // destroyed before the registry
   auto loaded = empty.load(state);
   if (!loaded)
     throw PluginError(
@@ -212,7 +214,7 @@ std::vector<std::string> Plugins::rehearse_opening(const EntityRegistry& registr
 
 void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const {
   EntityRegistry empty;
-  const Instances made = make_all(empty, exchanges, true);  // go before the registry
+  const Instances made = make_all(empty, exchanges, true);  // destroyed before the registry
   for (const auto& type : empty.storage().components())
     if (type->ops)
       for (const Exchange& each : exchanges)
@@ -224,7 +226,8 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
   for (const auto& schema : registry.types().schemas())
     if (known) known = saved.add(schema);
   const bool differs = (known && !saved.settle()) || saved.differs();
-  // Compiled types come with the plugins, the world's own after them, so every difference is found.
+  // Compiled types come with the plugins, and the world's own types are added after them, so every
+  // difference is found.
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)
       throw OtherLayout(exchanges.front().after->path() +

@@ -1,5 +1,5 @@
-// The plugins of a server: loads each once, makes an instance per registry, and replaces builds
-// while the world runs.
+// The plugins of a server: loads each once, creates one instance per registry, and replaces builds
+// while the world is running.
 //
 //   Plugins plugins;                                        // must outlive the world
 //   plugins.load("libgame.so");
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Used on the thread of its registries; must outlive them.
+/// Used on the thread of its registries. Must outlive them.
 class Plugins {
  public:
   Plugins();
@@ -28,38 +28,40 @@ class Plugins {
   Plugins(const Plugins&) = delete;
   Plugins& operator=(const Plugins&) = delete;
 
-  /// Loads a plugin. Throws PluginError (see PluginLibrary), also if one of that name is loaded.
+  /// Loads a plugin. Throws PluginError (see PluginLibrary), including if a plugin with that name
+  /// is already loaded.
   void load(const std::string& path);
-  /// Makes an instance of each plugin, in the order in which they were loaded. The instances live
-  /// as long as the result. For World's `install`. Throws PluginError.
+  /// Creates an instance of each plugin, in the order in which they were loaded. The instances live
+  /// as long as the result. Intended for World's `install`. Throws PluginError.
   [[nodiscard]] Handlers install(EntityRegistry& registry);
   /// Makes each instance of this registry fill a new world. Throws PluginError.
   void begin(EntityRegistry& registry);
   /// Returns the program and the builds that run the handlers, for WorldOptions::code:
   /// "muster-server 0.1.0, skirmish 2 93ab...".
   std::string code(std::string host) const;
-  /// Returns name and build of each plugin.
+  /// Returns the name and build of each plugin.
   std::vector<std::pair<std::string, std::string>> list() const;
 
-  /// Loads the library of the plugin `which` (name or path; empty means all) again, and replaces
-  /// the running build in this registry and in later ones. Call it between two inputs, not inside a
+  /// Reloads the library of the plugin `which` (name or path; empty means all), and replaces the
+  /// running build in this registry and in later ones. Call this between two inputs, not inside a
   /// handler, and with no posted messages waiting. Sends no message, and leaves the registry's
-  /// state unchanged. Handlers are subscribed again in the same order, and stay off if they were
+  /// state unchanged. Handlers are subscribed again in the same order, and remain off if they were
   /// switched off. Managers pass their state to their successors of the same name. Values of the
-  /// plugin's runtime components are made anew and given to its restore hook. The instance's own
-  /// state goes through hand_over and take_over.
+  /// plugin's runtime components are created again and passed to its restore hook. The instance's
+  /// own state is passed through hand_over and take_over.
   ///
-  /// A registry that runs cannot take a type with another layout. In that case, if `opened_again`
-  /// is given, a copy of the state is converted (docs/schema.md), as if the world were opened with
-  /// the new build. If that succeeds, nothing is replaced, and `opened_again` receives one sentence
-  /// per conversion. The host must then save the world, destroy it, and open it again with Plugins
-  /// that loaded the files anew. This takes memory for two copies of the state.
+  /// A running registry cannot accept a type with a different layout. In that case, if
+  /// `opened_again` is given, a copy of the state is converted (docs/schema.md), as if the world
+  /// were opened with the new build. If that succeeds, nothing is replaced, and `opened_again`
+  /// receives one sentence per conversion. The host must then save the world, destroy it, and open
+  /// it again with a new Plugins object that has loaded the files again. This takes memory for two
+  /// copies of the state.
   ///
-  /// After an error the old build goes on. The new one is first installed in an empty registry with
-  /// the other plugins and the world's types. This finds a library that cannot be loaded, throws,
-  /// contradicts others, has other layouts, or refuses the state. If something fails only in the
-  /// real registry, such as a manager's load, instance and runtime values of the old build are made
-  /// anew from its own state.
+  /// After an error, the old build continues. The new one is first installed in an empty registry
+  /// with the other plugins and the world's types. This detects a library that cannot be loaded,
+  /// throws, contradicts other plugins, has different layouts, or refuses the state. If something
+  /// fails only in the real registry, such as a manager's load, the old build's instance and
+  /// runtime values are created again from its own state.
   [[nodiscard]] std::expected<std::vector<ReloadedPlugin>, std::string> reload(
       EntityRegistry& registry, std::string_view which = {}, std::vector<std::string>* opened_again = nullptr);
 

@@ -1,4 +1,4 @@
-// The result of loading a plugin again.
+// The result of reloading a plugin.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace muster {
 
 struct ReloadedPlugin {
   std::string name, build, build_before;
-  bool changed = true;  ///< false if the file was already running
+  bool changed = true;  ///< false if the file was already the running one
 };
 
 }  // namespace muster

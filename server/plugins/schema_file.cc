@@ -27,7 +27,7 @@ std::expected<std::vector<std::byte>, std::string> bytes_of(const std::string& p
   return std::vector<std::byte>(bytes, bytes + text.size());
 }
 
-/// Without newlines at its end.
+/// Removes newlines at the end.
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -82,7 +82,8 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
         path);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     std::string why = path + ": flatc refuses it:\n" + text_of(said);
-    // "unable to load include file", or "to locate" it: that depends on which flatc it is.
+    // Depending on the version, flatc prints "unable to load include file" or "unable to locate
+    // include file".
     if (why.find("include file") != std::string::npos)
       why += "\n-I FOLDER names a folder in which included files are looked for, as often as there are such";
     return std::unexpected(std::move(why));

@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// Returns the binary schema. Included .fbs files are looked for in the file's own folder, in
-/// `include_folders`, and in the folder of Muster's installed schemas. The error is a sentence that
-/// begins with the path; if flatc is missing, it tells how to make a .bfbs.
+/// Returns the binary schema. Included .fbs files are searched for in the file's own directory, in
+/// `include_folders`, and in the directory of Muster's installed schemas. The error is a sentence
+/// that begins with the path. If flatc is missing, it explains how to make a .bfbs.
 [[nodiscard]] std::expected<std::vector<std::byte>, std::string> read_schema_file(
     const std::string& path, const std::vector<std::string>& include_folders);
 

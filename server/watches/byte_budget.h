@@ -1,4 +1,4 @@
-// Limits the bytes that a watch sends per second.
+// Limits the number of bytes that a watch sends per second.
 #pragma once
 
 #include <algorithm>
@@ -6,22 +6,24 @@
 
 namespace muster {
 
-/// Times are of the steady clock. Spending is never refused; the next spending waits for it.
+/// Times are those of the steady clock. Spending is never refused; instead, the next spending has
+/// to wait.
 class ByteBudget {
  public:
-  /// Sets the bytes per second; 0 means no limit. Outstanding waits continue at the new rate.
+  /// Sets the bytes per second; 0 means no limit. A wait in progress is continued at the new rate.
   void set(std::uint32_t rate, std::uint64_t now_ns) noexcept {
     const double ahead_ns = free_ns_ > now_ns ? static_cast<double>(free_ns_ - now_ns) : 0;
     free_ns_ = rate == 0 ? 0 : now_ns + static_cast<std::uint64_t>(ahead_ns * rate_ / rate);
     rate_ = rate;
   }
   bool is_free(std::uint64_t now_ns) const noexcept { return free_ns_ <= now_ns; }
-  /// Returns the time from which bytes may be spent.
+  /// Returns the earliest time at which bytes may be spent.
   std::uint64_t free_ns() const noexcept { return free_ns_; }
   void spend(std::size_t bytes, std::uint64_t now_ns) noexcept {
     if (rate_ > 0) free_ns_ = std::max(free_ns_, now_ns) + bytes * 1'000'000'000 / rate_;
   }
-  /// Returns the bytes to spend at once, at most `bytes`, so that a second has several pieces.
+  /// Returns how many bytes to spend at once, at most `bytes`, so that there are several pieces per
+  /// second.
   std::size_t piece(std::size_t bytes) const noexcept {
     return rate_ == 0 ? bytes : std::clamp<std::size_t>(rate_ / 10, std::min<std::size_t>(1024, bytes), bytes);
   }

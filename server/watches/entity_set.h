@@ -1,4 +1,4 @@
-// A set of many entities by their indices. A page of 1024 indices takes 4 KiB if it has an entity.
+// A set of many entities, by index. A page of 1024 indices takes 4 KiB if it contains any entity.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// Contains one generation per index: an inserted entity replaces another one of its index. Never
-/// contains nil.
+/// Contains one generation per index: inserting an entity replaces another one with the same index.
+/// Never contains nil.
 class EntitySet {
  public:
   bool contains(Entity e) const noexcept {
@@ -20,7 +20,7 @@ class EntitySet {
     return e.generation != 0 && page < pages_.size() && pages_[page] &&
            pages_[page]->generations[e.index % page_indices] == e.generation;
   }
-  /// Returns false if it was in the set.
+  /// Returns false if the entity was already in the set.
   bool insert(Entity e) {
     const std::size_t page = e.index / page_indices;
     if (page >= pages_.size()) pages_.resize(page + 1);
@@ -36,7 +36,7 @@ class EntitySet {
     generation = e.generation;
     return true;
   }
-  /// Returns false if it was not in the set.
+  /// Returns false if the entity was not in the set.
   bool erase(Entity e) noexcept {
     if (!contains(e)) return false;
     std::unique_ptr<Page>& page = pages_[e.index / page_indices];
@@ -58,7 +58,7 @@ class EntitySet {
     if (all) each([&](Entity e) { all = all && other.contains(e); });
     return all;
   }
-  /// Calls f(entity) for each entity, ordered by index. The set must not change meanwhile.
+  /// Calls f(entity) for each entity, ordered by index. The set must not change during the call.
   template <class F>
   void each(F&& f) const {
     for (std::uint32_t number = 0; number < pages_.size(); ++number) {

@@ -1,5 +1,5 @@
-// Caches encoded rows since the last look, so that rows of a component are encoded once for several
-// watches.
+// Caches rows encoded since the last look, so that the rows of a component are encoded once for
+// several watches.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@
 
 namespace muster {
 
-/// One thread only. Takes bytes_max of memory, plus one slice of rows.
+/// One thread only. Uses up to bytes_max of memory, plus one slice of rows.
 class EqualRows {
  public:
   static constexpr std::size_t bytes_max = 8u << 20;
 
   struct Key {
-    std::uint64_t look = 0;  ///< of the state with the rows
+    std::uint64_t look = 0;  ///< number of the look that the rows are from
     TypeId component = 0;
     bool as_values = false;  ///< encoded as session::Values; otherwise as Set
     friend bool operator==(const Key&, const Key&) = default;
   };
   /// Consecutive batches, shared with senders.
   using Batches = std::shared_ptr<const std::vector<std::byte>>;
-  /// Returns null if exactly these entities were not encoded.
+  /// Returns null if exactly these entities have not been encoded.
   Batches find(const Key& key, std::span<const Entity> entities) const;
   Batches keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
   void clear();
-  /// Returns how often find() found batches.
+  /// Returns how often find() has found batches.
   std::uint64_t hits() const noexcept { return hits_; }
 
  private:

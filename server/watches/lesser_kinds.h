@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Finds and caches the kinds of a chunk's rows: equal rows of an archetype share one kind. Watch
+/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Watch
 /// thread only.
 class LesserKinds {
  public:
@@ -21,11 +21,11 @@ class LesserKinds {
     TypeId type = 0;
     std::vector<PresenceWord> rows;
   };
-  /// `said` must not be empty, is ascending by type, and all have equally many rows. Returns null
-  /// if all rows have all components.
+  /// `said` must not be empty and must be in ascending order of type; all entries must have the
+  /// same number of rows. Returns null if all rows have all components.
   std::shared_ptr<const SeenKinds::Each> of_rows(const std::shared_ptr<const SeenKind>& whole,
                                                  std::span<const Said> said);
-  /// Releases unused kinds, if there are many.
+  /// Releases unused kinds if there are many.
   void forget_unused();
   void clear() { *this = {}; }
   std::size_t size() const noexcept { return known_.size(); }
@@ -35,7 +35,7 @@ class LesserKinds {
                                          std::uint32_t row);
 
   std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>>
-      known_;                           // by number of the archetype
+      known_;                           // by the archetype's number
   std::size_t used_ = 0;                // at the last count
   std::uint32_t next_ = 1u << 31;       // next number; above those of archetypes
   std::vector<std::uint32_t> next_of_;  // scratch

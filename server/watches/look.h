@@ -1,6 +1,6 @@
-// A look, which the world thread passes to watches: the chunks that changed since the last look,
-// and their watched columns. Columns are read in place, and copied only if they change before that
-// (server/world/rows/preserved_columns.h).
+// A look, which the world thread passes to watches. It contains the chunks that changed since the
+// last look, and their watched columns. Columns are read in place, and copied only if they change
+// before they have been read (server/world/rows/preserved_columns.h).
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 
 namespace muster {
 
-/// The common part of entities of an archetype.
+/// What entities of an archetype have in common.
 struct SeenKind {
-  std::uint32_t number = 0;   ///< the archetype's, or another one if components are missing
+  std::uint32_t number = 0;   ///< that of the archetype, or another one if components are missing
   std::vector<TypeId> types;  ///< sorted
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }
 };
@@ -36,15 +36,15 @@ struct SeenKinds {
   const SeenKind& at(std::uint32_t row) const noexcept { return each ? *each->kinds[each->of_row[row]] : *whole; }
 };
 
-/// A watched component. `size` is the size of its values, 0 for a tag or a runtime component.
+/// A watched component. `size` is the size of its values, or 0 for a tag or runtime component.
 struct SeenType {
   TypeId id = 0;
   std::uint32_t size = 0;
-  const TypeDescriptor* type = nullptr;  ///< the registry's, or null if it is unknown
+  const TypeDescriptor* type = nullptr;  ///< the registry's, or null if unknown
   bool operator==(const SeenType&) const = default;
 };
 
-/// Texts that the world has learned and forgotten since the last news.
+/// Texts that the world has learned and removed since the last news.
 struct TextNews {
   bool anew = false;  ///< forget all earlier texts
   std::vector<std::uint64_t> gone;
@@ -52,7 +52,7 @@ struct TextNews {
   bool empty() const noexcept { return !anew && gone.empty() && came.empty(); }
 };
 
-/// Made by the world thread (Looks), and read by one other thread until done(). Then the world
+/// Created by the world thread (Looks), and read by one other thread until done(). Then the world
 /// thread releases it.
 struct Look {
   static constexpr std::uint32_t no_column = ~std::uint32_t{0};
@@ -64,11 +64,11 @@ struct Look {
     std::uint64_t uid;
     std::shared_ptr<const SeenKind> kind;  ///< with all components of the archetype
     std::uint32_t number, depth, rows;
-    /// Ids in `columns` if rows moved; then all watched columns follow.
+    /// Index of the ids in `columns` if rows have moved. All watched columns are then included.
     std::uint32_t ids = no_column;
     std::uint32_t parents = no_column;            ///< parents in `columns`, perhaps without ids
     std::uint32_t first = 0, last = 0;            ///< range in `values`
-    std::uint32_t says_first = 0, says_last = 0;  ///< range in `says` if rows moved
+    std::uint32_t says_first = 0, says_last = 0;  ///< range in `says` if rows have moved
     bool rows_moved() const noexcept { return ids != no_column; }
   };
   struct Links {
@@ -80,9 +80,9 @@ struct Look {
   std::vector<ChunkNews> chunks;
   std::vector<Column> values;
   std::vector<Column> says;         ///< columns of PresenceWord, by component
-  std::vector<std::uint32_t> gone;  ///< numbers of chunks that are gone
+  std::vector<std::uint32_t> gone;  ///< numbers of removed chunks
   std::vector<Links> links;
-  /// All watched components, sorted; null: unchanged.
+  /// All watched components, sorted; null if unchanged.
   std::shared_ptr<const std::vector<SeenType>> wanted;
   std::vector<TypeId> learned;  ///< components new to the registry
   TextNews texts;

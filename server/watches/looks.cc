@@ -8,10 +8,10 @@ namespace muster {
 namespace {
 
 constexpr std::size_t line = 64;                     // bytes of a cache line
-constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // no chunk's
+constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // not used by any chunk
 
-/// In a world of many archetypes most of a look is waiting for the headers of chunks in which
-/// nothing changed: whoever goes through chunks by number asks for those to come.
+/// In a world with many archetypes, a look mostly waits for the headers of unchanged chunks.
+/// Prefetches the headers that will be needed next when going through chunks by number.
 void ask_ahead(const Storage& storage, std::uint32_t number) {
   constexpr std::uint32_t ahead = 12;
   if (number + ahead >= storage.chunk_numbers()) return;
@@ -20,8 +20,8 @@ void ask_ahead(const Storage& storage, std::uint32_t number) {
   for (std::size_t at = 0; at < 3 * line; at += line) __builtin_prefetch(next + at);
 }
 
-/// Whether any column was written, ids and parents among them. Its archetype, which lies elsewhere,
-/// is not asked: slots behind the last column have version 0.
+/// Returns true if any column was written, including ids and parents. Does not access the
+/// archetype, which is stored elsewhere: slots after the last column have version 0.
 bool is_written(const Chunk& chunk, std::uint64_t since) {
   const std::size_t slots = (chunk.header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
   return std::ranges::any_of(std::span(chunk.slots(), slots),
@@ -65,10 +65,10 @@ bool Looks::is_free() {
   std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
     if (!look->done()) return false;
     registry_.remove_preserver(look->columns);
-    // there was no memory for a copy: the next look brings everything
+    // There was no memory for a copy, so the next look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
-        if (uid != 0) uid = no_uid;  // still to be told as gone, if it goes
+        if (uid != 0) uid = no_uid;  // still to be reported as removed if it disappears
       looked_ = 0;
     }
     return true;
@@ -93,7 +93,7 @@ std::shared_ptr<Look> Looks::take() {
   look->clock_ns = registry_.now_ns();
   const std::uint64_t since = looked_;
   looked_ = registry_.begin_version();
-  // of archetypes without entities
+  // Remove kinds of archetypes without entities.
   if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
   look_at(*look, since);
@@ -144,7 +144,7 @@ void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool an
   const auto is_newer = [&](std::uint16_t slot) {
     return slot != muster::no_column && chunk.slots()[slot].version > since;
   };
-  // Rows that have other components than before are told as rows that came from elsewhere.
+  // Rows whose set of components has changed are reported as rows that have moved here.
   const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
                      (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
   seen_[chunk.number] = chunk.uid;
@@ -180,7 +180,7 @@ std::uint32_t Looks::add(Look& look, const Chunk& chunk, std::uint32_t slot, std
   return look.columns.add(chunk.uid, id, {chunk.slots()[slot].data, size * chunk.count});
 }
 
-/// Those with values.
+/// Finds the watched columns that have values.
 void Looks::find_columns(const Archetype& archetype) {
   columns_.clear();
   auto wanted = wanted_.begin();
@@ -210,8 +210,8 @@ void Looks::look_at_links(Look& look, std::uint64_t since) {
       look.links.push_back({number, std::make_unique<Hierarchy::Page>(*page)});
 }
 
-/// The table keeps texts in the order in which they came: what is not in it any more is found by
-/// walking along both.
+/// The table keeps texts in order of arrival, so removed texts are found by traversing both lists
+/// in parallel.
 TextNews Looks::take_texts() {
   TextNews news;
   if (text_users_ == 0) return news;

@@ -1,5 +1,5 @@
-// Finds changes in a registry for watches, by column versions, chunk by chunk. Compares no values,
-// and copies only links and texts, if they are watched.
+// Finds changes in a registry for watches, chunk by chunk, using column versions. Does not compare
+// values, and copies only links and texts, if they are watched.
 #pragma once
 
 #include <cstddef>
@@ -19,38 +19,38 @@ namespace muster {
 class Looks {
  public:
   explicit Looks(EntityRegistry& registry) : registry_(registry) {}
-  /// No look may be in use.
+  /// No look may be in use during destruction.
   ~Looks();
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
-  /// Adds the values of a component from the next look on, which has all of them. Calls are
-  /// counted. An unknown type is accepted and has no values.
+  /// Includes the values of a component, starting with the next look, which contains all of them.
+  /// Calls are counted. An unknown type is accepted but has no values.
   void want(TypeId component);
   void drop(TypeId component);
-  /// Adds links between siblings, parents and children from the next look on. Calls are counted.
-  /// Entities, places and parents are always in a look.
+  /// Includes links between siblings, parents and children, starting with the next look. Calls are
+  /// counted. Entities, places and parents are always included.
   void want_links();
   void drop_links();
-  /// Adds texts from the next look on. Calls are counted.
+  /// Includes texts, starting with the next look. Calls are counted.
   void want_texts();
   void drop_texts();
 
-  /// Returns a look with the changes since the last one. Until it is done, the registry preserves
-  /// columns for it before they change.
+  /// Returns a look with the changes since the last one. Until the look is done, the registry
+  /// preserves columns for it before they change.
   std::shared_ptr<Look> take();
-  /// Returns only news of texts.
+  /// Returns only the news about texts.
   TextNews take_texts();
-  /// Releases looks that are done. Returns true if all are.
+  /// Releases looks that are done. Returns true if all of them are.
   bool is_free();
-  /// Call when there are no watches. The next look is the first again.
+  /// Call this when there are no watches left. The next look is then a first one again.
   void forget();
 
  private:
   struct Wanted {
     std::uint32_t users = 0;
-    bool is_new = true;      // not in a look yet
-    std::uint32_t size = 0;  // as in the last look; unknown before an entity has the component
+    bool is_new = true;      // not included in a look yet
+    std::uint32_t size = 0;  // as in the last look; unknown until an entity has the component
   };
   struct Column {
     TypeId type;
@@ -68,9 +68,9 @@ class Looks {
   std::map<TypeId, Wanted> wanted_;
   bool wanted_changed_ = false;
   std::uint32_t link_users_ = 0, text_users_ = 0;
-  bool links_new_ = false;           // not in a look yet
+  bool links_new_ = false;           // not included in a look yet
   std::uint64_t looked_ = 0;         // storage version of the last look
-  std::vector<std::uint64_t> seen_;  // uid by chunk number; 0 if not in a look yet
+  std::vector<std::uint64_t> seen_;  // uid by chunk number; 0 if not included in a look yet
   std::vector<Column> columns_;      // of the current archetype
   std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by archetype
   std::vector<std::uint64_t> texts_told_;                                     // hashes

@@ -1,4 +1,4 @@
-// Records which entities changed and when, once for all watches. Time is counted in looks.
+// Records which entities changed and when, once for all watches. Time is measured in looks.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// One thread only. Takes, per component, 2 KiB for each 256 indices with a change, and memory for
-/// dead entities until forget().
+/// One thread only. Memory use: per component, 2 KiB for each 256 indices with a change; and the
+/// dead entities, until forget().
 class RecentChanges {
  public:
   explicit RecentChanges(const SeenWorld& world) : world_(world) {}
@@ -25,14 +25,14 @@ class RecentChanges {
   /// Returns the number of the last look with changes in the hierarchy.
   std::uint64_t structure_changed() const noexcept { return structure_.last; }
 
-  /// Calls f(entity) for each entity whose component changed after look `since`, also if it died.
-  /// Call it before the next look is taken in.
+  /// Calls f(entity) for each entity whose component changed after look `since`, even if it has
+  /// died. Call this before the next look is taken in.
   template <class F>
   void each(TypeId component, std::uint64_t since, F&& f) const {
     const auto at = by_component_.find(component);
     if (at != by_component_.end()) each_of(at->second, since, f);
   }
-  /// Returns true if a living entity's component changed after `since`.
+  /// Returns true if a living entity's component changed after look `since`.
   bool changed(TypeId component, Entity e, std::uint64_t since) const noexcept {
     const auto at = by_component_.find(component);
     return at != by_component_.end() && at->second.changed(e, since);
@@ -43,19 +43,19 @@ class RecentChanges {
     if (at == by_component_.end() || at->second.last <= since) return 0;
     return since + 1 == now_ ? at->second.last_changed.size() : at->second.pages.size() * page_indices;
   }
-  /// Calls f(entity) for each entity that was created, destroyed or moved to another parent after
-  /// look `since`. Call it when each() may be called.
+  /// Calls f(entity) for each entity that was created, destroyed or moved to a different parent
+  /// after look `since`. The same restriction applies as to each().
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);
   }
-  /// Calls f(entity) for each living entity that was created or has other components after `since`.
+  /// Calls f(entity) for each living entity that was created, or whose set of components changed,
+  /// after look `since`.
   template <class F>
   void each_kind(std::uint64_t since, F&& f) const {
     each_of(kinds_, since, f);
   }
-  /// Calls f(entity) for each living entity with another previous sibling, or another number of
-  /// children.
+  /// Calls f(entity) for each living entity whose previous sibling or number of children changed.
   template <class F>
   void each_link(std::uint64_t since, F&& f) const {
     each_of(links_, since, f);
@@ -71,16 +71,16 @@ class RecentChanges {
     std::uint64_t look;
     Entity entity;
   };
-  // Indices may be large although there are few entities.
+  // Indices may be large even if there are few entities.
   static constexpr std::uint32_t page_indices = 256;
   struct Page {
     std::array<std::uint64_t, page_indices> looks{};
     std::uint64_t last = 0;  // the newest of these
   };
   struct Column {
-    std::vector<std::unique_ptr<Page>> pages;  // by index: the last change
-    std::uint64_t last = 0;                    // the last change of any
-    std::vector<Entity> last_changed;          // changed then, and alive
+    std::vector<std::unique_ptr<Page>> pages;  // last change by index
+    std::uint64_t last = 0;                    // last change of any entity
+    std::vector<Entity> last_changed;          // changed in that look, and alive
     std::deque<Dead> dead;
     bool changed(Entity e, std::uint64_t since) const noexcept {
       const std::uint32_t number = e.index / page_indices;
@@ -110,7 +110,7 @@ class RecentChanges {
 
   const SeenWorld& world_;
   std::uint64_t now_ = 0;
-  std::uint64_t forgotten_ = 0;  // changes up to this look are removed
+  std::uint64_t forgotten_ = 0;  // changes up to this look have been removed
   std::size_t dead_ = 0;
   std::unordered_map<TypeId, Column> by_component_;
   Column structure_, kinds_, links_;

@@ -1,5 +1,5 @@
 // The watched part of a world at one sequence: entities, places, parents, and values of watched
-// components. A copy costs a few pointers per chunk: blocks are shared, and SeenWorld copies a
+// components. A copy takes a few pointers per chunk, because blocks are shared; SeenWorld copies a
 // shared block before changing it.
 #pragma once
 
@@ -19,23 +19,23 @@
 
 namespace muster {
 
-/// Texts by their hashes.
+/// Texts by hash.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// One thread only, like all copies of it. Has queries like EntityRegistry, but only for the
+/// One thread only, including all copies. Offers queries like EntityRegistry, but only for the
 /// watched part.
 class SeenState {
  public:
   struct Chunk {
-    std::uint64_t uid = 0;  ///< 0 if there is no chunk of this number
+    std::uint64_t uid = 0;  ///< 0 if there is no chunk with this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
-    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< by row; no parents at depth 0
+    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< by row; depth 0 has no parents
   };
   struct Column {
     TypeId type = 0;
-    std::uint32_t size = 0;                            ///< of a value; 0 if there are no values
-    const TypeDescriptor* descriptor = nullptr;        ///< null if unknown to the registry
+    std::uint32_t size = 0;                            ///< size of a value; 0 without values
+    const TypeDescriptor* descriptor = nullptr;        ///< null if the registry does not know it
     std::vector<std::shared_ptr<std::byte[]>> copies;  ///< by chunk number; null without values
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;
@@ -82,7 +82,7 @@ class SeenState {
     const Place* const at = place(e);
     return at ? at->parent : Entity{};
   }
-  /// Valid if links are watched.
+  /// Only valid if links are watched.
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   Entity previous_sibling(Entity e) const noexcept { return entity(links(e.index).previous); }
@@ -90,12 +90,12 @@ class SeenState {
 
   /// Returns null if the component is not watched.
   const Column* column(TypeId type) const noexcept;
-  /// Returns null if the entity is dead or lacks the component, or if that is not watched. For a
-  /// component without values, do not read the result.
+  /// Returns null if the entity is dead or lacks the component, or if the component is not watched.
+  /// If the component has no values, do not dereference the result.
   const std::byte* find(Entity e, TypeId type) const noexcept;
-  /// Returns the value of the entity at a place.
+  /// Returns the value of the entity at this place.
   const std::byte* value(const Place& at, const Column& column) const noexcept;
-  /// Returns the text of its Name, if that is watched; nil if it has none.
+  /// Returns the text of the entity's Name, or nil if it has none or Name is not watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
   /// Returns an empty text if it is unknown.
@@ -142,7 +142,7 @@ class SeenState {
   std::vector<Column> columns_;                  // by type
   std::vector<std::shared_ptr<Places>> places_;  // by index
   std::vector<std::shared_ptr<Hierarchy::Page>> links_;
-  std::shared_ptr<SeenTexts> texts_ = std::make_shared<SeenTexts>();  // always the newest
+  std::shared_ptr<SeenTexts> texts_ = std::make_shared<SeenTexts>();  // always the latest
 };
 
 }  // namespace muster

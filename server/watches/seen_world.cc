@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t block_rows = 16;  // rows that are compared at once
 
-/// Sorts by index in two passes; a comparison sort of many entities needs sixteen and more.
+/// Sorts by index in two passes; a comparison sort of many entities would need sixteen or more.
 void sort_by_index(std::vector<Entity>& entities) {
   constexpr std::uint32_t bits = 11, values = 1u << bits;
   std::uint32_t largest = 0;
@@ -30,7 +30,7 @@ void sort_by_index(std::vector<Entity>& entities) {
     for (const Entity e : entities) other[ends[digit(e)]++] = e;
     entities.swap(other);
   }
-  // Several entities of one index are rare; they are sorted here.
+  // Entities with the same index are rare; sort them here.
   for (std::size_t i = 1; i < entities.size(); ++i)
     for (std::size_t k = i; k > 0 && entities[k] < entities[k - 1]; --k) std::swap(entities[k], entities[k - 1]);
 }
@@ -44,7 +44,7 @@ std::shared_ptr<std::vector<Entity>> take_entities(Look& look, std::uint32_t num
 }  // namespace
 
 void sort_unique(std::vector<Entity>& entities) {
-  // Mostly they are in order already.
+  // Usually they are already in order.
   if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
   if (entities.size() > 2048)
     sort_by_index(entities);
@@ -98,7 +98,7 @@ const SeenWorld::Found& SeenWorld::take_in(Look& look) {
   return found_;
 }
 
-/// Texts used by returned states stay until those are gone.
+/// Texts used by returned states are kept until those states are destroyed.
 void SeenWorld::take_in(TextNews texts) {
   if (texts.anew) {
     texts_ = std::make_shared<SeenTexts>();
@@ -145,14 +145,14 @@ std::size_t SeenWorld::bytes() const {
   return sum;
 }
 
-/// Removes components that are not watched any more. This look fills new ones.
+/// Removes components that are no longer watched. New components are filled by this look.
 void SeenWorld::want(const std::vector<SeenType>& wanted) {
   std::vector<Column> columns;
   std::vector<Finding> findings;
   for (const SeenType& type : wanted) {
     const auto known = std::ranges::lower_bound(columns_, type.id, {}, &Column::type);
     const bool is_known = known != columns_.end() && known->type == type.id;
-    // Another size: no entity had it before.
+    // If the size differs, no entity had the component before.
     columns.push_back(is_known && known->size == type.size
                           ? std::move(*known)
                           : Column{.type = type.id, .size = type.size, .descriptor = type.type, .copies = {}});
@@ -162,8 +162,8 @@ void SeenWorld::want(const std::vector<SeenType>& wanted) {
   findings_ = std::move(findings);
 }
 
-/// Rows of this chunk are others, or there is no such chunk any more: what it was is kept while the
-/// look is taken in.
+/// Called if the chunk's rows have changed or the chunk was removed. Keeps its previous content
+/// while the look is taken in.
 void SeenWorld::leave(std::uint32_t number, bool gone) {
   Chunk& chunk = chunks_[number];
   if (!gone) moved_numbers_[number] = static_cast<std::uint32_t>(moved_.size());
@@ -175,7 +175,7 @@ void SeenWorld::leave(std::uint32_t number, bool gone) {
   }
 }
 
-/// Returns the kinds of the chunk's rows, or null if they lack no components.
+/// Returns the kinds of the chunk's rows, or null if no row lacks a component.
 std::shared_ptr<const SeenKinds::Each> SeenWorld::each_kind(Look& look, const Look::ChunkNews& news) {
   if (news.says_first == news.says_last) return nullptr;
   said_.resize(news.says_last - news.says_first);
@@ -206,8 +206,8 @@ void SeenWorld::find_departed(Look& look) {
     }
     if (news.parents != Look::no_column) chunk.parents = take_entities(look, news.parents, news.rows);
   }
-  // Compares the whole kind: an entity that lost or got a component in place counts as gone from
-  // the row.
+  // Compares the whole kind, so an entity that gained or lost a component in place counts as having
+  // left the row.
   const auto stayed = [&](Entity e, const Moved& before, std::uint32_t row, const Chunk* now) {
     return now && row < now->ids->size() && (*now->ids)[row] == e &&
            (!(before.kinds.each || now->kinds.each) || &before.kinds.at(row) == &now->kinds.at(row));
@@ -262,7 +262,7 @@ void SeenWorld::put(Entity e, const Place& now) {
   place = now;
 }
 
-/// Those who have a component no more, and those who are no more.
+/// Records entities that no longer have a component or no longer exist.
 void SeenWorld::note_departed() {
   for (const auto& [e, moved, row] : departed_) {
     const Place* at = place(e);
@@ -284,7 +284,7 @@ void SeenWorld::note_departed() {
 }
 
 std::shared_ptr<std::byte[]> SeenWorld::make_block(const Column& column, std::size_t rows) const {
-  // The next copy of the chunk mostly fits where this one was.
+  // Usually the next copy of the chunk fits in the same place.
   constexpr std::size_t step = 16;
   return std::make_shared_for_overwrite<std::byte[]>(column.size * ((rows + step - 1) / step * step));
 }
@@ -306,7 +306,7 @@ void SeenWorld::take_values(Look& look, const Look::ChunkNews& news) {
   }
 }
 
-/// Takes a chunk whose rows have not moved.
+/// Takes in a chunk whose rows have not moved.
 void SeenWorld::compare(std::size_t at, Look& look, const Look::ChunkNews& news, std::uint32_t number) {
   Column& column = columns_[at];
   Finding& finding = findings_[at];
@@ -337,7 +337,7 @@ void SeenWorld::compare(std::size_t at, Look& look, const Look::ChunkNews& news,
   }
 }
 
-/// Takes a new chunk, or one whose rows changed or moved.
+/// Takes in a new chunk, or one whose rows have changed or moved.
 void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews& news, std::uint32_t number) {
   Column& column = columns_[at];
   Finding& finding = findings_[at];
@@ -380,7 +380,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   column.copies[news.number] = std::move(made);
 }
 
-/// Null: it had none.
+/// Returns null if the entity had no value.
 const std::byte* SeenWorld::value_before(std::size_t at, Entity e) const {
   const auto departed = std::ranges::lower_bound(departed_, Departed{.entity = e}, std::less());
   if (departed == departed_.end() || departed->entity != e) return nullptr;
@@ -396,7 +396,7 @@ bool SeenWorld::had_before(std::size_t at, Entity e) const {
          moved_[departed->moved].kinds.at(departed->row).has(columns_[at].type);
 }
 
-/// Only for living entities; deaths are sent as structure.
+/// Records changed links of living entities only; deaths are sent as structure.
 void SeenWorld::take_links(Look::Links& taken) {
   if (taken.page >= links_.size()) links_.resize(taken.page + 1);
   const std::shared_ptr<Hierarchy::Page> before = std::exchange(links_[taken.page], std::move(taken.links));

@@ -1,4 +1,4 @@
-// The watched part of the world. Takes in looks, finds differences, and returns unchanging states.
+// The watched part of the world. Takes in looks, finds differences, and returns immutable states.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace muster {
 
 /// Sorts the list and removes duplicates.
 void sort_unique(std::vector<Entity>& entities);
-/// Does the same for a list whose first `sorted` entities are sorted and unique. Linear if the
-/// others are sorted too.
+/// Does the same for a list whose first `sorted` entities are already sorted and unique. Takes
+/// linear time if the rest is sorted too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
-/// One thread only. Takes memory for one copy of every watched component, 24 bytes per index, and 8
-/// or 16 per row.
+/// One thread only. Memory use: one copy of every watched component, 24 bytes per index, and 8 or
+/// 16 bytes per row.
 class SeenWorld : public SeenState {
  public:
   SeenWorld() = default;
@@ -31,24 +31,25 @@ class SeenWorld : public SeenState {
   };
   struct Found {
     std::vector<Values> values;
-    std::vector<Entity> structure;  ///< created, destroyed, or moved to another parent
-    std::vector<Entity> kinds;      ///< created, or with other components
-    std::vector<Entity> links;      ///< alive, with another previous sibling or number of children
+    std::vector<Entity> structure;  ///< created, destroyed, or moved to a different parent
+    std::vector<Entity> kinds;      ///< created, or with a changed set of components
+    std::vector<Entity> links;      ///< alive, with a new previous sibling or number of children
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }
   };
-  /// Takes in a look and marks it as done. Returns the differences, valid until the next call; each
-  /// entity occurs once in a list. A component's first look gives no differences.
+  /// Takes in a look, and marks it as done. Returns the differences, which are valid until the next
+  /// call. Each entity occurs at most once in a list. A component's first look gives no
+  /// differences.
   const Found& take_in(Look& look);
   void take_in(TextNews texts);
 
-  /// Returns the current state, shared by all callers before the next look.
+  /// Returns the current state. All calls before the next look return the same object.
   std::shared_ptr<const SeenState> state();
-  /// Returns the bytes copied because returned states share blocks, until none of these states is
-  /// left.
+  /// Returns the bytes copied because returned states share blocks. Reset once none of these states
+  /// is left.
   std::size_t copied() const noexcept { return copied_; }
   /// Returns the approximate bytes of copied values.
   std::size_t bytes() const;
-  /// Call when there are no watches.
+  /// Call this when there are no watches left.
   void clear();
 
  private:
@@ -56,13 +57,13 @@ class SeenWorld : public SeenState {
     SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids;
   };
-  /// Differences of a component in one look.
+  /// Differences of one component in one look.
   struct Finding {
     bool is_new = false;
     std::vector<std::shared_ptr<std::byte[]>> before;  // values of the chunks in moved_
     std::vector<Entity> changed;
   };
-  /// A row that its entity has left, and the place of its old values.
+  /// A row that its entity has left, and the location of its old values.
   struct Departed {
     Entity entity;
     std::uint32_t moved = 0, row = 0;
@@ -87,8 +88,8 @@ class SeenWorld : public SeenState {
   Places& own_places(std::uint32_t page);
 
   std::vector<Finding> findings_;  // parallel to columns_
-  // During take_in(): chunks that are gone or whose rows moved, and entities that left one of their
-  // rows, in order.
+  // Only during take_in(): chunks that were removed or whose rows have moved, and entities that
+  // have left one of their rows, in order.
   std::vector<Moved> moved_;
   std::vector<std::uint32_t> moved_numbers_;  // index in moved_ by chunk number, or no_chunk
   std::vector<Departed> departed_;
@@ -98,7 +99,7 @@ class SeenWorld : public SeenState {
   Found found_;
   std::weak_ptr<const SeenState> given_;
   std::vector<std::weak_ptr<const SeenState>> all_given_;
-  std::vector<std::uint64_t> texts_gone_;  // perhaps in use by returned states
+  std::vector<std::uint64_t> texts_gone_;  // returned states may still use them
   std::size_t copied_ = 0;
 };
 

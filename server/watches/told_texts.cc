@@ -7,9 +7,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t text_frame_bytes = 128;  // beside its letters
+constexpr std::size_t text_frame_bytes = 128;  // in addition to its characters
 
-/// Calls f(text) for each that a value mentions.
+/// Calls f(text) for each text in a value.
 template <class F>
 void for_each_text(const TypeDescriptor& type, const std::byte* value, F&& f) {
   for (const std::uint32_t offset : type.text_offsets) {
@@ -19,7 +19,7 @@ void for_each_text(const TypeDescriptor& type, const std::byte* value, F&& f) {
   }
 }
 
-/// Visits the texts of a verified table.
+/// Calls f(text) for each text in a verified table.
 template <class F>
 void for_each_text(const TypeTable& types, const TypeDescriptor& type, TableReader table, F&& f) {
   const auto one = [&](FieldKind kind, const TypeDescriptor* of, const std::byte* at) {

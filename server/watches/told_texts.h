@@ -7,14 +7,14 @@
 
 namespace muster {
 
-/// Returns the approximate bytes of texts in a value or batch that this session has not received. A
-/// text that occurs twice counts twice.
+/// Returns the approximate size in bytes of the texts in a value or batch that this session has not
+/// received. A text that occurs twice is counted twice.
 std::size_t unsent_bytes(const Session& to, const SeenState& world, Text text);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeTable& types, BatchView batch);
 /// Sends the texts in a value of `type` that this session has not received.
 void send_texts(Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
-/// Sends the texts in the payloads of a batch, including row sets.
+/// Sends the texts in a batch's payloads, including row sets, that this session has not received.
 void send_texts(Session& to, const SeenState& world, const TypeTable& types, BatchView batch);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
-// Decides which watch has the next turn. Sessions share the time: the session whose watches took
-// least comes first. So a session with many or large watches delays others by at most one turn.
-// Within a session the watch with the greatest priority comes first, and among equals the one whose
-// last turn is longest ago.
+// Decides which watch gets the next turn. Sessions share the time: the session whose watches have
+// used the least comes first. Therefore a session with many or large watches delays other sessions
+// by at most one turn. Within a session, the watch with the highest priority comes first; among
+// equals, the one whose last turn was longest ago.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ class TurnOrder {
   void opened(const Session& session);
   void closed(const Session& session);
 
-  /// Begins a round of turns, without watches.
+  /// Begins a round of turns. It has no watches yet.
   void begin();
   /// Adds a watch to this round. The watch must outlive this object.
   void add(Watch& watch);
-  /// Returns the next watch, each once in a round, or null.
+  /// Returns the next watch, or null. Each watch is returned once per round.
   Watch* next();
-  /// Tells the processor time in ns that the last watch of next() took.
+  /// Records the processor time in ns that the watch last returned by next() took.
   void took(std::uint64_t ns);
 
  private:
   struct Line {
     std::uint32_t watches = 0;
-    std::uint64_t spent_ns = 0;  // since it became active, relative to the others
-    std::uint64_t turned = 0;    // its last turn
-    std::uint64_t round = 0;     // the last round with one of its watches
+    std::uint64_t spent_ns = 0;  // since the session became active, relative to the others
+    std::uint64_t turned = 0;    // number of its last turn
+    std::uint64_t round = 0;     // last round with one of its watches
     bool sorted = false;
-    std::vector<Watch*> waiting;  // sorted: the next one last
+    std::vector<Watch*> waiting;  // if sorted, the next one is last
   };
   static bool later(const Line* a, const Line* b);
 
   std::unordered_map<const Session*, Line> lines_;
-  std::vector<Line*> ready_;  // a heap after the first next(), next one first
+  std::vector<Line*> ready_;  // a heap after the first next(), with the next line first
   bool is_heap_ = false;
   Line* current_ = nullptr;
   Watch* watch_ = nullptr;

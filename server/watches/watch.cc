@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// Of sorted lists.
+/// Both lists must be sorted.
 std::vector<TypeId> without(const std::vector<TypeId>& types, const std::vector<TypeId>& others) {
   std::vector<TypeId> left;
   std::ranges::set_difference(types, others, std::back_inserter(left));
@@ -47,7 +47,8 @@ void Watch::hold_state() {
   state_ = world_.state();
 }
 
-/// Marks many: which components those of an archetype have is found once.
+/// Marks many entities. Finds out only once per archetype which of the components its entities
+/// have.
 class Watch::Marking {
  public:
   Marking(Watch& watch, std::span<const TypeId> components, bool structure)
@@ -77,12 +78,12 @@ class Watch::Marking {
   const std::span<const TypeId> components_;
   const bool structure_;
   std::unordered_map<const SeenKind*, std::vector<std::vector<Entity>*>> lists_;  // in values_
-  // Neighbours are alike, mostly.
+  // Neighbors are usually alike.
   const SeenKind* last_ = nullptr;
   const std::vector<std::vector<Entity>*>* of_last_ = nullptr;
 };
 
-// --- what it is of
+// --- scope
 
 void Watch::become(WatchAsked next) {
   hold_state();
@@ -191,7 +192,7 @@ void Watch::add_scope(Entity e) {
 }
 
 void Watch::mark_dead(Entity e, bool structure) {
-  if (structure) told_.put(e, Told{});  // the client knows it: it named it
+  if (structure) told_.put(e, Told{});  // the client knows the entity, because it named it
   gone_.push_back(e);
 }
 
@@ -224,7 +225,7 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
     else if (open_.insert(node).second)
       opened.push_back(node);
   }
-  // otherwise no entity is marked twice: each is a child of one node
+  // Otherwise no entity is marked twice, because each is a child of one node only.
   const bool waiting = !rows_.empty();
   for (const Entity node : opened) each_child(node, [&](Entity child) { rows_.push_back(child); });
   if (waiting && !opened.empty()) sort_unique(rows_);
@@ -241,7 +242,7 @@ void Watch::mark_members(std::span<const TypeId> components, bool structure) {
   members().each(Marking(*this, components, structure));
 }
 
-/// Nil: the roots.
+/// For a nil node, calls f for the roots.
 template <class F>
 void Watch::each_child(Entity node, F&& f) const {
   if (node) {
@@ -282,7 +283,7 @@ void Watch::mark_everyone(std::span<const TypeId> components, bool structure) {
 
 void Watch::leave(Entity e) { gone_.push_back(e); }
 
-// --- what changed
+// --- changes
 
 void Watch::catch_up() {
   if (state_) return;
@@ -305,7 +306,7 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
   std::vector<Entity>& pending = values_[component];
   sort_unique(pending);
   const std::size_t before = pending.size();
-  // Members that died are no members any more.
+  // Members that died are no longer members.
   if (!is_of_everyone() && members().size() < recent_.work(component, since))
     members().each([&](Entity e) {
       if (recent_.changed(component, e, since)) pending.push_back(e);
@@ -321,7 +322,7 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
 void Watch::catch_up_members(std::uint64_t since) {
   if (is_of_everyone()) return;
   if (recent_.structure_changed() > since) {
-    // parents first: a member's children are members by it
+    // Parents first, because their children are members through them.
     std::vector<std::pair<std::uint32_t, Entity>> living;
     recent_.each_structure(since, [&](Entity e) {
       if (world().alive(e)) {
@@ -342,7 +343,7 @@ bool Watch::is_inside(Entity e) const {
   return named_.contains(e) || (asked_.subtree && scope_.contains(world().parent(e)));
 }
 
-/// With everyone below, as far as that makes a difference to them.
+/// Includes all descendants that are affected.
 void Watch::flip(Entity e, bool inside) {
   if (scope_.contains(e) == inside) return;
   std::vector<Entity> open{e};

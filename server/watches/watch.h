@@ -1,12 +1,12 @@
 // One watch: its scope, and the changes that it has not sent yet. It stores no values, only the
-// rows to read again when its session's queue has room. So a slow client costs lists of ids and
-// later gets the newest values, and the simulation never waits. The initial state, or the state
-// after a change, is sent as the world was when it was requested, however long that takes; later
-// changes follow it.
+// rows to read again when its session's queue has room. A slow client therefore costs only lists of
+// ids, and later gets the latest values; the simulation never waits. The initial state, or the
+// state after a change of the watch, is sent as the world was when it was requested, however long
+// that takes. Later changes follow.
 //
-//   become, change    what it is of is another: whom that concerns is marked        server/watches/watch.cc
-//   catch_up          what changed since its last turn: whom it concerns is marked  server/watches/watch.cc
-//   send              the marked ones are told, as they are now                     server/watches/watch_sending.cc
+//   become, change    the scope changes: affected entities are marked              server/watches/watch.cc
+//   catch_up          changes since the last turn: affected entities are marked    server/watches/watch.cc
+//   send              marked entities are sent with their current values           server/watches/watch_sending.cc
 #pragma once
 
 #include <algorithm>
@@ -30,27 +30,27 @@
 
 namespace muster {
 
-/// Figures of a watch that any thread may read.
+/// Figures of a watch, which any thread may read.
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< in its scope
   std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
-  /// Steady time when the oldest unsent value was found; 0 if there is none.
+  /// Steady time at which the oldest unsent value was found; 0 if there is none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
   std::atomic<bool> is_open = false;  ///< true after begin()
 };
 
-/// One thread only. Takes at most some hundred bytes per entity in its scope, including lists of
+/// One thread only. Uses at most a few hundred bytes per entity in its scope, including lists of
 /// open nodes.
 class Watch {
  public:
-  /// Objects shared by all watches.
+  /// Objects that all watches share.
   struct Shared {
     SeenWorld& world;
     const RecentChanges& recent;
     EqualRows& equal_rows;
     bool is_alone = true;  ///< true if there is no other watch
   };
-  /// Makes a watch with an empty scope, until become().
+  /// Creates a watch with an empty scope, until become() is called.
   Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t request, std::uint64_t number,
         std::shared_ptr<WatchFigures> figures);
   Watch(const Watch&) = delete;
@@ -58,20 +58,21 @@ class Watch {
 
   Session& to() const noexcept { return *to_; }
   std::uint64_t request() const noexcept { return request_; }
-  /// Returns its number, in the order of opening.
+  /// Returns the number of the watch. Numbers follow the order of opening.
   std::uint64_t number() const noexcept { return number_; }
   const WatchAsked& asked() const noexcept { return asked_; }
 
-  // --- scope. Unsent changes are sent with the values at the time of sending.
+  // --- scope. Unsent changes are sent with the values that are current when they are sent.
 
   /// Replaces the scope, and marks the differences.
   void become(WatchAsked asked);
-  /// Adds and drops entities, and opens and closes nodes. Not for a scope of the whole world.
+  /// Adds and drops entities, and opens and closes nodes. Must not be called if the scope is the
+  /// whole world.
   void change(std::span<const Entity> add, std::span<const Entity> drop, std::span<const Entity> open,
               std::span<const Entity> close);
-  /// Adds a component that the registry has learned, to a watch of every component.
+  /// Adds a component that the registry has learned to a watch of every component.
   void learn(TypeId component);
-  /// Sends Following, and, when all current marks were sent, Followed under this request.
+  /// Sends Following. Once all current marks have been sent, sends Followed for this request.
   void promise(std::uint64_t request);
 
   /// Returns true if the entity is in the scope.
@@ -83,31 +84,31 @@ class Watch {
 
   // --- sending
 
-  /// Returns the last look whose changes are marked.
+  /// Returns the last look whose changes have been marked.
   std::uint64_t seen() const noexcept { return seen_; }
-  /// Marks entities in the scope that changed since its last turn. Call it when RecentChanges::each
-  /// may be called. Does nothing while a state is being sent.
+  /// Marks entities in the scope that changed since the watch's last turn. Call this when
+  /// RecentChanges::each may be called. Does nothing while a state is being sent.
   void catch_up();
   /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// Releases that state, which takes too much memory; the rest is sent with the values at the time
-  /// of sending.
+  /// Releases that state because it uses too much memory. The rest is sent with the values that are
+  /// current when they are sent.
   void let_state_go() { state_.reset(); }
-  /// Returns the number of marks; an entity may be marked twice.
+  /// Returns the number of marks. An entity may be marked twice.
   std::size_t marks() const;
-  /// Returns true if there are marks, or the client waits for the end of a state.
+  /// Returns true if there are marks, or if the client is waiting for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
-  /// Sends one slice, and then more while `time_is_left` returns true and the session's queue and
-  /// the watch's budget have room. Returns false if time ran out first.
+  /// Sends one slice, and then more as long as `time_is_left` returns true and the session's queue
+  /// and the watch's budget have room. Returns false if time ran out first.
   bool send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left);
-  /// Sends Watching. send() sends the state afterwards.
+  /// Sends Watching. The state follows with send().
   void begin();
 
-  // Used by Watches for turns and events.
+  // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< its last turn, see turn_order.h
+  std::uint64_t turned = 0;  ///< number of its last turn; see turn_order.h
   ByteBudget budget;
-  std::uint64_t event_sequence = 0;  ///< of the last event, sent or reported as lost
+  std::uint64_t event_sequence = 0;  ///< of the last event that was sent or reported as lost
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
     constexpr double never_ns = 1e18;  // thirty years
@@ -128,38 +129,38 @@ class Watch {
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
   bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
-  /// Removes duplicate marks if there may be many, because a client that does not read can change a
-  /// watch repeatedly.
+  /// Removes duplicate marks if there may be many. This is needed because a client that does not
+  /// read can still change a watch repeatedly.
   void tidy();
   void mark(Entity e, std::span<const TypeId> components, bool structure);
   /// Marks all entities of the world that pass the filter.
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
-  /// Marks a dead entity that the client named, to report its death.
+  /// Marks a dead entity that the client named, so that its death is reported.
   void mark_dead(Entity e, bool structure);
-  /// Returns true if the client may know the entity. Only a watch with structure records that
-  /// exactly.
+  /// Returns true if the client may know the entity. Only a watch with structure records exactly
+  /// which entities it knows.
   bool may_know(Entity e) const { return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr; }
-  /// Computes the members again after a change of named entities or filter, and marks differences.
-  /// Earlier members know all components except `added`, and structure unless it is
-  /// `structure_new`.
+  /// Computes the members again after the named entities or the filter changed, and marks the
+  /// differences. The client already has all components of earlier members except `added`, and
+  /// their structure unless `structure_new` is true.
   void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
   void change_entities(std::span<const Entity> add, std::span<const Entity> drop);
   void change_nodes(std::span<const Entity> open, std::span<const Entity> close);
-  /// Returns the state to send from: the requested state while it is being sent, otherwise the
-  /// current one.
+  /// Returns the state to send from. This is the requested state while it is being sent, and
+  /// otherwise the current one.
   const SeenState& world() const noexcept { return state_ ? *state_ : world_; }
-  /// Marks all changes up to now, and holds the current state for sending them.
+  /// Marks all changes so far, and keeps the current state for sending them.
   void hold_state();
   void publish() const;
   void add_scope(Entity e);
   void catch_up_members(std::uint64_t since);
   void catch_up_rows(std::uint64_t since);
   void catch_up_values(TypeId component, std::uint64_t since);
-  /// Returns true if e is named, or its parent is in a scope with descendants.
+  /// Returns true if e is named, or if its parent is in a scope with descendants.
   bool is_inside(Entity e) const;
-  /// Updates scope_ and then shown_ when e came into the scope, or left it.
+  /// Updates scope_ and then shown_ after e has entered or left the scope.
   void flip(Entity e, bool inside);
   void reconsider(Entity e);
   template <class F>
@@ -178,7 +179,7 @@ class Watch {
   void order_structure();
   bool send_rows(Frames& frames);
   bool send_values(Frames& frames);
-  /// Ends a round, after all components had their turn.
+  /// Ends a round after all components have had their turn.
   void end_round(std::uint64_t now_ns);
   void send_name(Text name);
   void tell_structure(Frames& frames, Entity e);
@@ -196,31 +197,31 @@ class Watch {
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
-  EntitySet scope_;  // unless it is the whole world: named entities and descendants
+  EntitySet scope_;  // named entities and descendants; unused if the scope is the whole world
   EntitySet shown_;  // with a filter: the entities that pass it
 
-  // Unsent changes. The lists may contain entities that died or changed again; the values at the
-  // time of sending are sent.
+  // Unsent changes. The lists may contain entities that have since died or changed again; the
+  // values that are current when they are sent are used.
   std::map<TypeId, std::vector<Entity>> values_;
-  // The next component in values_, in rounds, so that a component that changes constantly does not
-  // delay the others.
+  // The next component in values_. Components take turns, so that one that changes constantly does
+  // not delay the others.
   TypeId next_component_ = 0;
   Entity next_entity_;
-  std::uint64_t round_ns_ = 0;  // when this round began
+  std::uint64_t round_ns_ = 0;  // start of this round
   std::vector<Entity> structure_;
-  std::size_t structure_in_order_ = 0;  // number of entities sorted parents first
+  std::size_t structure_in_order_ = 0;  // number of entities sorted so that parents come first
   std::vector<Entity> rows_;
   std::vector<Entity> gone_;  // left the scope, or died
   std::size_t tidy_at_ = tidy_min;
   static constexpr std::size_t tidy_min = 4096;
-  // One block of memory each, so that a watch of a large world ends quickly.
+  // Each uses a single block of memory, so that a watch of a large world can be destroyed quickly.
   FlatMap<Entity, Told> told_;
-  FlatMap<Entity, Entity> listed_;  // sent children, with their parents
+  FlatMap<Entity, Entity> listed_;  // children that were sent, with their parents
   std::vector<std::uint64_t> promised_;
   const std::shared_ptr<WatchFigures> figures_;
-  bool was_without_structure_ = false;  // sent values may be missing in told_
-  bool owes_end_ = false;               // the last frame sent had flag more
-  std::uint64_t seen_ = 0;              // the last look whose changes are marked
+  bool was_without_structure_ = false;  // values may have been sent for entities not in told_
+  bool owes_end_ = false;               // the last frame sent had the flag `more`
+  std::uint64_t seen_ = 0;              // last look whose changes have been marked
 };
 
 }  // namespace muster

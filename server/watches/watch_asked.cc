@@ -17,7 +17,8 @@ std::vector<TypeId> sorted(std::vector<TypeId> types) {
   return types;
 }
 
-/// The first of these ids that is of no component (or of no message), or of no type.
+/// Returns a fault for the first id that is not the type of a component (or of a message), or is
+/// unknown.
 std::optional<session::Fault> wrong_types(const TypeTable& types, const std::vector<TypeId>& ids, bool components,
                                           const char* field) {
   for (const TypeId id : ids) {

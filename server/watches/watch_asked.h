@@ -1,4 +1,4 @@
-// The contents of a Watch or Follow message in one form.
+// A common form for the contents of Watch and Follow messages.
 #pragma once
 
 #include <expected>
@@ -11,17 +11,17 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Lists of type ids are sorted and unique.
+/// Lists of type ids are sorted and have no duplicates.
 struct WatchAsked {
-  bool changeable = false;  ///< from Follow: values come as Values, and it may change
+  bool changeable = false;  ///< from Follow: values are sent as Values, and the watch may change
   bool world = false;
   std::vector<Entity> entities;
   bool subtree = false;
   std::vector<TypeId> with, without;
   bool structure = false;
-  bool every_component = false;    ///< also future ones
-  std::vector<TypeId> components;  ///< whose values are sent
-  std::vector<Entity> open;        ///< nodes; nil: the roots
+  bool every_component = false;    ///< including future ones
+  std::vector<TypeId> components;  ///< components whose values are sent
+  std::vector<Entity> open;        ///< nodes; nil stands for the roots
   bool inputs = false;
   std::vector<TypeId> input_types;  ///< empty for all types
   std::vector<TypeId> inputs_except;
@@ -35,8 +35,8 @@ struct WatchAsked {
   bool wants_events() const noexcept { return inputs || !pushed.empty(); }
 };
 
-/// Converts a question. Fails for unknown types, dead entities (in Watch), and if nothing is to be
-/// sent.
+/// Converts a request. Fails for unknown types, for dead entities (in Watch), and if there would be
+/// nothing to send.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, const EntityRegistry& registry);
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 

@@ -11,11 +11,11 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t pushed_bytes_max = 4u << 20;  // kept between two flushes, of what was pushed
+constexpr std::size_t pushed_bytes_max = 4u << 20;  // limit on pushed messages between two flushes
 constexpr std::size_t event_texts_max =
-    2u << 20;  // that one may bring: they are answers, and too many of these end a session
+    2u << 20;  // of texts for one event: they are answers, and too many of these end a session
 
-/// Calls f(target) for every target that a batch names; a nil one stands for the world.
+/// Calls f(target) for every target of a batch. A nil target stands for the world.
 template <class F>
 void for_each_target(BatchView batch, F&& f) {
   switch (batch.kind()) {
@@ -84,7 +84,7 @@ void EventKeeper::note(const Envelope& envelope, std::span<const std::byte> byte
 }
 
 void EventKeeper::on_pushed(const BatchView& batch) noexcept {
-  // A timer is told when it is due.
+  // A timed message is reported when it is due.
   if (batch.kind() == BatchKind::timed || !pushed_.contains(batch.type())) return;
   if (pushed_bytes_ + batch.bytes().size() > pushed_bytes_max || news_.pushed_overflow > 0) {
     ++news_.pushed_overflow;
@@ -110,7 +110,7 @@ EventNews EventKeeper::take(std::size_t room) {
   room_ = room;
   pushed_bytes_ = 0;
   if (news_.empty()) return {};
-  // The sender reads its own table of types, because the registry's may grow meanwhile.
+  // The sender uses its own table of types, because the registry's may grow in the meantime.
   if (const auto schemas = registry_.types().schemas(); !types_ || schemas.size() != schemas_known_) {
     auto made = std::make_shared<TypeTable>();
     for (const auto& schema : schemas) require(made->add_schema(schema).has_value(), "a known schema is refused");

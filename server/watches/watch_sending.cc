@@ -1,5 +1,4 @@
-// Sends a watch's marked changes, with their current values, as far as the session's queue has
-// room.
+// Sends a watch's marked changes with their current values, as far as the session's queue has room.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -17,14 +16,14 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slice_entities = 256;           // between two looks at the queue's room
-constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is shared fairly
-constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a slice, mostly less
-// of what is told of one entity's structure, about
+constexpr std::size_t slice_entities = 256;           // between two checks of the queue's room
+constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, to share a slow connection fairly
+constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts sent with a slice; usually fewer
+// Approximate size of the data sent about one entity's structure.
 constexpr std::uint32_t told_row_bytes = 64;
 constexpr std::size_t row_name_bytes_max = 4096;  // of a child's name
 
-/// Number of values of `size` bytes in one slice.
+/// Returns the number of values of `size` bytes in one slice.
 std::size_t slice_rows(std::uint32_t bytes, std::size_t slice_bytes, std::size_t rows_max) {
   return std::clamp<std::size_t>(slice_bytes / (sizeof(Entity) + bytes), 1, rows_max);
 }
@@ -33,13 +32,13 @@ std::string_view shown_name(std::string_view name) {
   return name.size() <= row_name_bytes_max ? name : name.substr(0, utf8_prefix(name.substr(0, row_name_bytes_max)));
 }
 
-/// Batches of so few bytes are copied sooner than shared.
+/// Smaller batches are copied, because that is faster than sharing.
 constexpr std::size_t shared_bytes_min = 4096;
 
 }  // namespace
 
-/// The frames of one turn. One slice is held back, so that the very last frame can go without the
-/// flag.
+/// The frames of one turn. One slice is held back, so that the very last frame can be sent without
+/// the flag `more`.
 class Watch::Frames {
  public:
   Frames(Watch& watch, std::uint64_t now_ns, const std::function<bool()>& time_is_left)
@@ -49,7 +48,7 @@ class Watch::Frames {
         envelope_{watch.world().sequence(), 0, 0, watch.world().now_ns()} {}
 
   BatchBuilder& building() noexcept { return building_->own; }
-  /// Behind what is being built, at the end of the slice.
+  /// Appends batches after the one being built, at the end of the slice.
   void append(EqualRows::Batches batches) {
     if (batches->size() >= shared_bytes_min) {
       building_->equal = std::move(batches);
@@ -58,9 +57,8 @@ class Watch::Frames {
     for_each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
   }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
-  /// Ends a slice. Returns false if there is no room for another frame or for `text_bytes` of its
-  /// texts, or if the budget is spent. Texts are answers, and too many unread answers end the
-  /// session.
+  /// Ends a slice. Returns false if the budget is spent, or if there is no room for another frame
+  /// or for `text_bytes` of texts. Texts are answers, and too many unread answers end the session.
   bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
@@ -70,18 +68,19 @@ class Watch::Frames {
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
   }
-  /// False: there was no time for what is left.
+  /// Returns false if there was no time for the rest.
   bool in_time() const noexcept { return in_time_; }
   void destroy(Entity e) {
     watch_.told_.erase(e);
     if (destroyed_.insert(e).second) building().append(e, Destroy{});
   }
-  /// `complete`: nothing is left to be told.
+  /// `complete` is true if nothing is left to send.
   void finish(bool complete) {
     end_slice();
     flush(complete);
     if (!complete || !watch_.owes_end_) return;
-    // Everything still owed had become untrue meanwhile; the client waits for the end of the state.
+    // Everything still to be sent has become obsolete, but the client is waiting for the end of the
+    // state.
     session::Watching end;
     end.sequence = envelope_.sequence;
     end.clock_ns = envelope_.clock_ns;
@@ -94,7 +93,7 @@ class Watch::Frames {
  private:
   struct Slice {
     BatchBuilder own{watch_batch_bytes};
-    EqualRows::Batches equal;  // behind these; null: none
+    EqualRows::Batches equal;  // sent after the others; may be null
   };
   void end_slice() {
     const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
@@ -126,7 +125,7 @@ class Watch::Frames {
   Slice slices_[2];
   Slice* building_ = &slices_[0];
   Slice* ready_ = &slices_[1];
-  std::unordered_set<Entity> destroyed_;  // told in this turn
+  std::unordered_set<Entity> destroyed_;  // reported in this turn
 };
 
 void Watch::begin() {
@@ -164,8 +163,8 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// How many of them are told at once: at most `rows`, and as few as mention some 256 KiB of texts
-/// that the client lacks.
+/// Returns how many of the entities to send at once: at most `rows`, and few enough that they refer
+/// to no more than about 256 KiB of texts that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
   Slice slice{.rows = std::min(rows, entities.size())};
@@ -177,8 +176,9 @@ Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows,
   return slice;
 }
 
-/// Calls tell(entities) for the list but the first `from`, slice by slice. texts(entity): bytes of
-/// those that go with it; null: none do. False: there was no room for the rest, which stays in it.
+/// Calls tell(entities) slice by slice for the list, except for its first `from` entities.
+/// texts(entity) returns the bytes of texts to send along; null means that there are none. Returns
+/// false if there was no room for the rest, which stays in the list.
 template <class Texts, class Tell>
 bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows, Texts&& texts, Tell&& tell,
                      std::size_t from) {
@@ -204,7 +204,7 @@ bool Watch::send_gone(Frames& frames) {
                       if (!may_know(e)) continue;
                       if (!world().alive(e)) {
                         frames.destroy(e);
-                      } else if (!concerns(e)) {  // else it came back
+                      } else if (!concerns(e)) {  // otherwise it has come back
                         told_.erase(e);
                         frames.building().append(e, session::Left{});
                       }
@@ -216,7 +216,7 @@ void Watch::send_name(Text name) {
   if (must_be_sent(*to_, world(), name)) send_text(*to_, world(), name);
 }
 
-/// Parents come before their children.
+/// Sends parents before their children.
 bool Watch::send_structure(Frames& frames) {
   if (structure_in_order_ != structure_.size()) order_structure();
   const std::size_t rows = slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities);
@@ -232,7 +232,7 @@ bool Watch::send_structure(Frames& frames) {
 
 void Watch::order_structure() {
   sort_unique(structure_);
-  std::vector<std::vector<Entity>> by_depth(1);  // first those who died
+  std::vector<std::vector<Entity>> by_depth(1);  // dead entities come first
   for (const Entity e : structure_) {
     const std::size_t depth = world().alive(e) ? world().depth(e) + 1 : 0;
     if (depth >= by_depth.size()) by_depth.resize(depth + 1);
@@ -306,8 +306,8 @@ bool Watch::send_rows(Frames& frames) {
   });
 }
 
-/// In rounds through components and entities: whoever is marked is told in this round or in the
-/// next, whatever else changes.
+/// Sends values in rounds through components and entities. Every marked entity is sent in this
+/// round or the next, whatever else changes.
 bool Watch::send_values(Frames& frames) {
   for (auto at = values_.lower_bound(next_component_); !values_.empty();) {
     if (at == values_.end()) {
@@ -327,7 +327,7 @@ void Watch::end_round(std::uint64_t now_ns) {
   figures_->owed_since_ns.store(std::exchange(round_ns_, now_ns), std::memory_order_relaxed);
 }
 
-/// From the next entity on. False: there was no room for the rest.
+/// Continues with the next entity. Returns false if there was no room for the rest.
 bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
   const SeenState::Column* const column = world().column(component);
   if (!column || !column->descriptor) {
@@ -356,7 +356,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   return false;
 }
 
-/// Rows that another watch has sent since the last look are sent in the same bytes.
+/// Rows that another watch has sent since the last look are sent as the same bytes.
 void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
   const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
                             (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));
@@ -373,11 +373,11 @@ void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std
     rows.for_each([&](BatchView batch) { frames.building().append_batch(batch); });
 }
 
-/// True: each of them has a value, and that is all that was told.
+/// Returns true if each entity has a value and nothing else was sent.
 bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column& column,
                       std::span<const Entity> entities) {
   const TypeDescriptor& type = *column.descriptor;
-  const std::uint32_t size = column.size;  // of a tag or a runtime component 0
+  const std::uint32_t size = column.size;  // 0 for a tag or a runtime component
   const PayloadShape shape = PayloadShape::of(type);
   const RowSet set_rows(PayloadShape::of<Set>(), std::span(&shape, 1));
   const std::uint32_t offset = set_rows.offset(column.type);

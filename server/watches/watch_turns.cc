@@ -1,18 +1,18 @@
-// Rules of what watches tell:
+// Rules for what watches send:
 //
-// - A watch that begins or changes is told the world at one sequence, from a copy of pointers
-//   (SeenState), however slowly its client reads; later changes come after it. Above 256 MiB of
-//   such copies states are given up, and the rest is told as the world is then.
-// - A later change is told as of the last look, so a value that changed twice is told once.
-// - The longest waiting watch goes first. A watch goes through its marked rows in rounds, component
-//   by component.
-// - A changed watch takes the same step as a new one, which is changed from nothing: they cannot
-//   tell different things. Its change comes in the watch's own order, because rows from before may
-//   still be on their way.
-// - Whom a change concerns is looked up on the smaller side: among all changes, or among the
+// - A watch that begins or changes is sent the world at one sequence, from a copy of pointers
+//   (SeenState), however slowly its client reads. Later changes follow. If such copies exceed 256
+//   MiB, they are given up, and the rest is sent with the values current at that time.
+// - A later change is sent as of the last look, so a value that changed twice is sent once.
+// - The watch that has waited longest goes first. A watch goes through its marked rows in rounds,
+//   component by component.
+// - A changed watch takes the same steps as a new one, which is a change from nothing, so both send
+//   consistent data. Its change takes its place in the watch's order, because earlier rows may
+//   still be in transit.
+// - The entities affected by a change are found by searching the smaller set: all changes, or the
 //   watch's members.
-// - A child's row names the sibling before it, so a new order is told by the rows with a new
-//   predecessor, and a watch keeps no lists.
+// - A child's row names the previous sibling. A new order is therefore sent as the rows with a new
+//   predecessor, and a watch does not store lists.
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t dead_max = 1u << 18;            // remembered for watches that wait for room
-constexpr std::uint64_t opening_ns = 1'000'000;       // for the state of a watch that is opened or changed
-constexpr std::size_t states_bytes_max = 256u << 20;  // of blocks that states still being sent hold
+constexpr std::uint64_t opening_ns = 1'000'000;       // for the state of an opened or changed watch
+constexpr std::size_t states_bytes_max = 256u << 20;  // of blocks of states still being sent
 
 }  // namespace
 
@@ -75,7 +75,7 @@ void WatchTurns::obey(WatchOrder& order) {
   }
   Watch* const watch = find(order.watch);
   if (!watch) return;
-  // Told at once, whatever its rate.
+  // Sent at once, whatever the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
     if (watch->to().outgoing->has_room()) send(*watch);
@@ -101,7 +101,7 @@ void WatchTurns::send(Watch& watch) {
   if (!watch.send(steady_ns(), [&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
 }
 
-/// States that somebody reads too slowly are told as the world is by then.
+/// If a client reads a state too slowly, the rest is sent with the current values.
 void WatchTurns::bound_memory() {
   if (world_.copied() <= states_bytes_max && recent_.dead() < dead_max) return;
   for (const auto& watch : watches_)
@@ -144,7 +144,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   std::uint64_t turns = 0;
   while (Watch* const next = order_.next()) {
     Watch& watch = *next;
-    // Changes are looked for when there is room.
+    // Look for changes only if there is room to send them.
     if (!watch.to().outgoing->has_room() && recent_.dead() < dead_max) continue;
     if (turns > 0 && !time_is_left()) {
       turn.more = true;
@@ -157,13 +157,13 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
     order_.took(processor_ns() - turn_ns);
     if (!concerned) continue;
-    // A state that is not told whole yet goes on at once, whatever the watch's rate.
+    // A state that has not been sent completely continues at once, whatever the watch's rate.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
       if (due_ns(watch) > now_ns) wait_for(watch);  // for its budget
       continue;
     }
-    // A state was told; what changed meanwhile is found in the next turn.
+    // A state was sent; the next turn finds changes made in the meantime.
     if (watch.seen() == recent_.now()) continue;
     if (due_ns(watch) > now_ns)
       wait_for(watch);

@@ -1,5 +1,5 @@
-// The watches of all sessions, on the watch thread. Takes in the world thread's looks, orders and
-// events in order, and gives each watch its turn. Never accesses the world.
+// The watches of all sessions, on the watch thread. Takes in looks, orders and events from the
+// world thread in order, and gives each watch its turns. Never accesses the world.
 //
 //   look      -> SeenWorld, RecentChanges        once for all watches
 //   order     -> Watch                           opens, changes, closes one
@@ -25,7 +25,7 @@
 
 namespace muster {
 
-/// An order of the world thread for a watch, given by its number.
+/// An order from the world thread for a watch, which is identified by its number.
 struct WatchOrder {
   struct Open {
     std::shared_ptr<Session> session;
@@ -42,7 +42,7 @@ struct WatchOrder {
     session::FollowMore what;
   };
   struct Close {
-    std::optional<std::uint64_t> request;  ///< answered by Unwatched
+    std::optional<std::uint64_t> request;  ///< if set, answered by Unwatched
   };
   std::uint64_t watch = 0, sequence = 0;  ///< the world's at the time of the order
   std::variant<Open, Become, Change, Close> what;
@@ -53,7 +53,7 @@ using WatchNews = std::variant<std::shared_ptr<Look>, TextNews, EventNews, Watch
 /// One thread only.
 class WatchTurns {
  public:
-  /// `processor_ns` returns the processor time of this thread. If it is null, every watch has a
+  /// `processor_ns` returns the processor time of this thread. If it is null, every watch gets a
   /// turn each time.
   explicit WatchTurns(std::function<std::uint64_t()> processor_ns)
       : processor_ns_(std::move(processor_ns)), recent_(world_) {}
@@ -61,24 +61,24 @@ class WatchTurns {
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;  ///< time ran out while there was room
-    /// Until a watch is due that waits for its rate or budget; 0: none.
+    bool more = false;  ///< time ran out although there was room
+    /// Time until a watch that is waiting for its rate or budget is due; 0 if there is none.
     std::uint64_t due_in_ns = 0;
-    std::uint64_t watches = 0;  ///< with a turn
+    std::uint64_t watches = 0;  ///< watches that had a turn
   };
   /// Takes about `ns_max` of processor time, plus the time for one watch to find its changes.
   Turn turn(std::uint64_t steady_now_ns, std::uint64_t ns_max);
   /// Returns true if time ran out for a watch that was opened or changed.
   bool more() const noexcept { return more_; }
-  /// Returns the steady time from which another look is of use, or the largest value if all watches
-  /// wait for their sessions to read.
+  /// Returns the steady time from which another look is useful, or the largest value if all watches
+  /// are waiting for their sessions to read.
   std::uint64_t look_due_ns() const;
 
-  /// Returns the number of marks in all watches, for tests and figures; turns_max() the most turns
-  /// at once.
+  /// Returns the number of marks in all watches, for tests and figures. turns_max() returns the
+  /// largest number of turns at once.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
-  /// Returns how often a watch used rows that another one had encoded.
+  /// Returns how often a watch has used rows that another one had encoded.
   std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:
@@ -93,7 +93,7 @@ class WatchTurns {
   RecentChanges recent_;
   EqualRows equal_rows_;
   Watch::Shared shared_{world_, recent_, equal_rows_};
-  std::vector<std::unique_ptr<Watch>> watches_;  // in the order of opening
+  std::vector<std::unique_ptr<Watch>> watches_;  // in order of opening
   TurnOrder order_;
   std::uint64_t turns_max_ = 0;
   bool more_ = false;

@@ -13,10 +13,10 @@
 namespace muster {
 namespace {
 
-// changes of one watch whose end was not told yet
+// Limit on the changes of one watch whose end has not been sent.
 constexpr std::size_t promises_max = 256;
-constexpr std::size_t events_bytes_max = 64u << 20;  // kept, and handed over and not told yet
-// of the thread's processor time, between two looks at what came
+constexpr std::size_t events_bytes_max = 64u << 20;  // collected, or passed on but not yet sent
+// Processor time of the thread between two checks for news.
 constexpr std::uint64_t turn_ns = 2'000'000;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 
@@ -25,7 +25,7 @@ session::Fault in_use(std::uint64_t request) {
                   "request " + std::to_string(request) + " is a watch that is still open");
 }
 
-/// A function that reads the clock of the thread that calls it.
+/// Returns a function that reads the processor clock of the thread that calls it.
 std::function<std::uint64_t()> own_processor_clock() {
   return [clock = std::shared_ptr<FrequentProcessorClock>()]() mutable {
     if (!clock) clock = std::make_shared<FrequentProcessorClock>();
@@ -164,7 +164,7 @@ void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, Watch
   give(opened_, WatchOrder::Open{std::move(session), request, std::move(asked), figures});
 }
 
-/// `listing`: it has nodes whose children it lists.
+/// `listing` is true if the watch has nodes whose children it lists.
 Watches::Wants Watches::wants_of(const WatchAsked& asked, bool listing) const {
   Wants wants{.components = asked.components,
               .links = asked.structure || asked.subtree || listing,
@@ -249,7 +249,7 @@ std::vector<Watches::Slice> Watches::take_slices() {
   return std::exchange(slices_, {});
 }
 
-// --- from here on news goes to whoever tells it
+// --- passing news on
 
 void Watches::hand_over_events() {
   if (!events_.wanted()) return;

@@ -1,6 +1,6 @@
 // The watches of sessions, on the world thread. Lists changes (Looks), collects watched events, and
 // passes both on with the sessions' requests, in one order. A separate thread (WatchTurns)
-// compares, selects and encodes; without one, after_flush() does.
+// compares, selects and encodes. Without that thread, after_flush() does this.
 //
 //   world's thread   follow, after_flush ... Looks, EventKeeper -> news       hands over, and goes on
 //   watch thread     news -> WatchTurns -> Outgoing of each session           reads columns where they lie, or as they were
@@ -26,10 +26,10 @@ namespace muster {
 class Watches {
  public:
   /// Works without a thread: after_flush() does everything. `processor_ns` returns the processor
-  /// time of this thread; if it is null, every watch has a turn after each flush.
+  /// time of this thread. If it is null, every watch gets a turn after each flush.
   explicit Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns = {});
   /// Works with a thread. `wake` requests a flush from any thread; it is called when another look
-  /// is of use.
+  /// would be useful.
   struct Threaded {
     std::function<void()> wake;
   };
@@ -39,31 +39,31 @@ class Watches {
   /// Opens a watch, which sends Watching and the state. Returns a fault on failure.
   [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Session> session, std::uint64_t request,
                                                    const session::Watch& asked, std::size_t watches_max);
-  /// Opens a watch, or changes one, which sends Following, the differences, and Followed.
+  /// Opens a watch, or changes one. A changed watch sends Following, the differences, and Followed.
   [[nodiscard]] std::optional<session::Fault> follow(std::shared_ptr<Session> session, std::uint64_t request,
                                                      const session::Follow& asked, std::size_t watches_max);
-  /// Adds to a watch or takes away from it, with the same frames.
+  /// Adds to a watch or removes from it. Sends the same frames as follow().
   [[nodiscard]] std::optional<session::Fault> follow_more(const Session& session, std::uint64_t request,
                                                           const session::FollowMore& asked);
-  /// Closes a watch. Sends Unwatched under `answered`, if given, and nothing afterwards. Returns
-  /// false if there is no such watch.
+  /// Closes a watch. Sends Unwatched for the request `answered`, if given, and nothing after that.
+  /// Returns false if there is no such watch.
   bool close(const Session& session, std::uint64_t watch, std::optional<std::uint64_t> answered = {});
   void close_all(const Session& session);
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
 
-  /// Call before delivery of an input. Collects it if it is watched.
+  /// Call this before an input is delivered. Collects the input if it is watched.
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
     events_.on_input(envelope, batch, clock_ns);
   }
-  /// Call after a flush. Lists changes if a watch is due. Returns the ns until a watch is due that
-  /// waits for its rate, or 0. Without a thread, also gives watches their turns, for about `ns_max`
-  /// of processor time plus the time for one watch to find its changes.
+  /// Call this after a flush. Lists changes if a watch is due. Returns the ns until a watch that is
+  /// waiting for its rate is due, or 0. Without a thread, also gives watches their turns, for about
+  /// `ns_max` of processor time plus the time for one watch to find its changes.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
-  /// Tells that a session's queue has room again. Any thread. Returns false without a thread; the
-  /// next after_flush() notices it.
+  /// Call this when a session's queue has room again. Any thread. Returns false if there is no
+  /// thread; the next after_flush() then notices the room.
   bool room_came();
-  /// Returns the sum of entities in all scopes, with an upper bound for watches that are about to
-  /// open.
+  /// Returns the total number of entities in all scopes, using an upper bound for watches that are
+  /// about to open.
   std::uint64_t entities() const;
   struct OfSession {
     std::uint32_t watches = 0;
@@ -71,32 +71,33 @@ class Watches {
     std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value; 0 if there is none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;
-  /// Returns true if the thread has executed all orders. Otherwise `wake` is called when it has.
+  /// Returns true if the thread has executed all orders. Otherwise `wake` is called once it has.
   bool orders_done();
-  /// Returns the thread's processor time for orders since the last call, in ns. 0 without a thread.
+  /// Returns the processor time in ns that the thread spent on orders since the last call. 0
+  /// without a thread.
   std::uint64_t take_orders_ns() noexcept { return orders_ns_.exchange(0, std::memory_order_relaxed); }
-  /// Returns the processor time of the thread, if there is one.
+  /// Returns the processor time of the thread, or 0 if there is none.
   std::uint64_t thread_ns() const noexcept { return thread_ns_.load(std::memory_order_relaxed); }
 
-  /// Work for watches and its time, for a trace.
+  /// Work on watches and the time it took, for a trace.
   struct Slice {
     std::uint64_t begin_ns = 0, ns = 0;  ///< steady clock
-    std::uint64_t count = 0;             ///< changed chunks, or turns of watches on the thread
-    bool beside = false;                 ///< on the thread
+    std::uint64_t count = 0;             ///< changed chunks or, on the thread, turns of watches
+    bool beside = false;                 ///< true for work on the thread
   };
-  /// Sets whether slices are recorded, up to slices_max until they are taken.
+  /// Sets whether slices are recorded. At most slices_max are kept until they are taken.
   void record(bool on) noexcept { recording_ = on; }
   static constexpr std::size_t slices_max = 4096;
   std::vector<Slice> take_slices();
 
-  /// Returns true if messages of handlers are watched. They have a cost only then.
+  /// Returns true if messages from handlers are watched. Only then do they have a cost.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
-  /// Without a thread: returns whether watches wait for a turn; then the number of all marks, and
-  /// the most turns after a flush.
+  /// For use without a thread. can_go_on() returns true if watches are waiting for a turn, marks()
+  /// the number of all marks, and turns_max() the largest number of turns after a flush.
   bool can_go_on() const noexcept { return can_go_on_; }
   std::size_t marks() const { return turns_.marks(); }
   std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
-  /// Without a thread: returns how often a watch used rows that another one had encoded.
+  /// Without a thread, returns how often a watch has used rows that another one had encoded.
   std::uint64_t equal_rows() const noexcept { return turns_.equal_rows(); }
 
  private:
@@ -108,8 +109,8 @@ class Watches {
   struct Entry {
     std::shared_ptr<Session> session;
     std::uint64_t request = 0, number = 0;
-    WatchAsked asked;            // without lists of entities
-    std::uint64_t entities = 0;  // upper bound for the scope until it is open
+    WatchAsked asked;            // without the lists of entities
+    std::uint64_t entities = 0;  // upper bound for the scope until the watch is open
     Wants wants;
     std::shared_ptr<WatchFigures> figures;
   };
@@ -117,7 +118,7 @@ class Watches {
   std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
   Entry* find(const Session& session, std::uint64_t request);
   const Entry* find(const Session& session, std::uint64_t request) const;
-  /// Finds a watch that can be changed now.
+  /// Finds a watch that can be changed at the moment.
   std::expected<Entry*, session::Fault> find_changeable(const Session& session, std::uint64_t watch,
                                                         std::uint64_t request);
   void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
@@ -125,7 +126,7 @@ class Watches {
   void want(const Wants& wants);
   void drop(const Wants& wants);
   void forget(Entry& entry);
-  /// Passes on everything up to now.
+  /// Passes on everything collected so far.
   void hand_over();
   void hand_over_events();
   void give(std::uint64_t watch, decltype(WatchOrder::what) what);
@@ -139,19 +140,19 @@ class Watches {
   std::vector<Entry> entries_;
   std::size_t types_known_ = 0;
   std::uint64_t opened_ = 0;  // number of watches opened
-  bool told_any_ = false;     // a look was passed on since there were watches
+  bool told_any_ = false;     // a look was passed on since there have been watches
   bool can_go_on_ = false;
   std::size_t chunks_listed_ = 0;  // in the last look
 
-  WatchTurns turns_;  // the thread's, if there is one
+  WatchTurns turns_;  // used by the thread, if there is one
   const bool has_thread_;
   const std::function<void()> wake_;
-  std::thread thread_;  // begins with the first watch
+  std::thread thread_;  // started with the first watch
   Mutex mutex_;
   Condition came_;
   std::vector<WatchNews> news_ MUSTER_GUARDED_BY(mutex_);
   bool room_ MUSTER_GUARDED_BY(mutex_) = false, stops_ MUSTER_GUARDED_BY(mutex_) = false;
-  /// The world skipped a look until this time, or until it is woken; 0 if it did not.
+  /// The world thread skips looks until this time, or until it is woken; 0 if it does not.
   std::uint64_t world_waits_until_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::vector<Slice> slices_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> recording_ = false;
@@ -160,7 +161,7 @@ class Watches {
   std::atomic<std::uint64_t> orders_done_ = 0, orders_ns_ = 0;
   std::atomic<bool> orders_wanted_ = false;
   std::atomic<std::uint64_t> look_due_ns_ = 0;
-  std::atomic<std::size_t> event_bytes_ = 0;  // passed on and not sent
+  std::atomic<std::size_t> event_bytes_ = 0;  // passed on but not yet sent
 };
 
 }  // namespace muster

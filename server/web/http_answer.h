@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// A file open for reading. Moved, not copied.
+/// A file open for reading. Movable, not copyable.
 class OpenFile {
  public:
   OpenFile() = default;
@@ -24,7 +24,7 @@ class OpenFile {
   ~OpenFile();
   explicit operator bool() const noexcept { return descriptor_ >= 0; }
   int descriptor() const noexcept { return descriptor_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size at opening
+  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size when opened
 
  private:
   int descriptor_ = -1;
@@ -33,13 +33,13 @@ class OpenFile {
 
 struct HttpAnswer {
   unsigned status = 200;
-  /// Fields other than length, date, and those of the connection.
+  /// Header fields other than Content-Length, Date, and those of the connection.
   std::vector<std::pair<std::string, std::string>> fields;
   std::shared_ptr<const std::string> kept;  ///< a shared body,
   OpenFile file;                            ///< or a file,
   std::string text;                         ///< or a text
   bool head_only = false;                   ///< for HEAD: sends no body
-  bool closes = false;                      ///< reads no further request
+  bool closes = false;                      ///< the connection accepts no more requests
 
   std::uint64_t body_bytes() const noexcept {
     return kept ? kept->size() : file ? file.bytes() : static_cast<std::uint64_t>(text.size());

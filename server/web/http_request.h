@@ -1,4 +1,4 @@
-// The parts of an HTTP request that the site uses, unchecked.
+// The parts of an HTTP request that the site uses, not validated.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@ namespace muster {
 
 struct HttpRequest {
   std::string method, target;                                 ///< "GET", "/assets/x.js?y"
-  std::vector<std::string> hosts;                             ///< of each Host; see http_wire.cc
-  std::vector<std::string> origins;                           ///< of every Origin
+  std::vector<std::string> hosts;                             ///< of each Host field; see http_wire.cc
+  std::vector<std::string> origins;                           ///< of each Origin field
   std::string authorization, accept_encoding, if_none_match;  ///< empty if there is none
-  /// Sec-WebSocket-Key, Sec-WebSocket-Version.
+  /// The fields Sec-WebSocket-Key and Sec-WebSocket-Version.
   std::string web_key, web_version;
-  bool upgrades = false;  ///< asks for a WebSocket
+  bool upgrades = false;  ///< requests an upgrade to a WebSocket
   /// True if a body follows.
   bool has_body = false;
   bool keeps_alive = false;  ///< another request may follow
 };
 
-/// Returns true if a connection that begins with these bytes, at least four, speaks HTTP: they
-/// begin like a method. The third and fourth byte of a frame that may come first are 0.
+/// Returns true if a connection that begins with these bytes (at least four) speaks HTTP, that is,
+/// if they begin like a method. In a first frame, the third and fourth byte are 0.
 inline bool begins_http(std::span<const std::byte> first) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     const char letter = static_cast<char>(first[i]);

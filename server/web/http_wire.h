@@ -1,5 +1,5 @@
-// Reads requests and writes heads of answers in HTTP/1.1. Does no I/O. Requests may arrive in any
-// pieces.
+// Parses HTTP/1.1 requests and writes the heads of answers. Does no I/O. Requests may arrive in
+// pieces of any size.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,22 @@ struct HttpFault {
   std::string text;
 };
 
-/// Cuts a byte stream into the heads of requests. Does not read bodies: the caller ends the
-/// connection after answering a request with a body. Takes memory for one head and a little more.
-/// One thread at a time.
+/// Splits a byte stream into the heads of requests. Does not read bodies: the caller must end the
+/// connection after answering a request with a body. Uses memory for one head and a little more.
+/// Used by one thread at a time.
 class HttpReader {
  public:
   explicit HttpReader(std::size_t head_bytes_max);
   ~HttpReader();
 
-  /// Returns memory for received bytes, not empty after next() returned nothing.
+  /// Returns memory for received bytes. It is not empty after next() has returned nothing.
   std::span<std::byte> room();
-  /// Call after filling the first `bytes` of room().
+  /// Call this after filling the first `bytes` of room().
   void received(std::size_t bytes) noexcept;
-  /// Returns the next whole request, or nothing if it needs more bytes. After a fault every call
-  /// returns that fault.
+  /// Returns the next complete request, or nothing if more bytes are needed. After a fault, every
+  /// call returns that fault.
   [[nodiscard]] std::expected<std::optional<HttpRequest>, HttpFault> next();
-  /// Returns true if there are bytes of no returned request.
+  /// Returns true if there are bytes that do not belong to a returned request.
   bool has_more() const noexcept;
 
  private:
@@ -43,8 +43,8 @@ class HttpReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes status line and fields of an answer, with the empty line. `now` is its date in seconds
-/// since 1970.
+/// Writes the status line and fields of an answer, including the empty line. `now` is its date, in
+/// seconds since 1970.
 std::string http_head(const HttpAnswer& answer, bool keeps_alive, std::int64_t now);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Writes figures for monitors.
+// Formats figures for monitoring.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace muster {
 
-/// Returns the figures in the text format of Prometheus, version 0.0.4. `connections` is the number
-/// of open ones, sessions and others.
+/// Returns the figures in the Prometheus text format, version 0.0.4. `connections` is the number of
+/// open connections, including those that are not sessions.
 std::string metrics_text(const Figures& figures, std::uint32_t connections);
 
-/// Returns the line of /health for a world that answers: "ok", or the error of its disk.
+/// Returns the line of /health for a world that responds: "ok", or its disk error.
 std::string health_text(const Figures& figures);
 
 }  // namespace muster

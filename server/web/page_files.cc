@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns nothing if it fails or the result is not shorter.
+/// Returns nothing if compression fails or does not make the bytes shorter.
 std::shared_ptr<const std::string> compressed(const std::string& bytes) {
   z_stream stream{};
   constexpr int gzip_window = 15 + 16;

@@ -1,4 +1,4 @@
-// The editor's page: a folder of files, read once into memory, also compressed.
+// The editor's page: a directory of files, read into memory once and also compressed.
 #pragma once
 
 #include <expected>
@@ -8,25 +8,25 @@
 
 namespace muster {
 
-/// Does not change after it was read. Any thread.
+/// Immutable after it has been read. Any thread.
 class PageFiles {
  public:
   static constexpr std::size_t files_max = 1000;
-  static constexpr std::size_t bytes_max = 64u << 20;  ///< limit on all files together
+  static constexpr std::size_t bytes_max = 64u << 20;  ///< limit on the total size of all files
 
   struct File {
     std::string type;  ///< media type
-    std::string tag;   ///< for ETag, from the content, without quotes
+    std::string tag;   ///< for the ETag, derived from the content, without quotes
     std::shared_ptr<const std::string> bytes;
-    std::shared_ptr<const std::string> gzip;  ///< null if that is not shorter
+    std::shared_ptr<const std::string> gzip;  ///< null if it is not shorter
   };
 
   PageFiles() = default;
-  /// Reads all files below the folder, except links and names that begin with a dot. The error has
-  /// its place. Without `compress` it takes less time, to check only for errors.
+  /// Reads all files below the directory, except links and names that begin with a dot. The error
+  /// includes the path. Without `compress`, takes less time; useful for checking for errors only.
   [[nodiscard]] static std::expected<PageFiles, std::string> read(const std::string& folder, bool compress = true);
 
-  /// Finds the file of a path: "index.html", "assets/x.js". Returns null if there is none.
+  /// Finds a file by its path: "index.html", "assets/x.js". Returns null if there is none.
   const File* find(const std::string& path) const;
   bool empty() const noexcept { return files_.empty(); }
 

@@ -14,14 +14,15 @@ Site::Reply sentence(unsigned status, std::string text) {
   return {Kind::answer, http_sentence(status, std::move(text))};
 }
 
-/// Nothing foreign and nothing inline; `blob:` and `data:` are what a model holds within itself.
+/// Disallows third-party sources and inline code. `blob:` and `data:` are allowed because models
+/// embed resources.
 std::string content_policy(const std::string& host) {
   return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:; "
          "connect-src 'self' ws://" +
          host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
-/// Whether gzip is among what is accepted: named, and not with a weight of 0.
+/// Returns true if gzip is among the accepted encodings and does not have a weight of 0.
 bool accepts_gzip(std::string_view accepted) {
   while (!accepted.empty()) {
     std::string_view one = accepted.substr(0, accepted.find(','));
@@ -77,7 +78,7 @@ Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
 }
 
 Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
-  // Check host and origin first: a page from elsewhere must learn nothing, not even which files
+  // Check host and origin first: a page from another site must learn nothing, not even which files
   // exist.
   if (request.hosts.size() != 1) return sentence(400, "a request has one Host");
   const std::string& host = request.hosts.front();

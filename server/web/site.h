@@ -1,5 +1,5 @@
-// Answers HTTP requests with their rights: the editor's page, files beside the world, figures, and
-// the upgrade to a WebSocket. No sockets.
+// Answers HTTP requests according to their rights: the editor's page, files next to the world,
+// figures, and the upgrade to a WebSocket. Uses no sockets.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace muster {
 /// Used on the listener's thread.
 class Site {
  public:
-  /// `is_token` returns true if a token may view the world. It must take equally long for all
-  /// tokens of one length.
+  /// `is_token` returns true if a token may view the world. It must take the same time for all
+  /// tokens of the same length.
   Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token);
 
   struct Reply {
     enum class Kind : std::uint8_t {
       answer,       ///< send `answer`
-      wrong_token,  ///< send `answer`, which refuses a token, after a delay
+      wrong_token,  ///< send `answer`, which rejects a token, after a delay
       session,      ///< open a WebSocket
-      health,       ///< report whether the world answers
+      health,       ///< report whether the world responds
       metrics,      ///< send the world's figures
     };
     Kind kind = Kind::answer;
     HttpAnswer answer;
   };
-  /// `is_local` tells that the request came over the loopback interface.
+  /// `is_local` is true if the request came over the loopback interface.
   Reply reply(const HttpRequest& request, bool is_local) const;
 
  private:
@@ -46,7 +46,7 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
 };
 
-/// Returns fields of every answer, which prevent other pages from framing it, reading it, or
+/// Returns header fields for every answer. They prevent other pages from framing it, reading it, or
 /// guessing its type.
 void add_common_fields(HttpAnswer& answer);
 

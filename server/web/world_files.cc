@@ -24,7 +24,7 @@ std::string real_path(const std::string& path) {
   return real;
 }
 
-/// Where the open file lies, after all links.
+/// Returns the path of the open file, with all links resolved.
 std::string path_of_descriptor(int descriptor) {
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
@@ -32,7 +32,7 @@ std::string path_of_descriptor(int descriptor) {
   return length > 0 && length < PATH_MAX ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-/// Returns the last name of a path that begins with a slash, or an empty text if a name in it
+/// Returns the last name of a path that begins with a slash, or an empty text if any name in it
 /// begins with a dot.
 std::string last_name(std::string_view path) {
   if (path.find("/.") != std::string_view::npos) return {};
@@ -43,7 +43,7 @@ std::string last_name(std::string_view path) {
 
 WorldFiles::WorldFiles(const std::string& folder, std::string world)
     : folder_(folder.empty() ? std::string() : real_path(folder)), world_(std::move(world)) {
-  if (folder_ == "/") folder_.clear();  // the whole machine is no world's folder
+  if (folder_ == "/") folder_.clear();  // the root directory is not served as a world's folder
 }
 
 bool WorldFiles::is_the_worlds(const std::string& name) const {
@@ -60,8 +60,8 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   std::string path = folder_;
   for (const std::string& part : parts) path += "/" + part;
 
-  // First what is there is found out, without opening it: only then is it known to be a file, and
-  // where.
+  // First find out what is there without opening it. Only then is it known to be a file, and where
+  // it is.
   const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
   if (!place) return none();
   const std::string real = path_of_descriptor(place.descriptor());

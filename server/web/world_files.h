@@ -1,4 +1,4 @@
-// Files beside the world that a page needs to draw it: models and the files that they name.
+// Files next to the world that a page needs to draw it: models and the files that they refer to.
 #pragma once
 
 #include <expected>
@@ -9,22 +9,22 @@
 
 namespace muster {
 
-/// Opens only files in one folder and below it. Listener's thread only.
+/// Opens only files in one directory and below it. Listener's thread only.
 class WorldFiles {
  public:
-  /// An empty `folder` means no files. `world` is the name of the world's file in it. Never opens
-  /// that file or files whose names begin with its name, such as its journal, its lock, and the
-  /// address file with the token.
+  /// An empty `folder` means that there are no files. `world` is the name of the world's file in
+  /// that directory. Never opens that file, or files whose names begin with its name, such as its
+  /// journal, its lock, and the address file with the token.
   WorldFiles(const std::string& folder, std::string world);
 
-  /// Opens the file at `parts` of path_of(), below the folder. A link may lead to another place
-  /// below the folder. The error is a status and a sentence. Refuses (403) suffixes other than
+  /// Opens the file at `parts` of path_of(), below the directory. A link may lead to another place
+  /// below the directory. The error is a status and a sentence. Refuses (403) all suffixes except
   /// those of models, textures, and data of models.
   [[nodiscard]] std::expected<OpenFile, HttpAnswer> open(const std::vector<std::string>& parts) const;
 
  private:
   bool is_the_worlds(const std::string& name) const;
-  std::string folder_;  // real path
+  std::string folder_;  // resolved path
   std::string world_;
 };
 

@@ -31,7 +31,7 @@ std::string folder_of(const std::string& path) { return std::filesystem::path(pa
 std::expected<std::string, WorldError> give_free_name(const std::string& unfinished,
                                                       const std::function<std::string(int number)>& name,
                                                       const std::string& shown) {
-  // link, not rename: it never replaces a file that is there.
+  // Use link instead of rename, because it never replaces an existing file.
   std::string given;
   int reason = EEXIST;
   for (int number = 1; reason == EEXIST && number <= 1000; ++number) {
@@ -71,7 +71,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   const std::filesystem::path path(path_);
   const std::string ending = path.extension().string();
   const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
-  // Existing files are not replaced: use a free name.
+  // Do not replace existing files: use a free name.
   std::string unfinished;
   int number = 0;
   do unfinished = name + "-new-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ending;
@@ -86,7 +86,8 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
     if (!file) return std::unexpected(std::move(file.error()));
     if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
-    // The end of the connection merges without a word; a file is whole only if that was done.
+    // Closing the connection merges silently, so merge explicitly first; otherwise the file may be
+    // incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
     if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));
@@ -99,7 +100,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     return std::unexpected(error(written.error().code(), written.error().detail()));
   }
   ::unlink((unfinished + "-lock").c_str());
-  // Companions of another file at that name would be laid over this one.
+  // SQLite would apply the companions of another file of that name to this one.
   int taken = 0;
   const auto free_name = [&](int given) {
     std::string free;

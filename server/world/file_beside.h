@@ -12,15 +12,14 @@
 
 namespace muster {
 
-/// Copies `database` to PATH-format1, or -format1-2 and so on if that name is taken, and returns
-/// the name when the copy is on the disk. After an error or a crash no incomplete copy has such a
-/// name.
+/// Copies `database` to PATH-format1, or to -format1-2 and so on if that name is taken. Returns the
+/// name once the copy is on disk. After an error or a crash, no incomplete copy has such a name.
 [[nodiscard]] std::expected<std::string, WorldError> keep_original(Database& database, const std::string& path,
                                                                    const std::string& vfs, const std::string& shown);
 
-/// Renames the complete file `unfinished` to the first free name of name(1), name(2) ..., and
-/// returns that name when it is on the disk. Never replaces a file. After an error there is no new
-/// name.
+/// Renames the complete file `unfinished` to the first free name among name(1), name(2), and so on.
+/// Returns that name once the rename is on disk. Never replaces a file. After an error, no new name
+/// exists.
 [[nodiscard]] std::expected<std::string, WorldError> give_free_name(const std::string& unfinished,
                                                                     const std::function<std::string(int number)>& name,
                                                                     const std::string& shown);

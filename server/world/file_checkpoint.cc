@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* doing = "writing a checkpoint";
 
-/// Decides when a step has done enough. Reads the clock only now and then, since most rows cost
-/// nothing.
+/// Decides when a step has done enough. Reads the clock only occasionally, because most rows cost
+/// next to nothing.
 class Limit {
  public:
   explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
@@ -22,9 +22,9 @@ class Limit {
     if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
     return ++asked_ % 64 == 0 && is_late();
   }
-  /// Call after each removed row. Removing a row costs about as much as writing 200 bytes, and more
-  /// for a large row. Every step removes at least `removals_min` rows, even in a hurry; otherwise
-  /// garbage grows faster than it shrinks.
+  /// Call this after each removed row. Removing a row costs about as much as writing 200 bytes, or
+  /// more if the row is large. Every step removes at least `removals_min` rows, even in a hurry;
+  /// otherwise garbage would grow faster than it is removed.
   bool reached_by_removing() {
     if (++removed_ * 200 >= slice_.bytes) return true;
     return removed_ >= removals_min && ((slice_.hurries && slice_.hurries()) || is_late());
@@ -39,7 +39,7 @@ class Limit {
   std::uint64_t asked_ = 0, removed_ = 0;
 };
 
-/// Inside the transaction of the checkpoint that takes a file of format 1 over.
+/// Converts a file of format 1. Must run inside the transaction of the checkpoint that converts it.
 std::expected<void, WorldError> make_format_2(Database& database) {
   std::string sql;
   for (const world_format::Table& old : world_format::tables_of_format_1) {
@@ -68,7 +68,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
 std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
                                                                   const JournalEnd& contained) {
   struct Original {
-    // If nothing changed, the next try makes it again.
+    // If nothing was changed, the next attempt creates it again.
     ~Original() {
       if (!path.empty()) ::unlink(path.c_str());
     }
@@ -175,8 +175,8 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
                                                              const JournalEnd& contained) {
   const Transaction transaction(*database_);
-  // Another program may have written to the file (somebody's SQL): nothing that is known of the
-  // rows holds, so all are written.
+  // Another program may have written to the file with SQL. What is known about the rows is then
+  // invalid, so all rows are written.
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) {
@@ -254,7 +254,7 @@ void WorldFile::begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& 
 void WorldFile::give_up_checkpoint() {
   if (!begun_) return;
   if (begun_->sink) {
-    // The next checkpoint has the same number: these go before it writes its own.
+    // The next checkpoint has the same number, so remove these rows before it writes its own.
     const std::vector<std::int64_t> inserted = begun_->sink->inserted();
     left_over_.insert(left_over_.end(), inserted.begin(), inserted.end());
   }
@@ -270,7 +270,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const Check
     if (!step || step->state != State::more) give_up_checkpoint();
     return step;
   }
-  // There is nothing whose place could be kept: all is written at once.
+  // There is no previous checkpoint to preserve, so write everything at once.
   if (!database_)
     if (auto created = create(); !created) {
       begun_.reset();

@@ -21,7 +21,7 @@ std::string hex(std::uint64_t value) {
 
 std::uint64_t inputs_of(const JournalGroup& group) noexcept { return group.last + 1 - group.first; }
 
-/// "group 7 (inputs 120 to 140)"
+/// Returns, for example, "group 7 (inputs 120 to 140)".
 std::string named(const JournalGroup& group) {
   std::string text = "group " + std::to_string(group.id);
   if (group.last >= group.first && group.first != 0)
@@ -33,7 +33,7 @@ GroupStamp stamp_of(const JournalGroup& group, std::uint64_t code) noexcept {
   return {group.id, group.first, group.last, group.first_tick, group.last_tick, group.epoch, code, group.types};
 }
 
-/// Returns the fault of a group's place after `end`, or an empty text.
+/// Returns what is wrong with a group's position after `end`, or an empty text.
 std::string misplaced(const JournalGroup& group, const JournalEnd& end) {
   if (group.id != end.group + 1)
     return "group " + std::to_string(end.group + 1) + " was to come, group " + std::to_string(group.id) + " came";
@@ -47,7 +47,7 @@ std::string misplaced(const JournalGroup& group, const JournalEnd& end) {
 
 enum Column { id, first, last, first_tick, last_tick, epoch, code, types, checksum, records };
 
-/// The row a statement stands at, judged; the text of an error says what is wrong.
+/// Reads and checks the statement's current row. The error text describes the fault.
 std::expected<JournalGroup, std::string> judge(const Statement& row, const JournalEnd& end) {
   JournalGroup group{.id = row.integer(id),
                      .first = row.integer(first),
@@ -202,7 +202,7 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
   std::uint64_t next = past_first_;
   for (bool more = true; more && next <= contained; more = !enough()) {
     if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
-    // Numbers in a damaged file may be far apart, so they are not counted up.
+    // Numbers in a damaged file may be far apart, so do not count up to them.
     oldest_.reset();
     if (oldest_.step() != Step::row) return std::unexpected(database.error(removing));
     next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));
@@ -217,8 +217,8 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
 void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
   past_last_ = contained.group;
-  // Nothing came since: the next group begins behind the checkpoint, whatever became of the groups
-  // before it.
+  // Nothing was recorded since, so the next group begins after the checkpoint, whatever happened to
+  // the groups before it.
   if (end_.group == contained.group) end_.last = sequence;
 }
 

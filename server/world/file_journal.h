@@ -1,5 +1,5 @@
-// Reads and writes the table `journal`: groups of inputs after the checkpoint, each chained to the
-// one before by its checksum (checksum.h).
+// Reads and writes the `journal` table: groups of inputs after the checkpoint. Each group is
+// chained to the previous one by its checksum (checksum.h).
 #pragma once
 
 #include <cstdint>
@@ -21,42 +21,42 @@ struct JournalEnd {
 /// The journal of one open file. Must be destroyed before its database.
 class FileJournal {
  public:
-  /// Takes a group. After it returns false, the other groups are only checked. An error is the
+  /// Takes a group. If it returns false, the remaining groups are only checked. An error gives the
   /// reason for refusing a group.
   using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
 
-  /// Finds the groups of a file whose checkpoint is `meta`, including past ones. Inside the
-  /// caller's read transaction.
+  /// Finds the groups of a file whose checkpoint is `meta`, including past ones. Must run inside
+  /// the caller's read transaction.
   [[nodiscard]] std::expected<void, WorldError> open(Database& database, const FileMeta& meta,
                                                      const std::string& shown);
-  /// Returns true if there are groups that read() has not read.
+  /// Returns true if there are groups that read() has not yet read.
   bool is_unread() const noexcept { return unread_; }
-  /// Returns the largest number of a group in the file, valid or not, or the last checkpoint's if
-  /// there is none.
+  /// Returns the highest group number in the file, valid or not, or that of the checkpoint's last
+  /// group if the file has no groups.
   std::uint64_t newest() const noexcept { return newest_; }
-  /// Returns the last valid group, or the checkpoint's last one while groups are unread.
+  /// Returns the last valid group, or the checkpoint's last group while groups are unread.
   const JournalEnd& end() const noexcept { return end_; }
 
-  /// Gives the verified groups after the checkpoint to `take`, in order, with bytes aligned to 16.
-  /// Fails and names a wrong group, because a commit of SQLite is complete or absent. Inside the
-  /// caller's read transaction. Changes nothing.
+  /// Passes the verified groups after the checkpoint to `take`, in order, with bytes aligned to 16.
+  /// If a group is wrong, fails and names it: SQLite commits are atomic, so a partial group can
+  /// only mean damage. Must run inside the caller's read transaction. Changes nothing.
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
                                                               const std::string& shown, const Take& take);
 
-  /// Writes a group inside the caller's transaction, and sets its id. keep() must follow the
-  /// commit.
+  /// Writes a group inside the caller's transaction, and sets its id. keep() must be called after
+  /// the commit.
   [[nodiscard]] std::expected<void, WorldError> append(Database& database, const std::string& shown,
                                                        JournalGroup& group);
   void keep(const JournalGroup& group) noexcept;
 
-  /// Call after the commit of a checkpoint with the inputs up to `sequence`. It contains the groups
-  /// up to `contained`, which are past now.
+  /// Call this after committing a checkpoint with the inputs up to `sequence`. The checkpoint
+  /// contains the groups up to `contained`, which are now past.
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }
-  /// Removes groups up to `contained`, oldest first, until `enough` returns true, which is called
-  /// after each. Inside the caller's transaction. Returns the first group that is left; pass it to
-  /// past_removed() after the commit.
+  /// Removes groups up to `contained`, oldest first, until `enough`, which is called after each
+  /// removal, returns true. Must run inside the caller's transaction. Returns the first remaining
+  /// group; pass it to past_removed() after the commit.
   [[nodiscard]] std::expected<std::uint64_t, WorldError> remove_past(Database& database, std::uint64_t contained,
                                                                      const std::function<bool()>& enough);
   std::uint64_t past_last() const noexcept { return past_last_; }
@@ -64,7 +64,7 @@ class FileJournal {
 
  private:
   JournalEnd end_;
-  std::uint64_t past_first_ = 1, past_last_ = 0;  // numbers of the past groups in the file
+  std::uint64_t past_first_ = 1, past_last_ = 0;  // range of past groups in the file
   std::uint64_t newest_ = 0;
   std::uint64_t appended_checksum_ = 0;
   bool unread_ = false;

@@ -1,5 +1,5 @@
-// Reads the `state` table as a StateSource. Checks each row before giving it, and computes the
-// digest of all.
+// Reads the `state` table as a StateSource. Checks each row before passing it on, and computes the
+// digest of all rows.
 #pragma once
 
 #include <map>
@@ -12,9 +12,10 @@
 
 namespace muster {
 
-/// Gives the newest row of each place that is not newer than the checkpoint in `meta`, with bytes
-/// aligned to 16. Used inside one read transaction of `database`. After the first error it gives
-/// nothing more; finish() returns the error, which precedes the reader's own.
+/// For each place, passes on the newest row that is not newer than the checkpoint in `meta`, with
+/// bytes aligned to 16. Used inside one read transaction of `database`. After the first error it
+/// passes on no more rows; finish() returns that error, which takes precedence over the reader's
+/// own.
 class FileSource : public StateSource {
  public:
   FileSource(Database& database, std::uint32_t format, const FileMeta& meta, KeptRows& rows, std::string shown)
@@ -23,12 +24,13 @@ class FileSource : public StateSource {
   void rows(StateSection section,
             const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
 
-  /// Reads the remaining rows, and compares the whole with the checkpoint's data in `meta`.
+  /// Reads the remaining rows, and compares the result with the checkpoint's data in `meta`.
   [[nodiscard]] std::expected<void, WorldError> finish();
-  /// Returns the digest of all rows, after finish().
+  /// Returns the digest of all rows. Call it after finish().
   const StateDigest& digest() const noexcept { return whole_; }
-  /// Returns the ids of unneeded rows: of a checkpoint that never became current, and replaced
-  /// rows. Rows without bytes come last, because the rows they remove must go first.
+  /// Returns the ids of rows that are not needed: rows of a checkpoint that never became current,
+  /// and replaced rows. Rows without bytes come last, because the rows they delete must be removed
+  /// first.
   std::vector<std::int64_t> left_over() const;
 
  private:

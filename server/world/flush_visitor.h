@@ -1,31 +1,31 @@
-// Lets the server, or other code with threads of its own, use a world's registry: on the world's
-// thread, between inputs, around each flush.
+// Lets the server, or other code with its own threads, use a world's registry on the world thread,
+// between inputs, around each flush.
 #pragma once
 
 namespace muster {
 
 class EntityRegistry;
 
-/// World::next_frame and World::poll make every flush like this, next_frame also while it waits for
-/// the next tick:
+/// World::next_frame and World::poll perform every flush as follows. next_frame also does so while
+/// it waits for the next tick.
 ///
 ///     for each visitor: before_flush();
 ///     registry.flush();
 ///     for each visitor: after_flush(registry);
 ///
-/// Each of the two calls begins with a flush, so that visitors see what the host pushed since the
-/// last frame. A visitor may push in before_flush and in after_flush. The server pushes a session's
-/// edits in before_flush and answers its questions in after_flush, so a session reads its own
-/// writes.
+/// Each of the two functions begins with a flush, so that visitors see what the host has pushed
+/// since the last frame. A visitor may push in before_flush and in after_flush. The server pushes a
+/// session's edits in before_flush and answers its questions in after_flush, so that a session
+/// reads its own writes.
 ///
-/// World::add_visitor and remove_visitor: world's thread, not from inside a visit. World::wake: any
-/// thread; a next_frame that sleeps makes one flush as above and goes on waiting. World::commit and
-/// try_commit may be called from after_flush.
+/// Call World::add_visitor and remove_visitor on the world thread, but not during a visit.
+/// World::wake may be called on any thread; a sleeping next_frame then performs one flush as above
+/// and continues to wait. after_flush may call World::commit and try_commit.
 class FlushVisitor {
  public:
   virtual ~FlushVisitor() = default;
   virtual void before_flush() = 0;
-  /// No handler runs; the registry may be read, pushed to and saved.
+  /// No handler is running. The registry may be read, pushed to and saved.
   virtual void after_flush(EntityRegistry& registry) = 0;
 };
 

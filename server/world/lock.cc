@@ -22,7 +22,7 @@ constexpr const char* layout =
     "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\ngroup %020" PRIu64
     "\nfile %020" PRIu64 " %020" PRIu64 " %020" PRIu64 "\nlock %020" PRIu64 " %020" PRIu64 " %020" PRIu64
     "\nwal %010" PRIu32 " %010" PRIu32 "\n";
-constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's are from 2^30 on
+constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's locks begin at 2^30
 constexpr const char* no_world = "00000000000000000000000000000000";
 
 struct Content {
@@ -55,8 +55,8 @@ std::optional<Content> read_content(int fd) noexcept {
   return content;
 }
 
-/// The owner writes its number just after taking the lock. Until then the file names no process, or
-/// an ended one.
+/// Returns the number of the process that holds the lock. The owner writes its number just after
+/// taking the lock. Until then, the file names no process or one that has ended.
 std::int64_t holder(int fd) noexcept {
   for (int attempt = 0; attempt < 50; ++attempt) {
     if (const auto content = read_content(fd);
@@ -98,7 +98,7 @@ std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, co
           WorldErrorCode::in_use, shown,
           process != 0 ? "in use by process " + std::to_string(process) : std::string("in use by another process")));
     }
-    // An owner that ended may have removed the file between our open and our lock: then this lock
+    // A previous owner may have removed the file between our open and our lock; this lock then
     // guards nothing.
     if (!same_file(fd, lock_path) && attempt < 100) {
       ::close(std::exchange(lock.fd_, -1));
@@ -119,7 +119,8 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
   };
   struct stat file{};
   if (::stat(path.c_str(), &file) != 0) return failed();
-  // Beside each name SQLite would keep a -wal of its own, and none sees what is in the other.
+  // For each name, SQLite would keep a separate -wal, and no process would see the contents of the
+  // others.
   if (file.st_nlink > 1)
     return fail(WorldErrorCode::in_use, "the file has " + std::to_string(file.st_nlink) +
                                             " names (hard links), of which another may be in use; a world has one");
@@ -170,8 +171,8 @@ void WorldLock::set_mark(const std::string& world, std::uint64_t checkpoint, std
 }
 
 void WorldLock::sync() const noexcept {
-  // If that fails, the mark may be older after a power cut, and the -wal is then refused with a way
-  // on.
+  // If this fails, the mark may be outdated after a power cut. The -wal is then refused, with
+  // instructions for how to continue.
   (void)::fdatasync(fd_);
 }
 
@@ -201,8 +202,8 @@ void WorldLock::write(std::int64_t process) const noexcept {
       std::snprintf(text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world,
                     mark.checkpoint, mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device,
                     mark.lock.inode, mark.lock.born_ns, mark.wal.first, mark.wal.second);
-  // A mark that cannot be written costs its check, nothing else. The length is always the same, so
-  // old text never shows.
+  // If the mark cannot be written, only its check is lost. The length is constant, so no old text
+  // remains.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }
 

@@ -1,5 +1,5 @@
-// Ensures one owner per world with a lock on a file beside it, which the system releases when the
-// owner ends. The file also records which files belong together and what was durable.
+// Ensures that each world has one owner by locking a file next to it. The system releases the lock
+// when the owner ends. The lock file also records which files belong together and what was durable.
 //
 //   level1.muster-lock, text, kept after use:
 //     muster-lock 1
@@ -12,12 +12,12 @@
 //     wal 0123456789 0123456789                    salts of the -wal (place/wal_content.h); 0 and 0: the owner left none
 //
 // Lock files of earlier versions lack the last three lines. `world` to `group` reveal a file that
-// is older than what was reported durable, because its -wal was lost or truncated. The other lines
-// reveal a -wal of another file.
+// is older than what was reported durable because its -wal was lost or truncated. The other lines
+// reveal a -wal that belongs to another file.
 //
-// A file may have several paths (a mount, a new name), each with its own lock file. So the world
-// file is locked too, at a byte far beyond those that SQLite locks, and a file with several hard
-// links is refused.
+// A file may be reachable through several paths (a mount, a new name), each with its own lock file.
+// Therefore the world file itself is also locked, at a byte far beyond those that SQLite locks, and
+// a file with several hard links is refused.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@
 
 namespace muster {
 
-/// The contents of the lock file, except its holder.
+/// The contents of the lock file, except for its holder.
 struct LockMark {
   std::string world;  ///< 32 hexadecimal digits, or empty
   std::uint64_t checkpoint = 0;
@@ -39,18 +39,19 @@ struct LockMark {
   WalSalts wal = {};
 };
 
-/// The lock, held from a successful take() to destruction. Movable; one thread at a time, any
-/// thread.
+/// The lock, held from a successful take() until destruction. Movable. May be used on any thread,
+/// by one thread at a time.
 class WorldLock {
  public:
-  /// Takes the lock of the world at `path` without waiting. The error in_use names the process that
-  /// holds it, and `shown` is the path in errors. A forked child shares the lock until it execs or
-  /// ends.
+  /// Takes the lock of the world at `path` without waiting. The in_use error names the process that
+  /// holds the lock. Errors show the path as `shown`. A forked child shares the lock until it calls
+  /// exec or ends.
   [[nodiscard]] static std::expected<WorldLock, WorldError> take(const std::string& path, const std::string& shown);
 
-  /// Locks the existing world file; call it again if another file takes its place. Fails with
-  /// in_use if it is locked under another path or has several names. Call it before SQLite opens
-  /// the file, because a process that closes any descriptor of a file loses SQLite's locks on it.
+  /// Locks the existing world file. Call it again if another file takes its place. Fails with
+  /// in_use if the file is locked under another path or has several names. Call it before SQLite
+  /// opens the file, because a process that closes any descriptor of a file loses SQLite's locks on
+  /// it.
   [[nodiscard]] std::expected<void, WorldError> hold(const std::string& path, const std::string& shown);
 
   WorldLock(WorldLock&& other) noexcept;
@@ -65,15 +66,15 @@ class WorldLock {
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
   int descriptor() const noexcept { return file_; }  ///< of the world file, or -1 before it exists
-  /// Records what is durable, and the -wal that has it, without a sync. After a power cut the mark
-  /// may be older than the file, but never newer.
+  /// Records what is durable, and the -wal that contains it, without a sync. After a power cut, the
+  /// mark may be older than the file but never newer.
   void set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group, WalSalts wal) noexcept;
   /// Syncs the recorded marks to the disk. Any thread.
   void sync() const noexcept;
-  /// Records the current -wal, or that there is none. A later one continues it, or has new salts
-  /// from SQLite.
+  /// Records the current -wal, or that there is none. A later -wal continues this one, or has new
+  /// salts from SQLite.
   void note_wal(WalSalts wal) noexcept;
-  /// Removes the lock file when the lock is released, because there is no world file.
+  /// Removes the lock file when the lock is released. Used if there is no world file.
   void remove_at_end() noexcept { remove_at_end_ = true; }
 
  private:

@@ -1,8 +1,9 @@
-// - If the disk fails, recording stops and nothing is called durable. A save that succeeds is a new
-//   beginning. Until then a server refuses edits; ticks go on.
-// - An automatic save waits at least fifty times as long as the last one took to copy, so saves
+// - If the disk fails, recording stops and nothing more is reported durable. A successful save
+//   starts recording again. Until then, a server refuses edits, but ticks continue.
+// - After a save, an automatic save waits at least fifty times as long as copying took, so saves
 //   cost the world at most 2 % of its time.
-// - A world that stands before an input takes no edits, because they would be lost with it.
+// - A world that is stopped before an input accepts no edits, because they would be lost along with
+//   that input.
 #include "server/world/saver.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct Saver::Saving {
   }
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
-  /// The copy, for its memory. Owner's thread, when it is done.
+  /// Returns the copy so that its memory can be reused. Called on the owner's thread when the save
+  /// is done.
   StateCopy give_back() {
     registry.remove_preserver(*copied.preserver());
     copied.clear();
@@ -41,29 +43,30 @@ struct Saver::Saving {
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry keeps them
   CheckpointStamp stamp;
-  std::uint64_t version;  // all that is in it has this version or an earlier one
+  std::uint64_t version;  // everything in the copy has this version or an earlier one
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   bool begun = false;                 // the queue's thread
-  bool is_current = false;            // the same: what it replaced is removed
-  std::atomic<bool> between = false;  // groups are written between its steps
+  bool is_current = false;            // the queue's thread: only removing replaced rows remains
+  std::atomic<bool> between = false;  // groups may be written between its steps
   std::atomic<bool> done = false;
 };
 
 namespace {
 
-/// An automatic save waits this many times as long as the last one stopped the world.
+/// An automatic save waits this many times as long as the last save stopped the world.
 constexpr int rest_after_copy = 50;
-/// Time until a failed save that the journal's size made due is tried again.
+/// Delay before retrying a failed save that the journal's size made due.
 constexpr auto retry_after = std::chrono::seconds(1);
-/// Time between two looks at the file, and between two tries to write the state beside it.
+/// Interval between checks of the file, and between attempts to write the state next to it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
-/// Bytes of the -wal that are merged at once with Durability::commit, because edits that come
-/// meanwhile share the disk with the merge for some ms. While a save is written, more are merged at
-/// once.
+/// Bytes of the -wal that are merged at once with Durability::commit. The limit is small because
+/// edits that arrive during the merge share the disk with it for a few ms. While a save is being
+/// written, more bytes are merged at once.
 constexpr std::uint64_t short_merge = 1u << 20;
-/// Lengths of the -wal, in units of the bytes that are merged at once. At the first a save's steps
-/// wait until all is merged, so that the -wal begins anew; at the second groups wait too.
+/// Lengths of the -wal, in units of the bytes that are merged at once. At the first length, a
+/// save's steps wait until everything is merged, so that the -wal is restarted; at the second,
+/// groups wait too.
 constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -82,7 +85,7 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       host_(std::move(host)),
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
-      // The work itself must not wake the world, which would find the queue busy and not come
+      // The work itself must not wake the world, which would find the queue busy and not check
       // again.
       queue_(host_.waiting_bytes_max, host_.wake) {}
 
@@ -91,7 +94,7 @@ Saver::~Saver() {
   queue_.drain();
   end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
-    // It was given up, and there is no later frame that begins it again.
+    // The save was given up, and no later frame will restart it.
     saving_.reset();
     (void)commit();
   }
@@ -110,7 +113,7 @@ std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
 void Saver::look_at_file(Clock::time_point now) {
   if (saving_ || !next_look() || now < next_look_) return;
   next_look_ = now + looks_every;
-  // While something is written, that looks.
+  // Pending writes check the file themselves.
   if (file_.displaced() || !queue_.is_idle()) return rescue(now);
   if (merged_.load(std::memory_order_acquire)) end_merge();
   if (!file_.is_as_left()) queue_.add(0, [this] { (void)file_.still_there(); });
@@ -132,7 +135,7 @@ void Saver::rescue(Clock::time_point now) {
                               "-lock away, and give " + *rescued + " the name " + file_.path()
                         : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
   if (host_.fail) host_.fail(displaced_);
-  if (host_.wake) host_.wake();  // who waits for what was to be durable is told in the next flush
+  if (host_.wake) host_.wake();  // the next flush notifies anyone waiting for durability
 }
 
 void Saver::opened() {
@@ -183,7 +186,7 @@ void Saver::stop_recording(std::string why) {
   failed_seen_ = true;
   error_ = file_.path() + ": " + std::move(why);
   recorder_->pause();
-  // Later groups would stand behind a gap; only a whole save may follow.
+  // Later groups would follow a gap, so only a whole save may be written next.
   queue_.add(0, [this, text = error_] {
     {
       const MutexLock lock(mutex_);
@@ -194,7 +197,7 @@ void Saver::stop_recording(std::string why) {
 }
 
 void Saver::write(JournalGroup& group) {
-  if (failed_.load(std::memory_order_acquire)) return;  // what is behind a gap is worth nothing
+  if (failed_.load(std::memory_order_acquire)) return;  // anything after a gap is useless
   const auto begun = Clock::now();
   if (const auto done = file_.append(group, Merges::by_caller)) {
     raise_durable(group.last);
@@ -211,7 +214,7 @@ void Saver::write(JournalGroup& group) {
 
 void Saver::notice_failure() {
   if (!failed_.load(std::memory_order_acquire) || !recorder_ || recorder_->paused()) return;
-  // A checkpoint that was begun after it failed mends it, or does not.
+  // A checkpoint begun after the failure either repairs it or fails as well.
   if (saving_ && !saving_->between.load(std::memory_order_acquire)) return;
   recorder_->pause();
   failed_seen_ = true;
@@ -258,7 +261,7 @@ void Saver::warn_of_size() {
   host_.warn(size_warning() + ": the world is saved now");
 }
 
-/// Only warns, because a reader in another program cannot be bounded.
+/// Only warns, because a reader in another process cannot be limited.
 void Saver::warn_of_held() {
   const bool much = size_.is_much(held_bytes());
   if (!much) warned_of_held_ = false;
@@ -275,8 +278,8 @@ std::string Saver::size_warning() const {
   return size_.is_much(held_bytes()) ? held_text() : std::string();
 }
 
-/// Bounds the journal: at the bound the world waits for the save that is under way, and recording
-/// stops if that save fails.
+/// Limits the journal: at the limit, the world waits for the current save, and recording stops if
+/// that save fails.
 void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
   if (saving_ && host_.disk_lags == DiskLags::go_on) {
@@ -314,7 +317,7 @@ void Saver::hand_over(Clock::time_point now) {
 std::optional<Saver::Clock::time_point> Saver::due() const {
   auto save = saving_ ? std::nullopt : next_save_;
   if (!saving_ && is_long()) save = save ? std::min(*save, retry_) : retry_;
-  // While something is written, the end of that is what is waited for.
+  // While something is being written, the next event is the end of that write.
   if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return save;
   return save ? std::min(*save, next_) : next_;
 }
@@ -334,7 +337,7 @@ Saver::Report Saver::commit() {
     rescue(Clock::time_point::max());
     return std::unexpected(stopped_error());
   }
-  // Later changes must differ in version from the values that this save writes.
+  // Changes made from now on must have a different version from the values that this save writes.
   const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
@@ -378,7 +381,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   StateCopy rows =
       file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
   saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), version, std::move(then));
-  // Recorded from here on, in the hope that this checkpoint succeeds.
+  // Record from here on, assuming that this checkpoint will succeed.
   if (!recorder_)
     begin_recording();
   else if (recorder_->paused())
@@ -389,8 +392,8 @@ bool Saver::begin(std::function<void(Report)> then) {
 
 CheckpointSlice Saver::slice() const {
   if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
-  // An edit that is to become durable waits for the present step, so steps are short and end when a
-  // group waits.
+  // An edit that is to become durable waits for the current step, so steps are short and end early
+  // if a group is waiting.
   return {.bytes = step_size_.bytes(Clock::now()),
           .time = std::chrono::milliseconds(5),
           .hurries = [this] { return queue_.waits_for_step(); },
@@ -420,7 +423,7 @@ void Saver::merge() {
     return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
   };
   if (merged_.load(std::memory_order_acquire)) end_merge();
-  if (is_long(all_wait_at) && host_.wake) host_.wake();  // tells what is durable before this takes long
+  if (is_long(all_wait_at) && host_.wake) host_.wake();  // report what is durable before waiting
   while (is_long(all_wait_at)) {
     if (!file_.wal_use().is_merging()) begin_merge();
     end_merge();
@@ -449,19 +452,19 @@ bool Saver::do_step(Saving& of) {
     held_.store(file_.held_bytes(), std::memory_order_relaxed);
     if (written && *written) raise_saved((*written)->sequence);
     of.written = std::move(written);
-    of.done.store(true, std::memory_order_release);  // of is the owner's from here on
+    of.done.store(true, std::memory_order_release);  // the owner may access `of` from here on
     return false;
   };
   if (of.is_current) {
-    // Rows that are not removed now go with the next checkpoint.
+    // The next checkpoint removes the remaining rows.
     const auto more = file_.remove_past(slice());
     return more && *more ? true : over(std::move(of.written));
   }
   if (!of.begun) {
     of.begun = true;
     if (failed_) {
-      // The journal does not reach this checkpoint, and records follow it: nothing may come
-      // between.
+      // The journal has a gap before this checkpoint, and records follow it, so nothing may be
+      // written in between.
       auto written = file_.checkpoint(of.stamp, of.copied);
       if (written && *written) failed_ = false;
       return over(std::move(written));
@@ -491,7 +494,7 @@ void Saver::note_saved(std::uint64_t version) {
 }
 
 void Saver::wait_for_saving() {
-  // A save that was given up is begun again; nothing changes meanwhile, so that one succeeds.
+  // A save that was given up is restarted. Nothing changes meanwhile, so the new save succeeds.
   while (saving_) {
     queue_.drain();
     end_saving();
@@ -508,7 +511,7 @@ void Saver::end_saving() {
   used_.emplace(over->give_back());
   if (!over->written) {
     given_up_ = 0;
-    saved_schemas_ = 0;  // they are not in the file, as far as is known
+    saved_schemas_ = 0;  // they may not be in the file
     notice_failure();
     return over->then(std::unexpected(std::move(over->written.error())));
   }
@@ -519,12 +522,12 @@ void Saver::end_saving() {
   if (*over->written) note_saved(over->version);
   notice_failure();
   if (!*over->written && given_up) return begin_again(*over);
-  // Another program wrote to the file: the present state is written whole.
+  // Another program wrote to the file, so write the current state in full.
   over->then(*over->written ? Report(**over->written) : commit());
 }
 
 void Saver::begin_again(Saving& over) {
-  constexpr int waits_after = 2;  // saves in vain, so that a world that changes all the time is saved too
+  constexpr int waits_after = 2;  // failed attempts; a world that changes constantly is saved too
   const bool waits = ++given_up_ > waits_after;
   if (host_.warn)
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +

@@ -1,4 +1,4 @@
-// Writes the `types` table, which describes the rows of `state` for people with an SQL tool.
+// Writes the `types` table, which describes the rows of `state` for users of SQL tools.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// Replaces the table if `fingerprint` differs from the one in `meta`, and records it there. Inside
-/// the caller's transaction.
+/// Replaces the table if `fingerprint` differs from the one in `meta`, and records the new
+/// fingerprint there. Must run inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_types(Database& database,
                                                           std::span<const TypeDescriptor* const> types,
                                                           std::uint64_t fingerprint, FileMeta& meta);

@@ -34,7 +34,7 @@ namespace {
 
 using Clock = Wake::Clock;
 
-/// No value: never.
+/// No value means never.
 std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std::optional<Clock::time_point> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
@@ -49,8 +49,7 @@ WorldFile open_file(const std::string& path, const WorldOptions& options) {
 
 namespace {
 
-/// The registry's, whose warnings go where the world's go unless it has a place of its own for
-/// them.
+/// Returns the registry's options. Its warnings go to the world's on_warning unless it has its own.
 RegistryOptions registry_options(const WorldOptions& options) {
   RegistryOptions made = options.registry;
   if (!made.on_warning) made.on_warning = options.on_warning;
@@ -75,7 +74,7 @@ std::uint64_t drawn_epoch() {
   return epoch;
 }
 
-/// Gives what another source gives, and keeps the schemas.
+/// Passes on another source's rows, and keeps the schemas.
 class SchemasKept final : public StateSource {
  public:
   explicit SchemasKept(StateSource& source) : source_(source) {}
@@ -92,7 +91,7 @@ class SchemasKept final : public StateSource {
   StateSource& source_;
 };
 
-/// Whether the state that was read is the one that was saved; else why not.
+/// Returns why the loaded state differs from the saved one, or an empty text if it does not.
 std::string not_as_saved(const LoadReport& report) {
   if (report.mended > 0) return "values of the checkpoint were put right";
   if (!report.converted.empty()) return "the checkpoint was converted to other types";
@@ -103,7 +102,7 @@ std::string not_as_saved(const LoadReport& report) {
 }  // namespace
 
 struct World::Impl {
-  // The file goes last, with its lock; handlers end before the registry.
+  // The file is destroyed last, with its lock; handlers are destroyed before the registry.
   WorldFile file;
   WorldOptions options;
   const std::uint64_t epoch = drawn_epoch();
@@ -115,8 +114,8 @@ struct World::Impl {
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
   RecoveryReport recovery;
-  std::vector<std::vector<std::byte>> saved_schemas;  // until the journal was read
-  // of sessions and threads before the load
+  std::vector<std::vector<std::byte>> saved_schemas;  // until the journal has been read
+  // of sessions and threads from before the load
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;
 
   std::atomic<bool> stopped{false};
@@ -126,15 +125,15 @@ struct World::Impl {
   Pacer pacer;
   Polling polling;
   HostCalls calls;
-  bool ended = false;  // the inbox was taken for the last time
+  bool ended = false;  // the inbox has been taken for the last time
   TimeCounts tick_times;
-  std::uint64_t code_mark = 0;  // of code and handlers as they were installed
-  std::string stands;           // why; empty: it is not
+  std::uint64_t code_mark = 0;  // of the code and handlers as installed
+  std::string stands;           // why the world is stopped; empty if it is not
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
-  // without hz: whether the registry's clock was left running
+  // without hz: true if the registry's clock was left running
   bool timers_wait = false;
-  Saver saver;                       // alone has the file once the world is open
+  Saver saver;                       // uses the file exclusively once the world is open
   std::optional<Watchdog> watchdog;  // observes the registry; may be empty
 
   Impl(const std::string& path, WorldOptions given)
@@ -166,26 +165,29 @@ struct World::Impl {
             .only_if_changed = true};
   }
   void recover();
-  /// Marks what is in work from now on, where the world has a file.
+  /// Marks inputs as they are handled from now on, if the world has a file.
   void begin_marking() {
     if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
   }
   std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
-  /// The input in work, as far as marks tell.
+  /// Describes the input that was being handled, as far as the marks tell.
   std::string marked(const WorkSuspect& at) const;
-  /// Returns true if the clock makes it again, also without a journal.
+  /// Returns true if the clock creates this input again, even without a journal.
   bool comes_again(const WorkSuspect& at) const;
-  /// Timed messages that are due in it, and how they are taken back; empty: there are none.
+  /// Describes timed messages that are due in this input, and how to cancel them. Empty if there
+  /// are none.
   std::string due_in(const WorkSuspect& at) const;
   void stop_before(const WorkSuspect& at);
-  /// Length of a tick in whole ns of the registry's clock; the sum of all ticks is exact.
+  /// Returns the length of a tick in whole ns of the registry's clock. The sum of all ticks is
+  /// exact.
   std::uint64_t tick_ns(std::uint64_t number) const {
     const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
     return static_cast<std::uint64_t>(end(number) - end(number - 1));
   }
   void flush() {
     saver.look();
-    // Not while loading: an input is for sinks to see, which the host adds when the world is there.
+    // Not done while loading, because sinks must see these inputs, and the host adds its sinks
+    // after the world is open.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
@@ -202,9 +204,10 @@ struct World::Impl {
   Frame next_tick_frame();
   void run_until_stopped();
   Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
-  /// Moves the clock by the frame's time.
+  /// Advances the clock by the frame's time.
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
-  /// Until then, unless something arrives: true. Meanwhile the file is looked at now and then.
+  /// Sleeps until `until`, and returns true if something arrives earlier. Checks the file
+  /// periodically.
   bool sleep(std::optional<Clock::time_point> until) {
     for (;;) {
       const auto look = saver.next_look();
@@ -338,7 +341,7 @@ std::string World::Impl::due_in(const WorkSuspect& at) const {
   std::uint64_t until = waiting.begin()->first.due_ns;
   if (options.hz > 0 && at.tick > tick) {
     until = registry.now_ns();
-    // The number comes from a file that may say anything.
+    // The number comes from a file that may contain anything.
     const std::uint64_t last = std::min(at.tick, tick + 100'000);
     for (std::uint64_t each = tick + 1; each <= last; ++each) until = later(until, tick_ns(each));
   }
@@ -383,7 +386,7 @@ void World::Impl::recover() {
   const auto is_left_out = [&](std::uint64_t sequence) {
     return std::ranges::find(mark.left_out(), sequence) != mark.left_out().end();
   };
-  // One that is left out already is no reason to stop.
+  // An input that is already left out is no reason to stop.
   const WorkSuspect at = died && died->is_sure() && !is_left_out(died->sequence) ? *died : WorkSuspect{};
   if (options.skip != 0 && options.skip != at.sequence && !is_left_out(options.skip))
     throw WorldError(WorldErrorCode::stopped, file.path(),
@@ -411,14 +414,14 @@ void World::Impl::recover() {
   tick = journal.tick();
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
-  // An input of a session that was never on the disk comes again only if it is sent again.
+  // A session's input that never reached the disk returns only if it is sent again.
   if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
     recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
                          (comes_again(at) ? ": it comes again with the clock" : "");
   left_grants = registry.left_grants();
-  // Later inputs are recorded after this state, with the current types.
+  // Later inputs are recorded on top of this state, with the current types.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();
@@ -480,20 +483,21 @@ Frame World::Impl::next_tick_frame() {
   const auto processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
   if (!tick_begun_ns) tick_begun_ns = processor_ns();
   (void)pacer.next_tick(Clock::now());
-  // Between the ticks of a slower clock there is more time for what arrives, so theirs say nothing.
+  // At a speed below 1, more time passes between ticks, so these times are not meaningful.
   bool counts = true;
   for (;;) {
     counts = counts && pacer.pace().speed >= 1;
     if (!flush_and_go_on()) return {};
     const Clock::time_point now = Clock::now();
     const auto due = pacer.next_tick(now);
-    // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
+    // Every arrival ends the sleep early, so that it is handled at once instead of at the next
+    // tick.
     if (due && now >= *due) break;
     const auto until = earlier(due, saver.due());
     const bool woken = sleep(until);
     if (due && !woken && until == due) break;
     if (due) continue;
-    tick_begun_ns = processor_ns();  // what was done while it was paused belongs to no tick
+    tick_begun_ns = processor_ns();  // work done while the clock was paused belongs to no tick
   }
   const Frame frame = make_tick(tick_ns(tick + 1), static_cast<float>(1 / options.hz), pacer.begin_tick(Clock::now()));
   const std::uint64_t used_ns = processor_ns();

@@ -23,8 +23,8 @@ namespace {
 
 bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
-/// create() gives the file its name before it takes the first one away: a crash in between leaves
-/// both.
+/// Removes the temporary name of the file. create() links the final name before removing the
+/// temporary one, so a crash in between leaves both.
 void remove_unfinished_name(const std::string& path, const struct stat& file) noexcept {
   const std::string unfinished = path + "-new";
   struct stat other{};
@@ -45,13 +45,14 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
                                 std::to_string(name_bytes_max) + ", because other files lie beside it";
   if (name_bytes > system_bytes_max) return refuse(WorldErrorCode::missing, long_name);
   std::error_code failure;
-  // Absolute first: of a relative path that is not there yet, weakly_canonical keeps no directory.
+  // Make the path absolute first: for a relative path that does not exist yet, weakly_canonical
+  // does not add the directory.
   std::filesystem::path resolved = std::filesystem::absolute(given, failure);
   if (!failure) resolved = std::filesystem::weakly_canonical(resolved, failure);
   if (given.empty() || failure) return refuse(WorldErrorCode::missing, "no path of a file: " + failure.message());
   const std::string path = resolved.string();
   const std::string directory = resolved.parent_path().string();
-  // SQLite takes 512 bytes, and the file is made under a name that is longer by 12.
+  // SQLite allows 512 bytes, and the file is created under a name that is 12 bytes longer.
   constexpr std::size_t path_bytes_max = 500;
   if (path.size() > path_bytes_max)
     return refuse(WorldErrorCode::missing, "its path has " + std::to_string(path.size()) +
@@ -82,7 +83,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (const auto absolute = std::filesystem::absolute(given, failure); !failure && absolute.lexically_normal() != path)
     world.given_ = absolute.string();
   if (!exists) {
-    // Another owner may have made the file after we looked and before we had the lock.
+    // Another owner may have created the file after the check above and before we got the lock.
     if (::stat(path.c_str(), &file) == 0) return refuse(WorldErrorCode::in_use, "just created by another process");
     if (const std::string left = left_behind(path); !left.empty()) return refuse(WorldErrorCode::left_behind, left);
     world.lock_.set_mark({}, 0, 0, {});
@@ -106,7 +107,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
 WorldFile::~WorldFile() {
   if (!lock_.is_held()) return;
   if (database_) {
-    // SQLite merges and removes what is at the path by then, whatever it is.
+    // SQLite would merge into and remove whatever is now at the path.
     (void)still_there();
     beside_.reset();
     journal_ = {};
@@ -114,7 +115,7 @@ WorldFile::~WorldFile() {
     database_.reset();
     if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
   }
-  // Nothing was written here that the lock file could belong to.
+  // Nothing was written that the lock file could belong to.
   if (lock_.mark().world.empty()) lock_.remove_at_end();
 }
 
@@ -129,7 +130,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
   if (descriptor < 0) return {};
   const auto header = read_wal_header(descriptor);
   ::close(descriptor);
-  if (!header) return {};  // SQLite does not read it either
+  if (!header) return {};  // SQLite ignores such a -wal too
   const LockMark& mark = lock_.mark();
   const std::string lock = path_ + "-lock";
   const std::string way_on = ". To open the file without it, move " + wal + " and " + lock + " away";
@@ -147,7 +148,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
             "do not fit. Else put the right -wal back" +
             way_on));
   unread_wal_ = true;
-  // It may be damaged without its -wal, and then does not say.
+  // The file may be damaged without its -wal; then its contents are unknown.
   alone_ = read_alone(path_, shown_, true);
   if (mark.wal && !alone_.world.empty() && !mark.world.empty() && alone_.world != mark.world)
     return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
@@ -169,7 +170,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   auto opened = Database::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   database_.emplace(std::move(*opened));
-  // Merge another process's -wal before the first write; a refused file keeps it.
+  // Merge another process's -wal only before the first write, so that a refused file keeps it.
   database_->merge_at_end(!had_wal);
   foreign_wal_ = had_wal;
   if (database_->is_read_only()) return std::unexpected(error(WorldErrorCode::denied, "the file may not be written"));
@@ -177,7 +178,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   constexpr const char* doing = "opening the file";
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
-  // The header in the file may be older than what a -wal says.
+  // The header in the file may be older than the one in a -wal.
   auto format = database_->value("PRAGMA user_version", doing);
   if (!format) return std::unexpected(std::move(format.error()));
   format_ = *format == "1" ? 1 : world_format::version;
@@ -194,8 +195,8 @@ std::expected<void, WorldError> WorldFile::open_database() {
     }
   }
   if (had_wal) {
-    // Its last transaction may be of an owner who died before the sync: whoever is told now what
-    // the file has can rely on it.
+    // The last transaction may come from an owner that died before the sync. After this sync,
+    // anything reported about the file is durable.
     if (auto synced = database_->sync_wal(doing); !synced) return synced;
   }
   auto meta = read_meta(*database_, format_, shown_);
@@ -208,7 +209,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
     return std::unexpected(error(WorldErrorCode::in_use, wrong + " while it was opened"));
   if (format_ > 1) {
     if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
-    // The -wal is newer than its file.
+    // The file is newer than its -wal.
     if (alone_.checkpoint > meta_.checkpoint || alone_.group > journal_.newest())
       return std::unexpected(error(WorldErrorCode::damaged, "the file is newer than " + path_ +
                                                                 "-wal, which is of an earlier time. To open the file "
@@ -264,8 +265,8 @@ std::expected<void, WorldError> WorldFile::check_mark(bool had_wal) const {
 }
 
 std::expected<void, WorldError> WorldFile::create() {
-  // Under another name first: at `path_` there is a whole world or nothing, whenever the power
-  // goes.
+  // Use another name first, so that even after a power cut, `path_` names either a complete world
+  // or nothing.
   const std::string unfinished = path_ + "-new";
   const auto remove_unfinished = [&] {
     for (const char* part : {"", "-wal", "-shm", "-journal"}) ::unlink((unfinished + part).c_str());
@@ -305,12 +306,13 @@ std::expected<void, WorldError> WorldFile::create() {
     remove_unfinished();
     return filled;
   }
-  // Locked before it gets its name, so that no other process can have the file.
+  // Lock the file before it gets its name, so that no other process can take it.
   if (auto held = lock_.hold(unfinished, shown_); !held) {
     remove_unfinished();
     return held;
   }
-  // link, not rename: it never replaces a file that somebody put there meanwhile.
+  // Use link instead of rename, because it never replaces a file that another program has created
+  // in the meantime.
   if (::link(unfinished.c_str(), path_.c_str()) != 0) {
     const int reason = errno;
     remove_unfinished();
@@ -319,8 +321,8 @@ std::expected<void, WorldError> WorldFile::create() {
         error(WorldErrorCode::io, "cannot be put in its place: " + std::string(std::strerror(reason))));
   }
   remove_unfinished();
-  // A world of which nothing was reported is taken away again, so that the next try finds its place
-  // free.
+  // Remove a world that was never reported as created, so that the path is free for the next
+  // attempt.
   const auto take_back = [&] {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path_ + part).c_str());
   };
@@ -341,7 +343,7 @@ std::expected<void, WorldError> WorldFile::create() {
 std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!database_) return {};
   constexpr const char* doing = "reading the state";
-  begun_.reset();  // it points into the rows, and what it wrote is found again
+  begun_.reset();  // it points into the rows, and the rows it wrote are found again
   rows_.clear();
   left_over_.clear();
   rows_known_ = false;
@@ -363,7 +365,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
-  rows_known_ = format_ > 1;  // those of format 1 are written anew
+  rows_known_ = format_ > 1;  // rows of format 1 are rewritten
   if (!journal_.is_unread()) unread_wal_ = false;
   return {};
 }
@@ -397,8 +399,8 @@ std::expected<void, WorldError> WorldFile::still_there() {
   if (!seen.gone.empty()) return displace(seen.gone);
   if (!seen.hidden.empty()) return std::unexpected(error(WorldErrorCode::denied, seen.hidden));
   const FileStamp file = stamp_of(path_);
-  // What SQLite writes for others goes behind what is there. If they had it begin anew, the file
-  // has all that was in it.
+  // Other programs' SQLite appends to the existing -wal. If they restarted it, the file already
+  // contains everything that was in it.
   const bool alone = seen.wal_differs && !watch_->wal_only_grew();
   if (alone || seen.file_differs) {
     if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
@@ -407,7 +409,7 @@ std::expected<void, WorldError> WorldFile::still_there() {
       const WorldErrorCode code = read.error().code();
       if (code == WorldErrorCode::io || code == WorldErrorCode::disk_full || code == WorldErrorCode::in_use ||
           code == WorldErrorCode::denied)
-        return read;  // it may be as it was: tried again
+        return read;  // the file may be unchanged, so try again later
       return displace((alone ? path_ + "-wal" : path_) + " was written over or cut off by another program (" +
                       read.error().detail() + ")");
     }
@@ -418,11 +420,11 @@ std::expected<void, WorldError> WorldFile::still_there() {
 }
 
 std::string WorldFile::alone_differs() const {
-  // Pages that the -wal has too hide what the file has in their place, until the -wal is gone.
+  // Pages in the -wal hide the file's own versions of them until the -wal is gone.
   const FileAlone now = read_alone(path_, shown_, true);
   if (alone_.world.empty() || now.world.empty()) return {};
   if (now.world != meta_.world) return path_ + " was written over with another world";
-  // Another program may have merged a part of the -wal.
+  // Another program may have merged part of the -wal.
   if (now.checkpoint < alone_.checkpoint || now.group < alone_.group)
     return path_ + " was written over with an older copy of it";
   if (now.checkpoint > meta_.checkpoint || now.group > journal_.newest())
@@ -459,7 +461,7 @@ std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
 void WorldFile::set_mark(std::uint64_t group) noexcept {
   const bool was_unknown = !lock_.mark().wal;
   lock_.set_mark(meta_.world, meta_.checkpoint, group, watch_->salts());
-  // The salts of the first -wal are drawn; those that follow are known by them.
+  // The salts of the first -wal are random; those of later ones follow from them.
   if (was_unknown) lock_.sync();
 }
 
@@ -489,17 +491,17 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
     watch_->take_file(stamp_of(lock_.descriptor()));
   }
-  // After a loss of power the lock file must name this -wal or the one before it. Marks of an
-  // earlier process may not be on the disk yet.
+  // After a power cut, the lock file must name this -wal or the previous one. Marks of an earlier
+  // process may not be on disk yet.
   if (!lock_is_synced_ || lock_.mark().wal != watch_->salts()) {
     lock_.note_wal(watch_->salts());
     lock_.sync();
     lock_is_synced_ = true;
   }
   if (foreign_wal_) {
-    // Behind its end there may be pages of a transaction that a loss of power took: were the first
-    // of them written again as they were, and then the power lost again, that transaction would be
-    // whole.
+    // After its end, the -wal may contain pages of a transaction that was lost in a power cut. If
+    // the first of these pages were rewritten with the same content and power failed again, that
+    // transaction would appear complete.
     auto merged = database_->merge_whole(doing);
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
@@ -540,7 +542,8 @@ void WorldFile::end_merge() noexcept {
 void WorldFile::merge_beside() noexcept {
   in_file_.reset();
   merged_.reset();
-  // Were another file there, or another content, it would be written over with what the -wal has.
+  // If the file were a different one or had changed, the merge would overwrite it with the contents
+  // of the -wal.
   const auto is_ours = [&] {
     const FileStamp file = stamp_of(path_);
     return file.is_same_file(watch_->file()) && file.is_unwritten_since(watch_->file());
@@ -548,12 +551,12 @@ void WorldFile::merge_beside() noexcept {
   if (displaced() || !is_ours()) return;
   if (!beside_) {
     auto opened = Database::open(path_, false, options_.vfs, shown_);
-    // Until something was read the connection does not know that there is a -wal.
+    // A connection does not know that there is a -wal until it has read something.
     if (!opened || !is_ours() || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
     opened->merge_at_end(false);
     beside_.emplace(std::move(*opened));
   }
-  // After a loss of power the lock file names this -wal, or the one before it.
+  // After a power cut, the lock file must name this -wal or the previous one.
   lock_.sync();
   in_file_ = beside_->merge();
   note_merge();

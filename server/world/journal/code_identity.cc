@@ -26,14 +26,14 @@ std::string hex(std::span<const unsigned char> bytes) {
   return text;
 }
 
-/// The note that linkers leave: a digest of what they made. Empty if there is none.
+/// Returns the build-id note that linkers add, a digest of their output. Empty if there is none.
 std::string build_id() {
   std::string found;
   const auto look = [](dl_phdr_info* program, std::size_t, void* into) {
     for (std::size_t i = 0; i < program->dlpi_phnum; ++i) {
       const auto& part = program->dlpi_phdr[i];
       if (part.p_type != PT_NOTE) continue;
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader says where it is as a number
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives the address as a number
       const auto* at = reinterpret_cast<const unsigned char*>(program->dlpi_addr + part.p_vaddr);
       const auto* const end = at + part.p_memsz;
       while (at + sizeof(ElfW(Nhdr)) <= end) {
@@ -46,7 +46,7 @@ std::string build_id() {
         at = value + ((note.n_descsz + 3) & ~std::size_t{3});
       }
     }
-    return 1;  // the first one is the program itself
+    return 1;  // stop after the first entry, which is the program itself
   };
   ::dl_iterate_phdr(look, &found);
   return found;

@@ -1,4 +1,4 @@
-// Identifies the code that handles inputs. Only the same code replays a journal exactly.
+// Identifies the code that handles inputs. A journal can be replayed exactly only by the same code.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Returns a text with `host` (WorldOptions::code), the program's build id (if its linker made
-/// one), compiler, architecture, and a digest of all handlers in their order, also those that are
-/// off. Programs with equal texts handle equal inputs equally, if `host` covers everything else
-/// that matters: files that the program reads, libraries that it loads. World thread.
+/// Returns a text made of `host` (WorldOptions::code), the program's build id (if its linker
+/// created one), the compiler, the architecture, and a digest of all handlers in order, including
+/// those that are switched off. Programs with equal texts handle equal inputs equally, provided
+/// that `host` covers everything else that matters, such as files that the program reads and
+/// libraries that it loads. World thread.
 std::string code_identity(std::string_view host, const EntityRegistry& registry);
 
 }  // namespace muster

@@ -1,32 +1,36 @@
-// The consecutive records of a journal group. All numbers are little-endian. A record begins on a
-// 16-byte boundary of the group, and its length is a multiple of 16. Bytes that are not named below
-// are zero.
+// The records of a journal group, one after another. All numbers are little-endian. A record begins
+// on a 16-byte boundary of the group, and its length is a multiple of 16. Bytes not named below are
+// zero.
 //
 //   input    0       4      5        6      8         12      16         24     32        40        48           56
 //            | bytes | kind | format | zero | resumed | drawn | sequence | user | session | request | next_timer | zero |  batch ...
 //
-//            kind 1 to 5: InputKind, and the fields are those of its Envelope (registry/delivery/input_sink.h). session: its author.
-//            format: 1. Of a record of format 0 nobody wrote down the user, which is zero. batch: as the input sink saw it,
-//            messages/batch.h draws it; none of a flush.
+//            kind: 1 to 5, an InputKind; the other fields are those of its Envelope
+//            (registry/delivery/input_sink.h). session: the author of the input.
+//            format: 1. Format 0 did not record the user, which is zero. batch: as passed to the
+//            input sink, drawn in messages/batch.h; absent for a flush.
 //
 //   tick     | bytes | kind | zero | zero 8          | sequence | tick | zero 32                               |
 //
-//            kind 16: the world has made this tick. sequence: of the last input, here and in a schema.
+//            kind: 16. The world has made this tick. sequence: of the last input, here and in a schema.
 //
 //   schema   | bytes | kind | zero | zero 8          | sequence | zero 16        | length  | zero 16           |  schema ...
 //
-//            kind 17: the registry learned this binary schema, of `length` bytes, behind which zeros follow up to a multiple of 16.
+//            kind: 17. The registry has learned this binary schema of `length` bytes, padded with zeros
+//            to a multiple of 16.
 //
 //            0       4      5      6       7      8         12     16         24      32        48           56
 //   unkept   | bytes | kind | zero | input | zero | resumed | zero | sequence | count | zero 16 | next_timer | zero |
 //
-//            kind 18: `count` inputs of kind `input` (a push, a post or a batch of a lane), from `sequence` on, of messages that no journal
-//            keeps. `resumed` is the first one's; it is 0 of the others. next_timer: of each of them.
+//            kind: 18. `count` inputs of kind `input` (a push, a post or a lane's batch), starting at
+//            `sequence`, whose messages no journal keeps. resumed: of the first input; 0 for the others.
+//            next_timer: of each of them.
 //
 //            0       4      5        16         24         32          40     48        56        64          72
 //   counters | bytes | kind | zero   | sequence | messages | unhandled | dead | refused | carried | overtaken | zero |
 //
-//            kind 19: what the registry had counted behind input `sequence`; where there were inputs that were not kept, once a group.
+//            kind: 19. The registry's counters after input `sequence`. Written once per group if any
+//            inputs were not kept.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +41,11 @@
 namespace muster::journal_format {
 
 constexpr std::size_t alignment = 16;
-constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller ones are InputKinds
+constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller kinds are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
-constexpr std::uint64_t unkept_max = 4096;     ///< inputs of an unkept record
-constexpr std::uint8_t format_newest = 1;      ///< of an input; older ones are read
-constexpr std::uint8_t format_with_users = 1;  ///< from this one on
+constexpr std::uint64_t unkept_max = 4096;     ///< limit on the inputs of an unkept record
+constexpr std::uint8_t format_newest = 1;      ///< of an input; older ones can be read
+constexpr std::uint8_t format_with_users = 1;  ///< formats from this one on record the user
 
 struct InputRecord {
   std::uint32_t bytes = 0;  ///< of the whole record

@@ -1,4 +1,5 @@
-// A group of the journal: inputs that are written to the disk together. No SQLite, no files.
+// A group of the journal: inputs that are written to disk together. Depends on neither SQLite nor
+// files.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,9 @@
 namespace muster {
 
 struct JournalGroup {
-  std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's life; set when it is written
-  /// Sequences of its inputs, without a gap to the group before. A group without an input has last
-  /// = first - 1.
+  std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's lifetime; set when it is written
+  /// Sequences of the group's first and last input, directly after the previous group's. In a group
+  /// without inputs, last = first - 1.
   std::uint64_t first = 0, last = 0;
   std::uint64_t first_tick = 0, last_tick = 0;
   std::uint64_t epoch = 0;  ///< drawn at random at each start
@@ -23,8 +24,8 @@ struct JournalGroup {
 
 /// The result of reading the journal.
 struct JournalReport {
-  std::uint64_t groups = 0, inputs = 0;  ///< after the checkpoint
-  std::uint64_t bytes = 0;               ///< of their records
+  std::uint64_t groups = 0, inputs = 0;  ///< counted after the checkpoint
+  std::uint64_t bytes = 0;               ///< bytes of their records
 };
 
 }  // namespace muster

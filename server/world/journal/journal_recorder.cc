@@ -1,13 +1,13 @@
-// - A record has what a sink is given: envelope and bytes. Two things decide the future and are no
-//   inputs, so they are recorded beside them: the number of a tick, and schemas that the registry
-//   learned.
-// - Messages that no journal keeps are inputs too, since they have sequence numbers. A record says
-//   how many there were, and replay does everything but deliver them. That is exact, because their
-//   handlers may not change anything that is saved (registry/handlers/unkept.h). `latest` acts
-//   before a message becomes an input (server/session/requests.h), because a handler may already
-//   have added up an entry that is dropped later.
-// - The envelope has session and user. Grants and requests belong to a session; a history, and
-//   undoing, to a user, since a page and a command line may share a token.
+// - A record contains what a sink receives: the envelope and the bytes. Two more things affect the
+//   future without being inputs, so they are recorded separately: the numbers of ticks, and schemas
+//   that the registry has learned.
+// - Messages that no journal keeps are inputs too, because they have sequence numbers. A record
+//   states how many there were, and replay does everything except deliver them. This is exact,
+//   because their handlers must not change anything that is saved (registry/handlers/unkept.h).
+//   `latest` is applied before a message becomes an input (server/session/requests.h), because a
+//   handler may already have accumulated an entry that is dropped later.
+// - The envelope contains both session and user. Grants and requests belong to a session. History
+//   and undo belong to a user, because a page and a command line may share a token.
 #include "server/world/journal/journal_recorder.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ template <class Record>
 void JournalRecorder::append(const Record& record, std::span<const std::byte> body, std::size_t zeros) {
   std::vector<std::byte>& records = open_.records;
   const std::size_t whole = records.size() + sizeof record + body.size() + zeros;
-  // All the memory first: what is half there would be no record.
+  // Reserve all the memory first, because a partial record would be invalid.
   if (whole > records.capacity()) reserve(whole);
   last_record_ = records.size();
   const auto* const header = reinterpret_cast<const std::byte*>(&record);
@@ -127,7 +127,7 @@ void JournalRecorder::append_unkept(const Envelope& envelope) {
 
 UnkeptRecord* JournalRecorder::last_unkept() noexcept {
   if (open_.records.size() != last_record_ + sizeof(UnkeptRecord)) return nullptr;
-  // Records begin on 16-byte boundaries of memory that operator new gave.
+  // Records begin on 16-byte boundaries of memory allocated by operator new.
   auto* const last = reinterpret_cast<UnkeptRecord*>(open_.records.data() + last_record_);
   return last->kind == kind_unkept ? last : nullptr;
 }
@@ -211,14 +211,15 @@ void JournalRecorder::end_group() {
 
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
-  if (open_.last < open_.first) {  // schemas alone, their input was withdrawn: recorded again later
+  if (open_.last < open_.first) {  // only schemas of a withdrawn input: recorded again later
     open_ = {};
     schemas_ = schemas_before_;
     types_known_ = types_before_;
     return;
   }
   look_at_code();
-  // It is unknown which handlers handled which of its inputs, so the group has no code.
+  // It is unknown which handlers handled which of the group's inputs, so its code cannot be
+  // reproduced.
   if (open_.code != code_) open_.code += ", then " + code_;
   open_.last_tick = tick_;
   usual_bytes_ = std::clamp(open_.records.size() + open_.records.size() / 4, std::size_t{4096}, 2 * group_bytes_);

@@ -1,5 +1,5 @@
 // Records every input of a registry in journal groups in memory, which the owner takes. For
-// messages with journal: "never", it records only that there was an input.
+// messages with journal: "never", records only that there was an input.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@ struct UnkeptRecord;
 class SpareRecords;
 class WorkMark;
 
-/// Used on the world thread. The owner adds it to the registry's sinks, as the last one if
-/// possible, and removes it before either is destroyed. After groups of a size were taken, only the
-/// first input of a group allocates.
+/// Used on the world thread. The owner adds it to the registry's sinks, if possible as the last
+/// one, and removes it before either is destroyed. After groups of a given size have been taken,
+/// only the first input of a group allocates.
 class JournalRecorder final : public InputSink {
  public:
   struct Start {
-    std::string code = {};               ///< the host's, see code_identity
+    std::string code = {};               ///< the host's code; see code_identity
     std::uint64_t epoch = 0;             ///< the epoch of every group
-    std::uint64_t tick = 0;              ///< the world's last tick
-    WorkMark* mark = nullptr;            ///< records the input in work, or null
-    SpareRecords* spare = nullptr;       ///< memory for large groups, or null
+    std::uint64_t tick = 0;              ///< the last tick that the world has made
+    WorkMark* mark = nullptr;            ///< marks the input being handled; may be null
+    SpareRecords* spare = nullptr;       ///< memory for large groups; may be null
     std::size_t group_bytes = 1u << 20;  ///< limit on a group; a single input may exceed it
   };
   /// Records inputs after the registry's current sequence.
@@ -42,22 +42,22 @@ class JournalRecorder final : public InputSink {
   void on_withdrawn(const Envelope& envelope) noexcept override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
 
-  /// Records a tick that the world made. It belongs to the Advance input before it, and is in its
-  /// group.
+  /// Records a tick that the world has made. It belongs to the preceding Advance input and is in
+  /// the same group.
   void made_tick(std::uint64_t tick);
-  /// Sets the code after another build of the host or a plugin was loaded. Ends the open group.
+  /// Sets the code after a different build of the host or a plugin was loaded. Ends the open group.
   void set_code(std::string code);
-  /// Ends the open group, for instance when the state is copied for a checkpoint. Does nothing for
-  /// an empty group. Call between inputs, like take().
+  /// Ends the open group, for instance when the state is copied for a checkpoint. Does nothing if
+  /// the group is empty. Like take(), call it only between inputs.
   void end_group();
   /// Ends the open group, and returns all groups in order.
   [[nodiscard]] std::vector<JournalGroup> take();
-  /// Returns the bytes of records that were not taken yet.
+  /// Returns the bytes of records that have not been taken yet.
   std::size_t waiting_bytes() const noexcept { return closed_bytes_ + open_.records.size(); }
 
-  /// Drops all records, and records nothing until resume().
+  /// Discards all records, and records nothing until resume().
   void pause() noexcept;
-  /// Records again, after the current sequence, whose state must be saved.
+  /// Resumes recording after the current sequence, whose state must be saved.
   void resume(std::uint64_t tick);
   bool paused() const noexcept { return paused_; }
 
@@ -67,13 +67,13 @@ class JournalRecorder final : public InputSink {
   void look_at_code();
   void learn_schemas();
   void find_unkept();
-  /// Returns true if the journal keeps the batch: not for journal: "never" with handlers that only
-  /// read. Timed batches are state and are kept.
+  /// Returns true if the journal keeps the batch. It does not keep messages with journal: "never"
+  /// whose handlers only read. Timed batches are part of the state and are kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
-  /// Returns the open group's last record if it is for inputs that are not kept; otherwise null.
+  /// Returns the open group's last record if it is an unkept record; otherwise null.
   journal_format::UnkeptRecord* last_unkept() noexcept;
-  /// Records counters, if there were inputs that are not kept.
+  /// Records the counters if any inputs were not kept.
   void note_counters();
   /// Reserves memory for `bytes` of records in the open group.
   void reserve(std::size_t bytes);
@@ -91,12 +91,12 @@ class JournalRecorder final : public InputSink {
   std::uint64_t last_;                        // sequence of the last input
   std::uint64_t handler_steps_ = 0;           // version of the table of handlers for code_
   std::uint64_t types_known_, types_before_;  // fingerprints, now and at the group's start
-  std::size_t schemas_, schemas_before_;      // recorded schemas, now and then
+  std::size_t schemas_, schemas_before_;      // recorded schemas, now and at the group's start
   std::vector<TypeId> unkept_;                // messages that the journal does not keep, ascending
-  bool uncounted_ = false;                    // such messages came since the last counters
+  bool uncounted_ = false;                    // inputs were not kept since the last counters record
   bool paused_ = false;
-  JournalGroup open_;            // no group is open if it has no records
-  std::size_t last_record_ = 0;  // its beginning in the open group, or the end if there is none
+  JournalGroup open_;            // the group is not open if it has no records
+  std::size_t last_record_ = 0;  // its start in the open group, or the end if there is none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

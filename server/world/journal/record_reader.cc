@@ -21,7 +21,7 @@ Record read(std::span<const std::byte> bytes) noexcept {
   return record;
 }
 
-/// Returns the place of the first byte in [from, to) that is not zero, or `to`.
+/// Returns the offset of the first nonzero byte in [from, to), or `to` if there is none.
 std::size_t nonzero(std::span<const std::byte> bytes, std::size_t from, std::size_t to) noexcept {
   while (from < to && bytes[from] == std::byte{0}) ++from;
   return from;

@@ -16,42 +16,42 @@ namespace muster {
 class SavedTypes;
 class TypeTable;
 
-/// One record. Spans point into the group's bytes, except for a converted batch.
+/// One record. Its spans point into the group's bytes, except for a converted batch.
 struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
-  std::size_t offset = 0;  ///< in the group
-  /// Envelope of an input. Other records only have the sequence of the input before.
+  std::size_t offset = 0;  ///< offset in the group
+  /// The envelope of an input. Other records have only the sequence of the preceding input.
   Envelope envelope = {};
-  /// Batch of an input; empty for a flush, and if it was not kept.
+  /// The batch of an input. Empty for a flush, and for an input that was not kept.
   std::span<const std::byte> batch = {};
   bool kept = true;        ///< false for inputs whose messages no journal keeps
-  std::uint64_t tick = 0;  ///< of a tick
+  std::uint64_t tick = 0;  ///< number of a tick
   std::span<const std::byte> schema = {};
   RegistryCounters counters = {};
 };
 
 struct JournalFault {
-  std::size_t offset = 0;  ///< place of the byte in the group
-  std::string text;        ///< a sentence that names the byte
-  /// True if the record is framed correctly but its payload does not fit the known types. Reading
-  /// can go on.
+  std::size_t offset = 0;  ///< offset of the byte in the group
+  std::string text;        ///< a sentence that describes the byte
+  /// True if the record is framed correctly but its payload does not match the known types. Reading
+  /// can continue.
   bool can_go_on = false;
-  InputKind kind = InputKind::push;  ///< kind of the input, if can_go_on
+  InputKind kind = InputKind::push;  ///< kind of the input if can_go_on is true
 };
 
-/// Reads records from any bytes. Reading always ends, and each record is well-formed and safe to
-/// replay.
+/// Reads records from arbitrary bytes. Reading always ends, and each record returned is well-formed
+/// and safe to replay.
 class RecordReader {
  public:
   /// `records` must begin on a 16-byte boundary and outlive the reader. `first` is the sequence of
-  /// its first input.
+  /// the first input.
   RecordReader(std::span<const std::byte> records, std::uint64_t first) : records_(records), next_(first) {}
 
-  /// Returns the next record, or nothing at the end. Verifies batches with `types`; add a schema
-  /// that was read before the next call. Accepts impossible values of fields, which handlers may
-  /// have written. If `then` is given, it has the group's types, and a batch with other layouts is
-  /// converted; it is valid until the next call.
+  /// Returns the next record, or nothing at the end. Verifies batches against `types`; if a schema
+  /// record was read, add the schema to `types` before the next call. Accepts impossible field
+  /// values, which handlers may have written. If `then` is given, it has the group's types, and a
+  /// batch with different layouts is converted; the converted batch is valid until the next call.
   [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
                                                                                SavedTypes* then = nullptr);
   /// Returns the sequence of the next input.
@@ -71,7 +71,7 @@ class RecordReader {
   std::span<const std::byte> records_;
   std::uint64_t next_;
   JournalRecord unkept_;            // the next input of a run that was not kept
-  std::uint64_t unkept_left_ = 0;   // in that run
+  std::uint64_t unkept_left_ = 0;   // inputs left in that run
   std::size_t at_ = 0, begin_ = 0;  // end and beginning of the current record
   std::vector<std::byte> mended_, converted_;
 };

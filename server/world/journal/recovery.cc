@@ -1,12 +1,12 @@
-// - Posts that waited when a checkpoint was made are saved as posted, and told as inputs behind it.
-//   So the first posts of a replay take the places of those.
-// - A group during which handlers came or went has no code identity: it cannot be done again
-//   exactly.
-// - If code or types differ, edits of sessions are applied alone, with the grants and texts that
-//   they need; every other input becomes an empty one, so no number is given twice and ids of
-//   sessions stay theirs. Ticks that are left out did not happen: their numbers come again. This
-//   also holds for inputs behind one that was skipped, because handlers would see another state,
-//   and for a checkpoint whose values had to be put right.
+// - Posts that were waiting when a checkpoint was made are saved as posted, and also recorded as
+//   inputs after it. Therefore the first posts of a replay replace the saved ones.
+// - A group during which handlers were added or removed has no reproducible code identity, so it
+//   cannot be replayed exactly.
+// - If code or types differ, only the edits of sessions are applied, along with the grants and
+//   texts that they need. Every other input becomes an empty one, so that no number is used twice
+//   and sessions keep their ids. Ticks that are left out did not happen, so their numbers are used
+//   again. The same rules apply to inputs after a skipped one, because handlers would see a
+//   different state, and to a checkpoint whose values had to be corrected.
 // - A recovery that was not exact is saved before anything is recorded.
 #include "server/world/journal/recovery.h"
 
@@ -25,24 +25,24 @@
 namespace muster {
 namespace {
 
-/// "1 input", "7 inputs".
+/// Returns "1 input" or "7 inputs", for example.
 std::string counted(std::uint64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// 0: it has no message.
+/// Returns the type of the record's message, or 0 if it has none.
 TypeId type_of(const JournalRecord& record) noexcept {
   return record.batch.empty() ? 0 : BatchView(record.batch).type();
 }
 
-/// Whether edits of sessions need this input of the server's, as they need grants: it may hold ids
-/// that came back.
+/// Returns true if edits of sessions depend on this input of the server, as they depend on grants.
+/// It may contain ids that were freed.
 bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id ||
          type == TypeTraits<ReturnGrant>::id;
 }
 
-/// "input 1020 (game.Damage to #12:1, of session 3 of user 2)"
+/// Returns, for example, "input 1020 (game.Damage to #12:1, of session 3 of user 2)".
 std::string named(const JournalRecord& record, const TypeTable& types) {
   std::string text = "input " + std::to_string(record.envelope.sequence) + " (";
   if (!record.kept) return text + "whose message no journal keeps)";
@@ -103,7 +103,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
   bool exact = report_.why.empty();
   if (!exact) ++report_.edits_only;
   RecordReader reader(group.records, group.first);
-  std::optional<SavedTypes*> older;  // asked for once
+  std::optional<SavedTypes*> older;  // requested at most once
   for (;;) {
     if (!exact && !older) older = then(group);
     auto read = reader.next(registry_.types(), exact ? nullptr : *older);
@@ -174,7 +174,7 @@ SavedTypes* Recovery::then() {
   if (then_ || schemas_.empty()) return then_.get();
   auto made = std::make_shared<SavedTypes>(registry_.types(), &conversions(registry_));
   for (const auto& schema : schemas_)
-    if (!made->add(schema)) return nullptr;  // but the checkpoint was read with them
+    if (!made->add(schema)) return nullptr;  // unexpected: the checkpoint was read with it
   if (!made->settle()) return nullptr;
   then_ = std::move(made);
   return then_.get();
@@ -226,8 +226,8 @@ bool Recovery::grant_again(const JournalRecord& record) {
   const Storage& storage = registry_.storage();
   const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
   if (grant.first != storage.next_grant(grant.count)) {
-    // Ids that handlers drew before it are not drawn now: they are granted with it, and go back
-    // with the unused rest of it.
+    // Ids that handlers drew before this grant are not drawn now. They are granted along with it,
+    // and returned with its unused rest.
     const std::uint64_t next = storage.ids().indices(), end = std::uint64_t{grant.first} + grant.count;
     if (grant.first < next || end > ~std::uint32_t{0}) return false;
     grant.first = static_cast<std::uint32_t>(next);

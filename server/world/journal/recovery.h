@@ -1,6 +1,6 @@
-// Replays a journal on a registry that was read from its checkpoint.
+// Replays a journal on a registry that was loaded from its checkpoint.
 //
-// Opening a world, in order. Steps 1 to 9 can refuse the file, which then stays as it was.
+// The steps of opening a world. Steps 1 to 9 can refuse the file, which then remains unchanged.
 //
 //    1  world_file.cc         path, links, rights; a new world ends here with an empty registry
 //    2  lock.cc               takes WORLD-lock, reads what was reported durable
@@ -43,67 +43,68 @@ struct RecoveryReport {
   std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
   std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
   std::uint64_t edits = 0;       ///< edits that were applied from those groups
-  /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, edits
+  /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, and edits
   /// that do not fit. Messages that no journal keeps are not counted.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};                   ///< the reason why only edits were applied, a sentence
+  std::string why = {};                   ///< why only edits were applied, a sentence
   std::string died = {};                  ///< the input at which the last process died, if known
-  std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, number and content
-  std::string not_there = {};             ///< a sentence if the input to leave out is not in the journal
-  std::string stopped = {};               ///< a sentence about the input before which recovery stopped
+  std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, in words
+  std::string not_there = {};             ///< set if the input to leave out is not in the journal
+  std::string stopped = {};               ///< the input before which recovery stopped, a sentence
   std::uint64_t failed = 0;               ///< edits that could not be applied
-  std::vector<std::string> listed = {};   ///< the first failed ones, with their places
+  std::vector<std::string> listed = {};   ///< the first failed edits, with their positions
 
-  /// Returns true if the state is that of the world at its last recorded input.
+  /// Returns true if the state equals that of the world after its last recorded input.
   bool exact() const noexcept { return edits_only == 0 && skipped.empty(); }
-  /// Returns sentences for people; empty without a journal.
+  /// Returns sentences for display. Empty if there is no journal.
   std::string text() const;
 };
 
-/// Takes groups in order. While code and types are those that wrote a group, each input is replayed
-/// exactly (EntityRegistry::replay). From the first group of other code on, only the inputs of
-/// sessions are applied, with the grants of ids and the texts that they need, each under its old
-/// number; every other input becomes an empty one, so that no number is given twice. Edits whose
-/// types have changed layouts are converted like saved state (registry/state/batch_change.h). World
-/// thread; nothing else may use the registry meanwhile.
+/// Takes groups in order. As long as code and types are those that wrote a group, each input is
+/// replayed exactly (EntityRegistry::replay). From the first group written by different code on,
+/// only the inputs of sessions are applied, along with the grants of ids and the texts that they
+/// need, each with its old number. Every other input becomes an empty one, so that no number is
+/// used twice. Edits whose types have changed layouts are converted like saved state
+/// (registry/state/batch_change.h). World thread; nothing else may use the registry during
+/// recovery.
 class Recovery {
  public:
   struct Start {
-    std::string code = {};  ///< the host's, as for JournalRecorder
+    std::string code = {};  ///< the host's code, as for JournalRecorder
     std::uint64_t tick = 0;
-    std::string not_exact = {};  ///< why the state is not the recorded one; then only edits are applied
-    /// Binary schemas of the checkpoint, in order. If only edits are applied, those of changed
-    /// types are converted by them; without schemas they are not converted.
+    std::string not_exact = {};  ///< if not empty, only edits are applied, for this reason
+    /// Binary schemas of the checkpoint, in order. If only edits are applied, these convert edits
+    /// whose types have changed. Without schemas, such edits are not converted.
     std::vector<std::vector<std::byte>> schemas = {};
-    std::uint64_t stop_before = 0;         ///< sequence of the input to stop before; 0: none
+    std::uint64_t stop_before = 0;         ///< sequence of the input to stop before; 0 means none
     std::vector<std::uint64_t> skip = {};  ///< inputs to leave out; after the first, edits only
-    WorkMark* mark = nullptr;              ///< records the input in work; may be null
+    WorkMark* mark = nullptr;              ///< marks the input being handled; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 
-  /// Replays a group. Returns a sentence with the place if a record of an exact group cannot be
-  /// read or applied; the registry is then unusable. Does nothing after it has stopped.
+  /// Replays a group. If a record of an exact group cannot be read or applied, returns a sentence
+  /// with its position; the registry is then unusable. Does nothing after recovery has stopped.
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
-  /// Returns true if the checkpoint was saved with layouts other than the known ones. Records after
-  /// it would then be read with the wrong layouts.
+  /// Returns true if the checkpoint was saved with layouts other than the known ones. Records
+  /// written after it would then be read with the wrong layouts.
   bool types_differ();
   /// Returns the number of the last replayed tick.
   std::uint64_t tick() const noexcept { return tick_; }
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
-  /// Returns true if the ids are granted now, perhaps with others.
+  /// Returns true if the ids are now granted, perhaps along with others.
   bool grant_again(const JournalRecord& record);
-  /// Makes an input of this number that does nothing.
+  /// Creates an input with this number that does nothing.
   void pass_over(std::uint64_t sequence, InputKind kind);
   /// Adds a schema that the world learned after the checkpoint.
   std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
-  /// Returns the types of the checkpoint and of later schemas, or null if they are not known.
+  /// Returns the types of the checkpoint and of later schemas, or null if they are unknown.
   SavedTypes* then();
-  /// Returns them if the group was written with them.
+  /// Returns these types if the group was written with them; otherwise null.
   SavedTypes* then(const JournalGroup& group);
   void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
 
@@ -113,10 +114,10 @@ class Recovery {
   const std::vector<std::uint64_t> skip_;
   WorkMark* const mark_;
   std::uint64_t tick_;
-  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint and later ones
-  std::shared_ptr<SavedTypes> then_;             // made from them when needed
-  // True while only posts were replayed. The checkpoint may hold them as posted; each replayed one
-  // takes the place of the first of those.
+  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint and later
+  std::shared_ptr<SavedTypes> then_;             // made from schemas_ when needed
+  // True while only posts have been replayed. The checkpoint may contain them as posted; each
+  // replayed post replaces the first of these.
   bool posts_first_ = true;
   RecoveryReport report_;
 };

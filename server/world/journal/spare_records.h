@@ -1,5 +1,5 @@
-// Reuses the memory of large groups, because the system makes fresh memory page by page. Small
-// groups do not need it.
+// Reuses the memory of large groups, because the system provides fresh memory page by page. Small
+// groups do not need this.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace muster {
 /// Any thread.
 class SpareRecords {
  public:
-  /// Smaller buffers are not kept, and larger ones go back to the system.
+  /// Smaller buffers are not kept, and larger ones are returned to the system.
   static constexpr std::size_t least = 256u << 10, most = 16u << 20;
 
-  /// Returns an empty buffer, with room for `size` bytes if one is available.
+  /// Returns an empty buffer. It has room for `size` bytes if such a buffer is available.
   std::vector<std::byte> take(std::size_t size) {
     if (size < least) return {};
     const MutexLock lock(mutex_);
@@ -28,19 +28,19 @@ class SpareRecords {
       }
     return {};
   }
-  /// Takes the buffer of a written group. Buffers that are not used for 256 groups go back to the
-  /// system.
+  /// Takes the buffer of a written group. If no buffer is used for 256 groups, the buffers are
+  /// returned to the system.
   void give(std::vector<std::byte> records) {
     const MutexLock lock(mutex_);
     if (++unused_ > forgotten_after) spare_ = {};
     if (records.capacity() < least || records.capacity() > most) return;
-    // Replace the smallest.
+    // Replace the smaller buffer.
     std::vector<std::byte>& place = spare_[0].capacity() <= spare_[1].capacity() ? spare_[0] : spare_[1];
     if (place.capacity() >= records.capacity()) return;
     records.clear();
     place = std::move(records);
   }
-  /// Returns the bytes of both buffers.
+  /// Returns the total capacity of both buffers in bytes.
   std::size_t bytes() const {
     const MutexLock lock(mutex_);
     return spare_[0].capacity() + spare_[1].capacity();
@@ -50,7 +50,7 @@ class SpareRecords {
   static constexpr int forgotten_after = 256;
   mutable Mutex mutex_;
   std::array<std::vector<std::byte>, 2> spare_ MUSTER_GUARDED_BY(mutex_);
-  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups since a buffer was taken
+  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups since a buffer was last taken
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Chooses the size of a save's steps. If edits wait for the disk between the steps, a step takes
-// about as long as writing a group; otherwise steps are large.
+// Chooses the size of a save's steps. If edits are waiting for the disk between the steps, a step
+// takes about as long as writing a group; otherwise steps are large.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,20 @@ class StepSize {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
-  /// Smaller steps would need too many syncs on a slow disk, and the save would not get on.
+  /// Smaller steps would need too many syncs on a slow disk, and the save would make no progress.
   static constexpr std::uint64_t least = 64u << 10, most = 256u << 10;
 
-  /// Call after a group of `bytes` was written. Edits wait at least as long as a small group takes.
+  /// Call this after writing a group of `bytes`. Edits wait at least as long as a small group
+  /// takes.
   void wrote_group(std::size_t bytes, Time begun, Time now) noexcept {
     last_group_ = now;
     if (bytes > small) return;
     const Duration took = now - begun;
     if (group_.count() == 0) group_ = took;
-    // Other programs make some groups slower, none faster.
+    // Other programs can slow a group down, but never speed it up.
     group_ += (took - group_) / (took < group_ ? 2 : 16);
   }
-  /// Call after a step of bytes().
+  /// Call this after a step of bytes().
   void made_step(Time begun, Time now) noexcept {
     if (group_.count() == 0 || !is_awaited(begun)) return;
     bytes_ = now - begun > group_ * 2 ? std::max(least, bytes_ / 2) : std::min(most, bytes_ + bytes_ / 4);
@@ -36,7 +37,7 @@ class StepSize {
  private:
   static constexpr std::size_t small = 64u << 10;
   static constexpr auto soon = std::chrono::milliseconds(100);
-  /// True if groups came lately, so that another may come during the next step.
+  /// Returns true if a group was written recently, so that another may arrive during the next step.
   bool is_awaited(Time now) const noexcept { return last_group_ != Time{} && now - last_group_ < soon; }
 
   Time last_group_ = {};

@@ -1,11 +1,12 @@
-// Tracks how much of the -wal is in use, how much of that was merged into the file, and how much
-// readers hold.
+// Tracks how much of the -wal is in use, how much of it has been merged into the file, and how much
+// readers are holding.
 //
 //   0              merged             until              used
 //   |----------------|------------------|------------------|      the -wal, in bytes of pages
 //   those in the file | being merged now | written since
 //
-// After everything was merged, the next commit begins the -wal anew at 0, unless it is being read.
+// After everything has been merged, the next commit restarts the -wal at 0, unless it is being
+// read.
 #pragma once
 
 #include <algorithm>
@@ -17,37 +18,39 @@ namespace muster {
 /// Used on the writing thread.
 class WalUse {
  public:
-  /// Call after a commit with the bytes in use. Less than before means that the -wal began anew.
+  /// Call this after a commit with the bytes in use. A lower value than before means that the -wal
+  /// was restarted.
   void wrote(std::uint64_t used) noexcept {
     if (used < used_) {
       merged_ = kept_ = held_ = 0;
       began_anew_ = true;
     } else if (used > used_ && used_ > 0 && merged_ == used_) {
-      kept_ = used_;  // it could have begun anew, but is being read
+      kept_ = used_;  // it could have been restarted but is being read
     }
     used_ = used;
   }
-  /// Call before a merge of everything in use. One at a time.
+  /// Call this before a merge of everything in use. Only one merge may run at a time.
   void merge_begun() noexcept {
     until_ = used_;
     merging_ = true;
     began_anew_ = false;
   }
-  /// Call after a merge with the bytes of the -wal that are in the file; no value if it failed.
+  /// Call this after a merge with the bytes of the -wal that are now in the file, or no value if it
+  /// failed.
   void merge_ended(std::optional<std::uint64_t> in_file) noexcept {
     merging_ = false;
-    if (began_anew_) return;  // so all of it was merged
-    merged_ = until_;         // the next merge tries the rest again
+    if (began_anew_) return;  // it was restarted, so everything had been merged
+    merged_ = until_;         // the next merge retries the rest
     if (in_file) held_ = until_ - std::min(until_, *in_file);
     if (!in_file || held_ > 0) kept_ = until_;
   }
   bool is_merging() const noexcept { return merging_; }
   std::uint64_t unmerged() const noexcept { return used_ - merged_; }
-  /// Returns the bytes in use that a merge could remove: not those that readers or a failing disk
-  /// hold.
+  /// Returns the bytes in use that a merge could remove, that is, those not held back by readers or
+  /// a failing disk.
   std::uint64_t length() const noexcept { return used_ - kept_; }
-  /// Returns the bytes that the last merge could not move because another program reads an older
-  /// state.
+  /// Returns the bytes that the last merge could not move because another program is reading an
+  /// older state.
   std::uint64_t held() const noexcept { return held_; }
 
  private:

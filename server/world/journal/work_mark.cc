@@ -1,8 +1,8 @@
 // Marks are plain stores to a mapped page, which survive the death of the process. A table in the
-// file would cost a transaction per input. Two deaths at one place stop the world before it; a
-// place is a tick if one was being made, because sessions send other inputs after each start. A
-// hang that ends with the process counts as two deaths: to kill a process for another reason during
-// a long input, say --skip at the next start or remove the mark.
+// file would cost one transaction per input. Two deaths at the same place stop the world before it.
+// The place is a tick if one was being made, because sessions send different inputs after each
+// start. A hang that ends with the process counts as two deaths. After killing a process for
+// another reason during a long input, use --skip at the next start or remove the mark.
 #include "server/world/journal/work_mark.h"
 
 #include <fcntl.h>
@@ -48,7 +48,8 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
   const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return;
   struct stat file{};
-  // The whole page must have its place on the disk: a store into one without would end the process.
+  // The whole page must be allocated on disk, because a store to an unallocated page could kill the
+  // process.
   if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || ::posix_fallocate(fd, 0, page_bytes) != 0) {
     ::close(fd);
     return;
@@ -67,7 +68,7 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
   const bool ours = file.st_size == page_bytes && std::memcmp(page_->magic, magic.data(), magic.size()) == 0 &&
                     std::memcmp(page_->world, world.data(), named) == 0 && page_->code == code;
   if (ours) {
-    // A list that does not fit its hash was being written when the process died, so it was not
+    // A list that does not match its hash was being written when the process died, so it was never
     // reported.
     if (page_->left_out_count > left_out_max || page_->left_out_check != check_of(*page_)) forget_left_out();
     find_suspect();
@@ -89,8 +90,8 @@ void WorkMark::find_suspect() {
   bool hung = before.hung != 0;
   Place at = before;
   if (died.sequence != 0) {
-    // An input that was done again has its old number. A live one may have another number, if
-    // inputs of sessions came before it; then its tick is the same.
+    // A replayed input has its old number. A live one may have a different number if inputs of
+    // sessions came before it, but then its tick is the same.
     const bool again = before.sequence != 0 && (died.tick != 0 && before.tick != 0 ? died.tick == before.tick
                                                                                    : died.sequence == before.sequence);
     deaths = again ? deaths + 1 : 1;
@@ -163,7 +164,7 @@ void WorkMark::end(std::uint64_t sequence, std::uint64_t tick) noexcept {
 
 void WorkMark::hang(bool on) noexcept {
   Page& page = *shared_page_.load(std::memory_order_acquire);
-  // If the world has moved on, that input is no longer the one at which the process dies.
+  // If the world has moved on, the process no longer dies because of that input.
   store(page.hung, on ? __atomic_load_n(&page.in_work.sequence, __ATOMIC_ACQUIRE) : 0);
 }
 

@@ -1,15 +1,16 @@
-// Records the input in work in WORLD-work, a mapped page that survives the process, so that a mark
-// costs only stores. The next process finds an input at which processes die repeatedly.
+// Records the input being handled in WORLD-work, a mapped page that outlives the process, so that a
+// mark costs only a few stores. The next process uses it to find an input at which processes die
+// repeatedly.
 //
 //   0            16      48                    96      104    112        120       168     176          184        2232
 //   | magic 16   | world | in work: a place 48 | deaths | code | hung at  | suspect | check | left out n | 256 of 8 | zero ...
 //
 //   a place      | sequence | tick | session | type 4 | hung 4 | zero 16 |
 //
-// 4096 bytes, numbers in the machine's byte order. After `check` follow the number of inputs to
-// leave out, their sequences, and a hash of these.
+// The file has 4096 bytes, with numbers in the machine's byte order. `check` is followed by the
+// number of inputs to leave out, their sequences, and a hash of these.
 //
-// A power cut may lose recent marks. Marks of a suspect are synced when a world is opened.
+// A power cut may lose recent marks. A suspect's marks are synced when a world is opened.
 #pragma once
 
 #include <atomic>
@@ -24,15 +25,16 @@ namespace muster {
 
 /// An input at which processes died.
 struct WorkSuspect {
-  std::uint64_t sequence = 0;  ///< of the input in work
-  /// That was being made then; 0: none was, or the input was done again from the journal.
+  std::uint64_t sequence = 0;  ///< sequence of the input being handled
+  /// The tick being made at the time; 0 if there was none or the input was being replayed from the
+  /// journal.
   std::uint64_t tick = 0;
-  std::uint64_t session = 0;  ///< that sent it; 0: the host
-  std::uint32_t type = 0;     ///< of its message; 0: unknown, or a flush
+  std::uint64_t session = 0;  ///< the session that sent it; 0 is the host
+  std::uint32_t type = 0;     ///< type of its message; 0 if unknown or a flush
   std::uint64_t deaths = 0;   ///< consecutive processes that died there
-  bool hung = false;          ///< a process was killed while a handler did not return
+  bool hung = false;          ///< a process was killed while a handler was not returning
   bool by_the_last = false;   ///< the last process died there
-  /// True if the input must not be tried again automatically.
+  /// Returns true if the input must not be retried automatically.
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };
 
@@ -43,46 +45,47 @@ class WorkMark {
   static constexpr std::size_t left_out_max = 256;
 
   WorkMark();
-  /// Marks that no input is in work. Removes the file, unless there is a suspect or an input to
-  /// leave out.
+  /// Marks that no input is being handled. Removes the file unless there is a suspect or an input
+  /// to leave out.
   ~WorkMark();
   WorkMark(const WorkMark&) = delete;
   WorkMark& operator=(const WorkMark&) = delete;
 
-  /// Opens or makes the file of the world at `path`, which the caller must have locked, and finds
-  /// the input at which the last process died. Ignores marks of another `world` (FileMeta::world),
-  /// and marks made by other code.
+  /// Opens or creates the file of the world at `path`, which the caller must have locked, and finds
+  /// the input at which the last process died. Ignores marks of a different `world`
+  /// (FileMeta::world) and marks made by different code.
   void open(const std::string& path, std::string_view world, std::uint64_t code);
   bool is_open() const noexcept { return mapped_; }
-  /// Sets the code, and forgets suspects of other code.
+  /// Sets the code, and forgets a suspect recorded by different code.
   void set_code(std::uint64_t code) noexcept;
 
   const std::optional<WorkSuspect>& suspect() const noexcept { return suspect_; }
-  /// Forgets the suspect, which was handled, or is left out.
+  /// Forgets the suspect because it was handled or is left out.
   void forget() noexcept;
 
-  /// Returns the inputs of the journal to leave out, in the order of calls of leave_out(). Each
-  /// start leaves them out until the file has the state without them. Valid until leave_out() is
-  /// called.
+  /// Returns the inputs of the journal to leave out, in the order in which leave_out() was called.
+  /// Each start leaves them out until the file has the state without them. Valid until the next
+  /// call of leave_out().
   std::span<const std::uint64_t> left_out() const noexcept { return {page_->left_out, page_->left_out_count}; }
-  /// Adds an input to leave out, on the disk on return. Returns false if there are left_out_max of
-  /// them.
+  /// Adds an input to leave out, which is on disk when the call returns. Returns false if there are
+  /// already left_out_max of them.
   [[nodiscard]] bool leave_out(std::uint64_t sequence) noexcept;
-  /// Removes all inputs to leave out, when the file has the state without them.
+  /// Removes all inputs to leave out. Call this once the file has the state without them.
   void forget_left_out() noexcept;
 
-  /// Marks that tick `tick`, whose first input is `sequence`, is under way until end().
+  /// Marks that tick `tick`, whose first input is `sequence`, is being made until end() is called.
   void begin_tick(std::uint64_t tick, std::uint64_t sequence) noexcept;
-  /// Marks the input in work, until the next begin() or end().
+  /// Marks the input being handled, until the next begin() or end().
   void begin(std::uint64_t sequence, std::uint64_t session, std::uint32_t type) noexcept {
     in_work_->session = session;
     in_work_->type = type;
     store(in_work_->sequence, sequence);
   }
-  /// Marks that no input is in work, and that all inputs and ticks up to these were handled.
+  /// Marks that no input is being handled, and that all inputs and ticks up to these have been
+  /// handled.
   void end(std::uint64_t sequence, std::uint64_t tick) noexcept;
-  /// Marks that the input in work hangs (true) or has continued (false). If the process ends while
-  /// it hangs, the input is the cause. Any thread.
+  /// Marks that the current input hangs (true) or has continued (false). If the process ends while
+  /// the input hangs, the input is considered the cause. Any thread.
   void hang(bool on) noexcept;
 
  private:
@@ -110,7 +113,7 @@ class WorkMark {
 
   const std::unique_ptr<Page> own_;  // used until a file is mapped
   Page* page_;
-  std::atomic<Page*> shared_page_;  // the same, for other threads
+  std::atomic<Page*> shared_page_;  // same as page_, for other threads
   Place* in_work_;
   bool mapped_ = false;
   int fd_ = -1;

@@ -76,7 +76,7 @@ bool WriteQueue::is_idle() const {
   return waiting_.empty() && !working_;
 }
 
-// The compiler does not follow a lock that is released through a reference.
+// The compiler's analysis does not track a lock that is released through a reference.
 MUSTER_NOT_CHECKED void WriteQueue::tell_over(MutexLock& lock) {
   went_.notify_all();
   if (!over_) return;
@@ -99,7 +99,7 @@ void WriteQueue::run() {
         working_ = true;
         lock.unlock();
         work.f();
-        work.f = nullptr;  // what it holds goes before others are told
+        work.f = nullptr;  // destroy what it holds before notifying others
         lock.lock();
         working_ = false;
         bytes_ -= work.bytes;

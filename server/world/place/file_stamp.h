@@ -1,4 +1,4 @@
-// Identity and time of the last write of a file, from the system, without reading it.
+// Identifies a file, and gets the time of its last write, from the system without reading the file.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 namespace muster {
 
 /// Identifies a file, and distinguishes it from a copy. Inode numbers are reused after a file is
-/// deleted; the time of birth distinguishes such files if the file system records it.
+/// deleted; the birth time distinguishes such files if the file system records it.
 struct FileIdentity {
-  std::uint64_t device = 0, inode = 0;  ///< inode 0: no file
-  std::uint64_t born_ns = 0;            ///< since 1970; 0: the file system does not say
+  std::uint64_t device = 0, inode = 0;  ///< inode 0 means no file
+  std::uint64_t born_ns = 0;            ///< ns since 1970; 0 if the file system does not record it
   explicit operator bool() const noexcept { return inode != 0; }
   bool is(const FileIdentity& other) const noexcept {
     return inode == other.inode && device == other.device &&
@@ -21,25 +21,25 @@ FileIdentity identity_of(const std::string& path) noexcept;
 FileIdentity identity_of(int descriptor) noexcept;
 
 struct FileStamp {
-  std::uint64_t device = 0, inode = 0;  ///< inode 0: no file, or none that may be looked at
-  /// Errno if the system did not let us look; 0 if there is no file.
+  std::uint64_t device = 0, inode = 0;  ///< inode 0: no file, or access was denied
+  /// The errno value if the system denied access; 0 if the file does not exist.
   int error = 0;
   std::uint64_t bytes = 0;
   std::int64_t written_ns = 0;
   bool is_same_file(const FileStamp& other) const noexcept { return inode == other.inode && device == other.device; }
-  /// Returns true also after a change of mode, owner or names.
+  /// Returns true even after a change of mode, owner or names.
   bool is_unwritten_since(const FileStamp& other) const noexcept {
     return bytes == other.bytes && written_ns == other.written_ns;
   }
 };
-/// Does not follow a link in the last part of the path, which is another file.
+/// Does not follow a link in the last part of the path; a link counts as a different file.
 FileStamp stamp_of(const std::string& path) noexcept;
 /// Follows links.
 FileStamp stamp_behind(const std::string& path) noexcept;
 FileStamp stamp_of(int descriptor) noexcept;
 
-/// Returns true if this process has the file open, except as `except`, and if the system does not
-/// tell.
+/// Returns true if this process has the file open on a descriptor other than `except`, or if the
+/// system does not provide this information.
 bool has_open(const FileStamp& file, int except);
 
 }  // namespace muster

@@ -31,7 +31,7 @@ std::string FileWatch::begin() {
 std::string FileWatch::know_wal() {
   const std::string& path = wal_path_;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return {};  // a file of another mode has none before it is written to
+  if (descriptor < 0) return {};  // in another journal mode, none exists until a write
   wal_ = stamp_of(descriptor);
   if (!has_open(wal_, descriptor)) {
     ::close(descriptor);
@@ -76,10 +76,10 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   if (wal_descriptor_ < 0)
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   FileStamp file, wal;
-  // Taken before anything is read: what is written after that is seen the next time.
+  // Get the stamps before reading anything: later writes are then noticed the next time.
   std::string hidden;
   if (std::string gone = gone_now(file, wal, hidden); !gone.empty()) return gone;
-  // A file that cannot be read for a moment was checked before the commit began.
+  // The file is temporarily inaccessible, but it was checked before the commit began.
   if (!hidden.empty()) return {};
   if (wal_descriptor_ < 0) return moved(wal_path_);
   file_differs = !file.is_unwritten_since(file_);
@@ -93,8 +93,8 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
 
 std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
   if (end_.frames > 0 && frames >= end_.frames) {
-    // The last one that was there is read again: were the -wal cut off meanwhile, there would be a
-    // hole.
+    // Read the previously last frame again: if the -wal was truncated in the meantime, there would
+    // be a hole.
     WalEnd last = end_;
     --last.frames;
     last.checksum[0] = end_.before[0];
@@ -102,7 +102,7 @@ std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
     if (read_wal_frames(wal_descriptor_, last, 1, buffer_))
       if (const auto end = read_wal_end(wal_descriptor_, end_, frames)) return end;
   }
-  // It may have begun anew with this commit.
+  // This commit may have restarted the -wal.
   const auto header = read_wal_header(wal_descriptor_);
   if (!header || (end_.frames > 0 && !header->salts.follows(end_.salts))) return std::nullopt;
   return read_wal_end(wal_descriptor_, *header, frames);
@@ -112,7 +112,7 @@ bool FileWatch::wal_only_grew() {
   const FileStamp wal = stamp_of(wal_descriptor_);
   const auto end = read_wal(wal_descriptor_, &end_);
   if (!end || end->frames < end_.frames) return false;
-  // Bytes after its end may be from a failed commit of the owner, and are overwritten later.
+  // Bytes after the end may come from a failed commit of the owner, and are overwritten later.
   wal_ = wal;
   return true;
 }
@@ -131,7 +131,7 @@ std::string wrong_length(const std::string& path, int descriptor) {
     return std::uint64_t{header[at]} << 24 | std::uint64_t{header[at + 1]} << 16 | std::uint64_t{header[at + 2]} << 8 |
            header[at + 3];
   };
-  // The number of pages counts if it was written with the change counter beside it.
+  // The number of pages is valid only if it was written together with the change counter.
   const std::uint64_t page = std::uint64_t{header[16]} << 8 | header[17];
   const std::uint64_t bytes = number(24) == number(92) ? number(28) * (page == 1 ? 65536 : page) : 0;
   if (stamp_of(descriptor).bytes < bytes) return path + " was cut off";

@@ -1,5 +1,5 @@
-// Checks that an open world file is still at its path and was not written by others, so that the
-// next process finds everything that was reported durable.
+// Checks that an open world file is still at its path and was not written by other programs, so
+// that the next process finds everything that was reported durable.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace muster {
 
-/// Remembers the file and its -wal after the owner's last write. One thread at a time, except for
-/// members marked otherwise. Returned texts describe the change of a file, or are empty.
+/// Remembers the file and its -wal as they were after the owner's last write. Used by one thread at
+/// a time, except for members marked otherwise. The returned texts describe how a file changed;
+/// empty means no change.
 class FileWatch {
  public:
-  /// `descriptor` is the world file, which must stay open. `given` is the user's absolute path,
+  /// `descriptor` refers to the world file and must stay open. `given` is the user's absolute path,
   /// which leads to `path`, perhaps through links.
   FileWatch(std::string path, std::string given, int descriptor)
       : path_(std::move(path)), given_(std::move(given)), descriptor_(descriptor) {}
@@ -25,26 +26,26 @@ class FileWatch {
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  /// Call when SQLite has read the file at the path, and so has opened its -wal.
+  /// Call this after SQLite has read the file at the path and has therefore opened its -wal.
   [[nodiscard]] std::string begin();
 
   struct Seen {
-    /// One of them is not there any more, or another one is; empty: they are there.
+    /// Describes the file or -wal that was removed or replaced; empty if both are in place.
     std::string gone;
-    std::string hidden;  ///< the system does not let us look, and says why; empty: it does
-    /// Somebody wrote to it: its content says whether that matters.
+    std::string hidden;  ///< why the system denies access; empty if it does not
+    /// True if another program wrote to it. Only the content shows whether that matters.
     bool file_differs = false, wal_differs = false;
     bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };
-  /// Reads no content. `merging` tells that the owner is writing to the file.
+  /// Does not read any content. `merging` means that the owner is currently writing to the file.
   Seen look(bool merging) const;
 
-  /// Call after a commit of the owner that left `frames` in the -wal. Checks that they follow the
-  /// earlier ones. Sets `file_differs` like look().
+  /// Call this after a commit of the owner that left `frames` in the -wal. Checks that they follow
+  /// the earlier frames. Sets `file_differs` as look() does.
   [[nodiscard]] std::string committed(std::uint64_t frames, bool& file_differs);
-  /// Reads the whole -wal. Returns true and remembers its state if it only grew.
+  /// Reads the whole -wal. If it only grew, remembers its state and returns true.
   [[nodiscard]] bool wal_only_grew();
-  /// Remembers the current -wal, whose contents are not needed.
+  /// Remembers the current -wal. Its contents are not needed.
   void take_wal();
   /// Remembers the file as of `stamp`.
   void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
@@ -63,14 +64,15 @@ class FileWatch {
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;
   FileStamp file_, wal_;
-  // without it other programs and this one do not see each other's writes
+  // without it, this program and others do not see each other's writes
   FileStamp shm_;
-  int wal_descriptor_ = -1;  // -1: there is no -wal yet
+  int wal_descriptor_ = -1;  // -1 if there is no -wal yet
   WalEnd end_;
-  std::vector<unsigned char> buffer_;  // for frames that are read
+  std::vector<unsigned char> buffer_;  // for reading frames
 };
 
-/// Checks that a world file has a header and the length in it. Returns the fault, or an empty text.
+/// Checks that a world file has a header and is as long as the header says. Returns a description
+/// of the fault, or an empty text.
 std::string wrong_length(const std::string& path, int descriptor);
 
 }  // namespace muster

@@ -5,13 +5,13 @@
 
 namespace muster {
 
-/// Returns a sentence that names the files of an earlier world at `path`, which has no file, and
-/// tells what to do. Empty if there is nothing that a new world would take over; a lock file alone
-/// does not count.
+/// Returns a sentence that names the files left by an earlier world at `path`, whose own file is
+/// missing, and says what to do. Empty if there is nothing that a new world would take over; a lock
+/// file alone does not count.
 std::string left_behind(const std::string& path);
-/// Returns the names of non-empty files of a world beside `path`, separated by commas.
+/// Returns the names of a world's non-empty companion files next to `path`, separated by commas.
 std::string left_companions(const std::string& path);
-/// Returns true if there is neither a file nor a companion of one at `path`.
+/// Returns true if neither a file nor any companion of one exists at `path`.
 bool is_free_name(const std::string& path);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Reads a -wal without SQLite, to check whether it is whole and the known one. Changes nothing.
+// Reads a -wal without SQLite, to check that it is complete and the expected one. Changes nothing.
 //
 //   0          32         56       56 + page
 //   | header   | frame 1: | its page | frame 2 ...
@@ -6,9 +6,9 @@
 //   header   | magic 4 | version 4 | page 4 | number 4 | salts 8 | checksum 8 |    big-endian
 //   frame    | page 4 | pages of the database after a commit, else 0 4 | salts 8 | checksum 8 |
 //
-// A frame counts if its salts are those of the header and its checksum, which goes on from the
-// frame before, is right. Each time the -wal begins anew SQLite adds one to the first salt and
-// draws the second.
+// A frame is valid if its salts match the header's and its checksum, which continues the previous
+// frame's, is correct. Each time SQLite restarts the -wal, it adds 1 to the first salt and draws
+// the second at random.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 namespace muster {
 
 struct WalSalts {
-  std::uint32_t first = 0, second = 0;  ///< both 0: none
+  std::uint32_t first = 0, second = 0;  ///< both 0 means none
   explicit operator bool() const noexcept { return first != 0 || second != 0; }
   bool operator==(const WalSalts&) const noexcept = default;
-  /// True if it began anew once after `other`.
+  /// Returns true if the -wal was restarted exactly once after `other`.
   bool follows(const WalSalts& other) const noexcept { return first == other.first + 1; }
 };
 
-/// Where a -wal ends.
+/// The end of a -wal.
 struct WalEnd {
   WalSalts salts = {};
   std::uint32_t page_bytes = 0;
-  bool is_big_endian = false;  ///< its checksums are
+  bool is_big_endian = false;  ///< byte order of its checksums
   std::uint64_t frames = 0;
-  std::uint32_t checksum[2] = {};  ///< of the last frame; of the header if there is none
-  std::uint32_t before[2] = {};    ///< of the frame before it, likewise
+  std::uint32_t checksum[2] = {};  ///< of the last frame, or of the header if none
+  std::uint32_t before[2] = {};    ///< of the frame before the last one, or header
   std::uint64_t bytes() const noexcept { return offset_of(frames + 1); }
-  /// Returns the place of a frame, counted from 1.
+  /// Returns the offset of a frame, counted from 1.
   std::uint64_t offset_of(std::uint64_t frame) const noexcept {
     return 32 + (frame - 1) * (24 + std::uint64_t{page_bytes});
   }
@@ -42,15 +42,16 @@ struct WalEnd {
 
 /// Reads only the header. Returns nothing if SQLite would treat the -wal as empty.
 std::optional<WalEnd> read_wal_header(int descriptor);
-/// Reads all frames up to the last commit. If `known` is given and its end is not one of them,
-/// returns nothing.
+/// Reads all frames up to the last commit. Returns nothing if `known` is given and its end is not
+/// among them.
 std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known = nullptr);
-/// Reads `count` frames after `end` into `buffer`, and returns the new end. Returns nothing if one
-/// of them is wrong.
+/// Reads `count` frames after `end` into `buffer`, and returns the new end. Returns nothing if a
+/// frame is invalid.
 std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count,
                                       std::vector<unsigned char>& buffer);
 /// Returns the end of the -wal at `frame`, which its owner has just written after `header`. Reads
-/// only the headers of this frame and the one before. Returns nothing if they have other salts.
+/// only the headers of this frame and the previous one. Returns nothing if they have different
+/// salts.
 std::optional<WalEnd> read_wal_end(int descriptor, const WalEnd& header, std::uint64_t frame);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Checks every byte of a world file: a checksum per row, which covers the row's place too, and a
-// digest over all rows, which reveals a lost, doubled or older row.
+// Checks every byte of a world file: a checksum per row, which also covers the row's place, and a
+// digest over all rows, which reveals a lost, duplicated or outdated row.
 //
 //   row record   0         4        8     16           24        32
 //                | section | column | key | checkpoint | removed |          little-endian; removed: 1 of a row without bytes, else 0
@@ -20,12 +20,13 @@
 
 namespace muster {
 
-/// A row's place and age: everything about it except its bytes. Hashed in its memory layout.
+/// A row's place and age, that is, everything about it except its bytes. Hashed in its memory
+/// layout.
 struct RowStamp {
   std::uint32_t section, column;
   std::uint64_t key, third, fourth;
 
-  /// `checkpoint` is the one that wrote the row. `removed` marks a row that removes an older one.
+  /// `checkpoint` is the one that wrote the row. `removed` marks a row that deletes an older one.
   static RowStamp of(const StateKey& at, std::uint64_t checkpoint, bool removed = false) noexcept {
     return {static_cast<std::uint32_t>(at.section), at.column, at.key, checkpoint, removed ? 1u : 0u};
   }
@@ -45,7 +46,7 @@ std::uint64_t text_checksum(std::string_view text) noexcept;
 ///   0    8       16     24           32          40      48     56      64
 ///   | id | first | last | first_tick | last_tick | epoch | code | types | records |
 ///
-/// seeded with `before`, the checksum of the group before, so that a missing, doubled or exchanged
+/// seeded with `before`, the previous group's checksum, so that a missing, duplicated or swapped
 /// group is detected.
 struct GroupStamp {
   std::uint64_t id, first, last, first_tick, last_tick, epoch, code, types;

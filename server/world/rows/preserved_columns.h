@@ -1,12 +1,12 @@
-// The columns of a save as they were at its beginning, while the world goes on. Each is read in
-// place, and copied only if it changes before it is read.
+// Preserves the columns of a save as they were when it began, while the world continues. Each
+// column is read in place, and copied only if it changes before it has been read.
 //
 //   the world's thread     add ... | before_write: copies what waits     | before_recycle
 //   the writer's thread            | take: reads where it lies, or the copy, and gives that back
 //
-// The thread that takes a column out of the state `waits` reads its memory, and the other thread
-// waits those few microseconds. This is copy on write, as in Usagi and fork(), by column instead of
-// by page.
+// The thread that moves a column out of the state `waits` accesses its memory, and the other thread
+// waits for those few microseconds. This is copy-on-write, as in Usagi and fork(), but by column
+// instead of by page.
 #pragma once
 
 #include <atomic>
@@ -24,34 +24,35 @@ namespace muster {
 
 class PreservedColumns final : public ColumnPreserver {
  public:
-  /// `bytes_max` limits the bytes of copies. Above it no more copies are made, and the save is
-  /// given up, see given_up(). The memory for copies may be larger by half, and an eighth of it may
-  /// be reserved for later copies.
+  /// `bytes_max` limits the bytes of copies. Beyond it no more copies are made, and the save is
+  /// given up; see given_up(). The memory for copies may be larger by half, and an eighth of it may
+  /// be kept for later copies.
   explicit PreservedColumns(std::uint64_t bytes_max) : bytes_max_(bytes_max), spare_(bytes_max / 8) {}
   PreservedColumns(const PreservedColumns&) = delete;
   PreservedColumns& operator=(const PreservedColumns&) = delete;
 
-  /// Adds a column to be read; add all columns of a chunk consecutively. `bytes` must stay in place
-  /// until before_write() or before_recycle() is called for them. Returns the column's number, from
-  /// 0. World thread; take() must not run meanwhile.
+  /// Adds a column to be read. All columns of a chunk must be added consecutively. `bytes` must
+  /// stay in place until before_write() or before_recycle() is called for them. Returns the
+  /// column's number, starting at 0. World thread; take() must not be running.
   std::uint32_t add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes);
-  /// Removes all columns, and keeps memory for columns and copies. World thread; take() must not
-  /// run meanwhile.
+  /// Removes all columns, but keeps memory for columns and copies. World thread; take() must not be
+  /// running.
   void clear();
   /// World thread.
   void before_write(const Chunk& chunk, std::uint32_t slot) override;
   void before_recycle(const Chunk& chunk) override;
 
-  /// Returns `column` of add(). Any thread, but not during add().
+  /// Returns the `column` that was passed to add(). Any thread, but not during add().
   std::uint32_t column(std::uint32_t number) const { return columns_[number].column; }
-  /// Returns the original bytes, valid until the next call. Returns nothing if they were taken
-  /// before, or given up. One thread, any.
+  /// Returns the original bytes, which are valid until the next call. Returns nothing if the bytes
+  /// were already taken or were given up. May run on any thread, but only on one.
   std::optional<std::span<const std::byte>> take(std::uint32_t number);
-  /// Copies the bytes to `to`, which must have room for them. Returns false if it wrote nothing.
+  /// Copies the bytes to `to`, which must have room for them. Returns false if nothing was written.
   bool take(std::uint32_t number, std::byte* to);
-  /// True if a column changed without room for its copy, so that bytes are lost. Any thread.
+  /// Returns true if a column changed when there was no room for its copy, so that bytes were lost.
+  /// Any thread.
   bool given_up() const noexcept { return given_up_.load(std::memory_order_acquire); }
-  /// Returns the bytes of current copies; copied() of all copies ever made. Any thread.
+  /// Returns the bytes of the current copies; copied() counts all copies ever made. Any thread.
   std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   std::uint64_t copied() const noexcept { return copied_.load(std::memory_order_relaxed); }
   std::uint64_t bytes_max() const noexcept { return bytes_max_; }
@@ -67,13 +68,13 @@ class PreservedColumns final : public ColumnPreserver {
     std::uint32_t column, size;
     State state = State::waits;  // accessed by atomic_ref after the first take()
   };
-  /// Takes a column out of `waits`. Returns false if it was not there; then it is not read in place
-  /// any more.
+  /// Moves a column out of the state `waits`. Returns false if it was not in that state; it is then
+  /// no longer read in place.
   static bool claim(Column& column) noexcept;
-  /// Returns the place of the chunk in first_, which must not be empty.
+  /// Returns the chunk's slot in first_, which must not be empty.
   std::size_t place_of(std::uint64_t chunk_uid) const noexcept;
   void add_first(std::uint64_t chunk_uid, std::uint32_t number);
-  /// Returns the number of the chunk's first column, if it has one.
+  /// Returns the number of the chunk's first column if it has any columns.
   std::optional<std::uint32_t> first_of(std::uint64_t chunk_uid) const noexcept;
   void keep(Column& column);
   /// Releases the result of the last take().

@@ -1,6 +1,6 @@
-// Reuses memory of copies. The system makes fresh memory page by page at the first write, which
-// takes longer than a copy of 8 MiB in one tick. Blocks are up to half larger than needed, so that
-// few sizes serve all.
+// Reuses the memory of copies. The system provides fresh memory page by page at the first write,
+// which takes longer than copying 8 MiB in one tick. Blocks are up to 50 % larger than needed, so
+// that a few sizes are enough.
 //
 //   the world's thread     take ... take                | settle
 //   the writer's thread              give, give ...     |
@@ -25,12 +25,13 @@ class SpareBlocks {
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
 
-  /// Returns room for `size` bytes with any content, or null if there is no memory.
+  /// Returns uninitialized memory for `size` bytes, or null if there is none.
   Block take(std::size_t size) noexcept;
-  /// Gives back a block of take() with the same size. Above the limit it goes back to the system.
+  /// Takes back a block from take() with the same size. Above the limit, it is returned to the
+  /// system.
   void give(Block block, std::size_t size) noexcept;
-  /// Call after each round of work. An eighth of the memory that the round did not need goes back
-  /// to the system, so that the memory of a peak is gone after some tens of rounds.
+  /// Call this after each round of work. Returns an eighth of the memory that the round did not
+  /// need to the system, so that a peak's memory is released after a few dozen rounds.
   void settle() noexcept;
   /// Returns the reserved bytes.
   std::uint64_t bytes() const noexcept;
@@ -41,10 +42,10 @@ class SpareBlocks {
   };
   struct Blocks {
     Spare* first = nullptr;
-    std::size_t count = 0, least = 0;  // least: the minimum since settle()
+    std::size_t count = 0, least = 0;  // least: the minimum of count since settle()
   };
   static constexpr std::size_t smallest = 32, largest = 1u << 20;
-  /// Returns the class of blocks for `size`: 32, 48, 64, 96, 128 ... bytes.
+  /// Returns the size class for `size`: 32, 48, 64, 96, 128 ... bytes.
   static std::size_t place_of(std::size_t size) noexcept;
   static constexpr std::size_t size_of(std::size_t place) noexcept {
     return place % 2 == 0 ? smallest << place / 2 : (smallest + smallest / 2) << place / 2;

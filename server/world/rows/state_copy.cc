@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-/// Whether versions of rows are those of Storage.
+/// Returns true if the section's rows have Storage's versions.
 bool is_of_storage(StateSection section) noexcept {
   switch (section) {
     case StateSection::directory:

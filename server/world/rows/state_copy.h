@@ -1,4 +1,4 @@
-// Copies the rows of a save, so that another thread can write them while the registry goes on.
+// Copies the rows of a save, so that another thread can write them while the registry continues.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 
 namespace muster {
 
-/// One thread fills it; then another calls give(). Memory: the rows that changed since the last
-/// save, and 24 bytes for each other row.
+/// One thread fills it; then another thread calls give(). Memory use: the rows that changed since
+/// the last save, and 24 bytes for each other row.
 class StateCopy final : public StateSink {
  public:
-  /// Does not copy rows that `known` has in the same version; null copies all. `known` is used only
-  /// during filling.
+  /// Does not copy rows that `known` has in the same version; null copies all rows. `known` is used
+  /// only while the copy is being filled.
   explicit StateCopy(const KeptRows* known) : known_(known) {}
-  /// Leaves columns in place and gives them once; until then, call preserver() before they change.
-  /// `saved` is the result of EntityRegistry::begin_version before a save that `known` has
-  /// completely, or 0. Older rows of storage are not looked up.
+  /// Leaves columns in place and passes each on once; until then, call preserver() before they
+  /// change. `saved` is the result of EntityRegistry::begin_version before a save that is
+  /// completely in `known`, or 0. Rows of Storage that are older are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
-  /// Does the same with the memory of `used`, which must be cleared.
+  /// Like the constructor above, but reuses the memory of `used`, which must be cleared.
   StateCopy(const KeptRows* known, std::uint64_t saved, StateCopy&& used);
-  /// Removes all rows of a copy with columns in place, and keeps memory except that of their bytes.
-  /// preserver() must not be in use.
+  /// Removes all rows of a copy with columns in place. Keeps the memory, except that of the rows'
+  /// bytes. preserver() must not be in use.
   void clear();
 
   /// Reserves memory for about `rows` rows.
@@ -36,14 +36,14 @@ class StateCopy final : public StateSink {
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Returns the preserver, or null if all was copied. It does not move with this object.
+  /// Returns the preserver, or null if everything was copied. It does not move with this object.
   PreservedColumns* preserver() const noexcept { return columns_.get(); }
 
-  /// Gives all rows to `to` in the original order. Returns false if the result is incomplete: `to`
-  /// lacks a row of `known`, or a column's bytes were given before or given up.
+  /// Passes all rows to `to` in their original order. Returns false if the result is incomplete:
+  /// `to` lacks a row of `known`, or a column's bytes were already passed on or given up.
   [[nodiscard]] bool give(StateSink& to) const;
-  /// Gives rows from `at` on until `enough` returns true, which is called after each row, or the
-  /// end. Sets `at` to the next row.
+  /// Passes on rows from `at` until the end, or until `enough`, which is called after each row,
+  /// returns true. Sets `at` to the next row.
   template <class Enough>
   [[nodiscard]] bool give(StateSink& to, std::size_t& at, Enough enough) const {
     while (at < rows_.size()) {
@@ -81,8 +81,8 @@ class StateCopy final : public StateSink {
   std::vector<Row> rows_;
   std::vector<Here> here_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  std::byte* end_ = nullptr;  // of the last block
-  std::size_t left_ = 0;      // in it
+  std::byte* end_ = nullptr;  // end of the last block
+  std::size_t left_ = 0;      // bytes left in the last block
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Who calls World::next_frame and World::poll: one thread, one call at a time, no handler. And for
-// how long the host has called neither.
+// Checks the calls of World::next_frame and World::poll: they must come from one thread, one at a
+// time, and not from a handler. Also measures how long the host has called neither.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@ class EntityRegistry;
 
 class HostCalls {
  public:
-  /// Begins a call of the function `what`, which lasts as long as this object. Stops the program,
-  /// with a sentence, on another thread than that of the first call, inside a handler, and inside
-  /// another call.
+  /// Begins a call of the function `what`, which lasts as long as this object. Stops the program
+  /// with a message if called on a different thread than the first call, inside a handler, or
+  /// inside another call.
   class Call {
    public:
     Call(HostCalls& calls, const char* what, const EntityRegistry& registry) : calls_(calls) {
@@ -31,8 +31,8 @@ class HostCalls {
     HostCalls& calls_;
   };
 
-  /// Says for how long the host has made no call, if that is longer than patience_ns, a sentence;
-  /// else empty. Any thread.
+  /// Returns a sentence about how long the host has made no call, if that is longer than
+  /// patience_ns; otherwise an empty text. Any thread.
   std::string absence(std::uint64_t now_ns = steady_ns()) const;
   static constexpr std::uint64_t patience_ns = 5'000'000'000;
 
@@ -40,7 +40,7 @@ class HostCalls {
   void begin(const char* what, const EntityRegistry& registry);
 
   std::atomic<std::thread::id> owner_{};                    // none before the first call
-  std::atomic<std::uint64_t> idle_since_ns_ = steady_ns();  // 0: a call is under way
+  std::atomic<std::uint64_t> idle_since_ns_ = steady_ns();  // 0 during a call
 };
 
 }  // namespace muster

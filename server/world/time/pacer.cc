@@ -1,7 +1,7 @@
 // The pace decides when a tick is made, never what it does: `dt` and the step of the registry's
-// clock stay 1/hz, so the same inputs by tick give the same hash at any pace. The pace is no input,
-// has no sequence and is not saved: a world that is opened runs at speed 1, since a level that
-// stands still for a forgotten reason puzzles its user.
+// clock remain 1/hz, so the same inputs in each tick give the same hash at any pace. The pace is
+// not an input, has no sequence and is not saved. An opened world runs at speed 1, because a level
+// that stands still for a forgotten reason would puzzle its user.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// A host that is later than this does not get all the ticks it missed.
+/// A host that is later than this does not get all the ticks that it missed.
 constexpr nanoseconds behind_max{250'000'000};
-/// Far enough ahead is for ever; it keeps a sum within the clock's range.
+/// As good as forever; keeps sums within the clock's range.
 constexpr double year_ns = 31'536'000e9;
 
 nanoseconds since(Pacer::Clock::time_point earlier, Pacer::Clock::time_point now) noexcept {
@@ -76,7 +76,7 @@ std::uint64_t Pacer::begin_tick(Clock::time_point now) {
 std::uint64_t Pacer::frame_ns(std::chrono::duration<double, std::nano> elapsed) {
   if ((pace_.paused && pace_.steps == 0) || !(elapsed.count() > 0)) return 0;
   rest_ns_ += std::min(elapsed.count(), year_ns) * pace_.speed;
-  // A rounding error below a whole number must not make a frame a ns shorter.
+  // A rounding error just below a whole number must not make a frame 1 ns shorter.
   const double whole = std::floor(rest_ns_ + 1e-5);
   rest_ns_ -= whole;
   if (whole > 0 && pace_.paused) --pace_.steps;

@@ -1,5 +1,5 @@
-// Decides how fast the time of a world passes and when its next tick is due. It never affects the
-// work of a tick.
+// Decides how fast a world's time passes and when its next tick is due. It never affects what a
+// tick does.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct Pace {
 
   double speed = 1;  ///< relative to the wall clock, speed_min to speed_max
   bool paused = false;
-  std::uint32_t steps = 0;  ///< ticks (without hz, frames) to make while paused, at most steps_max
+  std::uint32_t steps = 0;  ///< ticks (without hz: frames) to make while paused, at most steps_max
   friend bool operator==(const Pace&, const Pace&) noexcept = default;
 };
 
@@ -28,48 +28,48 @@ struct PaceFault {
   std::string text;    ///< a sentence
 };
 
-/// Reads no clock. Callers pass the time, which must never decrease.
+/// Does not read a clock. Callers pass the time, which must never decrease.
 class Pacer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `hz` is ticks per second at speed 1. With 0, timers or frames of any length move the world's
-  /// clock.
+  /// `hz` is the number of ticks per second at speed 1. If it is 0, the world's clock is advanced
+  /// by timers or by frames of any length.
   explicit Pacer(double hz) noexcept : hz_(hz) {}
 
   const Pace& pace() const noexcept { return pace_; }
-  /// Sets the pace; a fault changes nothing. The current tick is due after the rest of its time at
-  /// the new speed. After a pause, the first tick is due a whole tick later.
+  /// Sets the pace; a fault changes nothing. The current tick becomes due after the rest of its
+  /// time at the new speed. After a pause, the first tick is due a full tick later.
   [[nodiscard]] std::expected<void, PaceFault> set(const Pace& pace, Clock::time_point now);
 
   // --- with hz
 
   /// Returns when the next tick is due: `now` for a step, no value if none is due. The first call
-  /// begins the first tick.
+  /// starts the first tick.
   std::optional<Clock::time_point> next_tick(Clock::time_point now);
   /// Begins the tick that is due, and returns its delay in ns. A late caller gets the ticks one
-  /// after another. If it is more than a quarter of a second late, the ticks in between are left
-  /// out.
+  /// right after another. If it is more than a quarter of a second late, the ticks in between are
+  /// skipped.
   std::uint64_t begin_tick(Clock::time_point now);
 
   // --- without hz, polled
 
-  /// Allows steps, each of one frame. Does nothing for a clock with hz.
+  /// Allows steps of one frame each. Does nothing for a clock with hz.
   void begin_polling() noexcept { polled_ = true; }
-  /// Returns the length of the frame for `elapsed` in ns of the world's clock, or 0 for no frame.
-  /// Carries a remainder below 1 ns to the next frame. NaN and negative times count as 0, more than
-  /// a year as a year. While the clock is paused, each frame is a step.
+  /// Returns the length of the frame for `elapsed`, in ns of the world's clock, or 0 for no frame.
+  /// Carries a remainder below 1 ns over to the next frame. NaN and negative times count as 0, and
+  /// more than a year counts as a year. While the clock is paused, each frame is a step.
   std::uint64_t frame_ns(std::chrono::duration<double, std::nano> elapsed);
 
   // --- without hz, driven by events
 
-  /// Makes the world's clock follow the wall clock from `now` on.
+  /// Makes the world's clock follow the wall clock, starting at `now`.
   void begin_following(Clock::time_point now) noexcept;
-  /// Returns the ns of the world's clock since the last call, or 0 if it did not have to `move`
-  /// since then.
+  /// Returns the ns that the world's clock has advanced since the last call, or 0 if it did not
+  /// have to `move`.
   std::uint64_t passed(Clock::time_point now, bool move);
-  /// Returns when `ahead_ns` of the world's clock will have passed since the last call of passed(),
-  /// at most a year later. Returns no value if the clock is paused.
+  /// Returns the time at which `ahead_ns` of the world's clock will have passed since the last call
+  /// of passed(), at most a year ahead. Returns no value if the clock is paused.
   std::optional<Clock::time_point> when(std::uint64_t ahead_ns) const;
 
  private:
@@ -79,8 +79,8 @@ class Pacer {
   Pace pace_;
   std::optional<Clock::time_point> next_tick_;
   Clock::time_point followed_{};
-  double owed_ns_ = 0;  // of the world's clock since the last passed()
-  double rest_ns_ = 0;  // remainder of frame_ns(), below 1
+  double owed_ns_ = 0;  // ns of the world's clock since the last passed()
+  double rest_ns_ = 0;  // remainder of frame_ns(), below 1 ns
   bool polled_ = false;
 };
 

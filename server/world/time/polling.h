@@ -1,5 +1,5 @@
-// Which polls give a frame (World::poll), and what an elapsed time is that the world measures
-// itself.
+// Decides which calls of World::poll return a frame, and measures elapsed time for worlds that do
+// so themselves.
 #pragma once
 
 #include <algorithm>
@@ -8,23 +8,23 @@
 
 namespace muster {
 
-/// Reads no clock itself, as Pacer. Owner's thread.
+/// Does not read a clock, like Pacer. Owner's thread.
 class Polling {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Limit on a run of frames, and on a time that was measured.
+  /// Limit on a run of frames, and on a measured time.
   static constexpr std::chrono::milliseconds run_max{250};
 
-  /// Returns how long ago the call before was: 0 for the first one, at most run_max.
+  /// Returns the time since the previous call: 0 for the first call, at most run_max.
   Clock::duration since_last(Clock::time_point now) noexcept {
     const Clock::time_point before = std::max(last_.value_or(now), now - run_max);
     last_ = now;
     return std::max(now - before, Clock::duration::zero());
   }
 
-  /// Whether the tick that is due at `due` (no value: none is) is given now. A run of ticks that
-  /// are due one after another ends when it has lasted for run_max, even if more are due: a host
-  /// that makes all of them before it draws a picture comes to its picture.
+  /// Returns true if the tick that is due at `due` (no value if none) should be made now. A run of
+  /// ticks that are due one after another ends after run_max, even if more are due. This lets a
+  /// host that makes all due ticks before drawing a picture get to its picture.
   bool gives(std::optional<Clock::time_point> due, Clock::time_point now) noexcept {
     if (!due || now < *due || (run_begun_ && now - *run_begun_ >= run_max)) {
       run_begun_.reset();

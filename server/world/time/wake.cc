@@ -18,9 +18,9 @@ Wake::Wake() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 Wake::~Wake() { ::close(fd_); }
 
 void Wake::signal() const noexcept {
-  const int before = errno;  // a signal handler must not change it
+  const int before = errno;  // a signal handler must not change errno
   const std::uint64_t one = 1;
-  // It fails only where the counter is full: then the sleeper is woken already.
+  // The write fails only if the counter is full; the sleeper has then already been woken.
   if (::write(fd_, &one, sizeof one) < 0) errno = before;
   errno = before;
 }
@@ -40,7 +40,8 @@ bool Wake::wait(std::optional<Clock::time_point> until) const noexcept {
     }
     if (ready == 0) return false;
     if (errno != EINTR) return false;
-    // A signal whose handler calls World::stop has signalled too: the next poll sees it.
+    // If the signal handler calls World::stop, it has also signaled, and the next poll notices
+    // that.
   }
 }
 

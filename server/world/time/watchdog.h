@@ -1,5 +1,5 @@
 // Observes a registry from a separate thread, and reports an input that takes too long. A handler
-// that does not return blocks the world, and only this thread can tell which one it is.
+// that does not return blocks the world, and only this thread can report which one it is.
 #pragma once
 
 #include <chrono>
@@ -17,35 +17,36 @@ namespace muster {
 /// Runs from construction to destruction.
 class Watchdog {
  public:
-  /// All are called on the watchdog's thread.
+  /// All functions are called on the watchdog's thread.
   struct Host {
     std::function<std::optional<AtWork>()> at_work;  ///< EntityRegistry::at_work
-    /// The input hangs (true), or continues (false).
+    /// Called with true if the input hangs, and with false when it continues.
     std::function<void(bool on)> hangs;
-    /// At its beginning and end; may be null.
+    /// Called when a hang begins and ends; may be null.
     std::function<void(const std::string& sentence)> told = {};
   };
-  /// `limit` is the time that an input may take. Time in which the whole process stands still, as
-  /// under a debugger, does not count. Does nothing if the system has no thread left.
+  /// `limit` is the time that an input may take. Time in which the whole process is stopped, for
+  /// instance by a debugger, does not count. Does nothing if the system cannot start another
+  /// thread.
   Watchdog(std::chrono::nanoseconds limit, Host host);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Returns a sentence about the input that hangs, or an empty text. Any thread.
+  /// Returns a sentence about the hanging input, or an empty text. Any thread.
   std::string text() const;
 
  private:
   void run();
-  /// Checks the registry. `passed` is the time since the last look.
+  /// Checks the registry. `passed` is the time since the last check.
   void look(std::chrono::nanoseconds passed);
   void say(std::string text);
 
   const std::chrono::nanoseconds limit_, pause_;
   const Host host_;
-  // The watchdog's thread alone.
-  std::uint64_t sequence_ = 0;           // of the input in work
-  std::chrono::nanoseconds in_work_{0};  // its time so far
+  // Used only by the watchdog's thread.
+  std::uint64_t sequence_ = 0;           // of the current input
+  std::chrono::nanoseconds in_work_{0};  // time spent on it so far
   bool busy_ = false, hangs_ = false;
   mutable Mutex mutex_;
   Condition ends_now_;
@@ -54,7 +55,8 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// "input 1020 has been in work for 5 s: in handler "game.hit" of game.Damage, for #12:1"
+/// Returns, for example, "input 1020 has been in work for 5 s: in handler "game.hit" of
+/// game.Damage, for #12:1".
 std::string hang_text(const AtWork& work, std::chrono::nanoseconds time);
 
 }  // namespace muster

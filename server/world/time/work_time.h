@@ -1,4 +1,4 @@
-// Measures work in processor time, which does not depend on other programs as the time of day does.
+// Measures work in processor time which, unlike wall time, does not depend on other programs.
 #pragma once
 
 #include <pthread.h>
@@ -34,15 +34,15 @@ class ProcessorClock {
   clockid_t clock_;
 };
 
-/// Reads the processor time of one thread often, although a call of the kernel takes as long as a
-/// small edit. Asks the kernel at most every span_ns, and adds the time of day since then. The
-/// result never decreases, and is ahead by less than span_ns if another thread had the processor.
-/// Any thread may read it; the measured thread has its own reading and takes no lock.
+/// Reads the processor time of one thread frequently. A kernel call takes as long as a small edit,
+/// so this class asks the kernel at most once per span_ns and adds the wall time since then. The
+/// result never decreases, and is ahead by less than span_ns if another thread was using the
+/// processor. Any thread may read it; the measured thread has its own reading and takes no lock.
 class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
 
-  /// Measures the constructing thread.
+  /// Measures the thread that constructs it.
   FrequentProcessorClock() noexcept : kernel_(ProcessorClock::of_this_thread()), owner_(::pthread_self()) {}
 
   /// Returns the time in ns.
@@ -77,8 +77,8 @@ class FrequentProcessorClock {
   Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// A histogram of times. The width of a class is at most a 32nd of its times. Takes seven kilobytes
-/// for any number of times. Not thread-safe.
+/// A histogram of times. The width of a class is at most 1/32 of its times. Uses seven kilobytes,
+/// however many times are counted. Not thread-safe.
 class TimeCounts {
  public:
   static constexpr std::uint32_t classes = 832;
@@ -92,15 +92,15 @@ class TimeCounts {
   std::uint64_t longest_ns() const noexcept { return longest_ns_; }
   std::uint64_t count(std::uint32_t number) const noexcept { return counts_[number]; }
 
-  /// Returns the class of a time. Times below 1024 ns are in class 0, times above a minute in the
-  /// last one.
+  /// Returns the class of a time. Times below 1024 ns are in class 0, and times above one minute in
+  /// the last class.
   static constexpr std::uint32_t class_of(std::uint64_t ns) noexcept {
     if (ns < 1024) return 0;
     const auto octave = static_cast<std::uint32_t>(std::bit_width(ns)) - 11;
     const auto part = static_cast<std::uint32_t>(ns >> (octave + 5)) & (parts - 1);
     return std::min(octave * parts + part + 1, classes - 1);
   }
-  /// Returns the upper end of a class in ns.
+  /// Returns the upper bound of a class in ns.
   static constexpr std::uint64_t end_of(std::uint32_t number) noexcept {
     return number + 1 >= classes ? ~std::uint64_t{0} : (parts + std::uint64_t{number % parts}) << (number / parts + 5);
   }
