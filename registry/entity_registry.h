@@ -332,7 +332,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// By run-time ids. Unknown types, and writes elsewhere than self, throw SetupError.
   Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
                          HandlerOptions options = {});
-  using WrongSubscriptions::subscribe;  // behind the others: compilers show candidates in this order
+  using WrongSubscriptions::subscribe;  // the last: compilers show candidates in this order
   const HandlerTable& handlers() const noexcept;
   /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
   /// message, so it is saved.

@@ -75,13 +75,13 @@ constexpr void explain_word() {
   }
 }
 
-/// Whether a parameter is an int, or one by reference or pointer. A compiler that does not know a type reports it and
-/// goes on as if it were int, so what is wrong with an int is said only if everything else is understood: at the end
-/// of the compilation.
+/// Whether a parameter is an int, or a reference or pointer to one. A compiler reports a type that it
+/// does not know, and goes on as if it were int. So a mistake about an int is reported only when
+/// code is made, after everything else compiled.
 template <class P>
 inline constexpr bool perhaps_unknown =
     std::is_same_v<std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<P>>>, int>;
-[[gnu::error("an int is no component: a handler takes its message first, then components and words of the query")]]
+[[gnu::error("an int is no component: a handler takes its message first, then components")]]
 void int_is_no_component();
 [[gnu::error("an int is no message: a handler's first parameter is its message, const M&")]]
 void int_is_no_message();

@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// Returns how many changes make `b` of `a`. A change adds, takes away or replaces a letter, or swaps two
-/// neighbours. Takes time and memory by the product and the sum of the lengths.
+/// Returns how many changes make `b` of `a`. A change adds, removes or replaces a letter, or swaps
+/// two neighbours. The time grows with the product of the lengths.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace muster

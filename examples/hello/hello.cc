@@ -12,7 +12,7 @@ void take_damage(const game::Damage& hit, game::Health& health, muster::Entity s
   if (health.value <= 0) out.destroy(self);
 }
 
-/// Is called for the world's registry, and for each other one that recomputes a part of the world's past.
+/// Is called for the world's registry, and for others that recompute a part of the past.
 muster::Handlers install(muster::EntityRegistry& registry) {
   return {registry.subscribe("game.take_damage", take_damage)};
 }
@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   const auto orc = registry.find_path("/orc");
   if (orc) std::printf("%s has %g health\n", registry.path(orc).c_str(), registry.get<game::Health>(orc).value);
 
-  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});  // answers on a thread of its own
-  std::puts(server.editor_url());                                                   // with its token
+  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});
+  std::puts(server.editor_url());  // with its token
   std::fflush(stdout);
-  while (const auto frame = world.next_frame())  // sleeps until a tick is due, applies edits; empty after stop()
+  while (const auto frame = world.next_frame())  // applies edits; empty after stop()
     registry.push(muster::Update{.dt = frame.dt});
 }

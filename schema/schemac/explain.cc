@@ -234,7 +234,8 @@ class Reader {
     return said;
   }
 
-  /// What is wrong with the type of an enum's numbers. The file is at the enum's name, and at the type behind it afterwards.
+  /// Explains a mistake in the type of an enum's numbers. The file is at the enum's name, and goes
+  /// to that type.
   static std::string about_numbers(File& file, const std::string& name) {
     const Token named = file.now();
     if (!named.is_word) return {};

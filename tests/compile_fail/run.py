@@ -5,8 +5,8 @@ what the file's first line, `// expect: REGEX`, expects. So a failure comes from
 print at most 30 lines: whoever made the mistake reads no further. What the files include is compiled once, as a
 precompiled header.
 
-A second line `// at most N lines: WHY` allows a longer text. A second line `// in code: WHY` compiles the violation to the
-end, because the compiler says the sentence when it makes code.
+A second line `// at most N lines: WHY` allows a longer text. A second line `// in code: WHY`
+compiles the violation to the end, because the compiler says the sentence when it makes code.
 
 `run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --second ROOT COMPILER
 ARGUMENT...` compiles the violations alone, for another compiler than the one that the first run used. `run.py --self-test

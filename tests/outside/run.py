@@ -55,7 +55,7 @@ def empty(folder):
 
 
 class Outside:
-    """Each way gives what it prints: what the game does that it builds, but for those that do not run it."""
+    """Each way gives what its game prints. Some build it and do not run it."""
 
     def __init__(self, meson, source, build, folder):
         self.meson, self.source, self.build, self.folder = shlex.split(meson), source, build, folder
@@ -97,7 +97,7 @@ class Outside:
         quiet("cmake", "--build", folder, "--target", target)
 
     def readme(self, name, language, called):
-        """README's hello with README's build file of this language, beside Muster. Only what README shows is in it."""
+        """README's hello with README's build file of this language, beside Muster, and nothing else."""
         folder = self.folder / name
         source = empty(folder / "game")
         for file, block in (("main.cc", "cpp"), ("game.fbs", "fbs"), (called, language)):
@@ -107,7 +107,7 @@ class Outside:
         return source, folder / "b"
 
     def readme_cmake(self):
-        """As far as main.cc is compiled: then its headers are made. Compiling the whole server takes minutes."""
+        """Compiles main.cc, with its headers. Linking would compile the whole server, for minutes."""
         source, folder = self.readme("readme_cmake", "cmake", "CMakeLists.txt")
         self.cmake(source, folder, target="CMakeFiles/game.dir/main.cc.o")
         return "compiled"
@@ -131,7 +131,7 @@ class Outside:
         return "linked"
 
     def server_unlinked(self):
-        """A game that includes the server's header and links less is told what to link. `fetched` made the headers."""
+        """Includes the server's header without its target: the error says what to link. After `fetched`."""
         said = {"server": "link muster::server", "plugin": "link muster::plugin"}
         for header, expected in said.items():
             file = empty(self.folder / "unlinked") / "main.cc"
@@ -170,7 +170,7 @@ class Outside:
         return run(folder / "game")
 
     def headers(self):
-        """All installed headers at once, upside down, and code that uses them, without a warning of either compiler.
+        """All installed headers at once, upside down, and code that uses them: no compiler warns.
         tests/checks/headers.py looks at each header alone, where they are written."""
         names = [str(file.relative_to(self.installed / "include")) for file in (self.installed / "include").rglob("*.h")]
         needed = ["muster/registry/apply/timers.h", "muster/registry/delivery/pushed_sink.h", "muster/schema/session.h"]

@@ -1,4 +1,4 @@
-// expect: unknown type name 'Heatlh'|'Heatlh' (has not been declared|does not name a type|in namespace 'game' does not)|no (type|member) named 'Heatlh'
+// expect: unknown type name 'Heatlh'|'Heatlh' (has not been declared|does not name a type)
 // The compiler's own error is enough.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

@@ -1,5 +1,5 @@
 // expect: options: \{\.priority = 1, \.before = \{"name"\}, \.after = \{"name"\}
-// at most 60 lines: GCC lists every overload, and no overload can take options that have no such member.
+// at most 60 lines: GCC lists every overload, and none can take options that do not exist.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

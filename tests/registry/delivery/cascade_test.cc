@@ -195,7 +195,7 @@ TEST_CASE(
   for (const bool causes : {false, true})
     for (std::uint64_t bytes = 1; bytes < 40; ++bytes) {
       CAPTURE(causes, bytes);
-      EntityRegistry registry({.cascade_bytes_max = bytes});
+      EntityRegistry registry({.cascade_bytes_max = bytes, .on_warning = [](const std::string&) {}});
       registry.record_causes(causes);
       std::string log;
       const Entity e = registry.create("e", game::Health{});
