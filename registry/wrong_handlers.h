@@ -75,8 +75,8 @@ constexpr void explain_word() {
   }
 }
 
-/// Whether a parameter is an int, or a reference or pointer to one. A compiler reports a type that it
-/// does not know, and goes on as if it were int. So a mistake about an int is reported only when
+/// Whether a parameter is an int, or a reference or pointer to one. A compiler reports a type that
+/// it does not know, and goes on as if it were int. So a mistake about an int is reported only when
 /// code is made, after everything else compiled.
 template <class P>
 inline constexpr bool perhaps_unknown =
