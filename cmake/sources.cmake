@@ -2,6 +2,7 @@
 set(muster_schema_sources
   schema/attributes.cc
   schema/defaults.cc
+  schema/edit_distance.cc
   schema/layout.cc
   schema/load.cc
   schema/reduce.cc
@@ -50,6 +51,7 @@ set(muster_registry_sources
   registry/apply/tree_rows.cc
   registry/arithmetic.cc
   registry/delivery/branches.cc
+  registry/delivery/cut_cascade.cc
   registry/delivery/delivery.cc
   registry/delivery/inbox.cc
   registry/delivery/inputs.cc

@@ -1,9 +1,9 @@
 // Finds types and fields by the names that users type.
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 
 #include "messages/value_text.h"
+#include "schema/edit_distance.h"
 
 namespace muster {
 namespace {
@@ -17,21 +17,6 @@ std::string lower(std::string_view text) {
 }
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
-/// Returns how many letters must be inserted, deleted or replaced to turn `a` into `b`.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (const char letter : a) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (letter == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
 
 bool is_message(const TypeDescriptor& type) {
   return (type.role == TypeRole::message || type.role == TypeRole::table_message) &&
@@ -81,7 +66,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string_view
   std::string_view best;
   std::size_t best_distance = wanted.size() / 3 + 1;
   for (const std::string_view each : known) {
-    const std::size_t far = distance(wanted, lower(last_part(each)));
+    const std::size_t far = edit_distance(wanted, lower(last_part(each)));
     if (far < best_distance || (far == best_distance && best.empty())) {
       best = each;
       best_distance = far;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 
 #include <flatbuffers/flatbuffers.h>
@@ -56,12 +55,7 @@ void EntityRegistry::post_batch(std::span<const std::byte> batches) {
 void EntityRegistry::Impl::tell_unknown_names() {
   if (!unknown_names.has_new(types.handlers())) [[likely]]
     return;
-  for (const std::string& sentence : unknown_names.look(types.handlers())) {
-    if (options.on_warning)
-      options.on_warning(sentence);
-    else
-      std::fprintf(stderr, "muster: %s\n", sentence.c_str());
-  }
+  for (const std::string& sentence : unknown_names.look(types.handlers())) options.warn(sentence);
 }
 
 Receipt EntityRegistry::flush() {

@@ -66,7 +66,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
  public:
   using WrongChanges::set, WrongChanges::remove, WrongNamedCreations::create, WrongNamedCreations::create_under;
   using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
-  using WrongReads::find, WrongReads::get, WrongReads::has, WrongSubscriptions::subscribe;
+  using WrongReads::find, WrongReads::get, WrongReads::has;
   /// Warns once per process, through options.on_warning, if the file that calls this was compiled so
   /// that floats get other bits than elsewhere (`arithmetic`: what was found there).
   explicit EntityRegistry(RegistryOptions options = {}, std::uint32_t arithmetic = detail::arithmetic_here());
@@ -332,6 +332,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// By run-time ids. Unknown types, and writes elsewhere than self, throw SetupError.
   Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
                          HandlerOptions options = {});
+  using WrongSubscriptions::subscribe;  // the last: compilers show candidates in this order
   const HandlerTable& handlers() const noexcept;
   /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
   /// message, so it is saved.

@@ -49,8 +49,11 @@ Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state
   return add_handler(std::move(handler));
 }
 
+// Compilers show this line if the options do not fit.
+// clang-format off
 template <class F>
-Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {
+Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {  // options: {.priority = 1, .before = {"name"}, .after = {"name"}} in this order
+  // clang-format on
   using Signature = detail::HandlerSignature<F>;
   if constexpr (detail::is_right_signature<Signature>)
     return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));

@@ -75,6 +75,17 @@ constexpr void explain_word() {
   }
 }
 
+/// Whether a parameter is an int, or a reference or pointer to one. A compiler reports a type that
+/// it does not know, and goes on as if it were int. So a mistake about an int is reported only when
+/// code is made, after everything else compiled.
+template <class P>
+inline constexpr bool perhaps_unknown =
+    std::is_same_v<std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<P>>>, int>;
+[[gnu::error("an int is no component: a handler takes its message first, then components")]]
+void int_is_no_component();
+[[gnu::error("an int is no message: a handler's first parameter is its message, const M&")]]
+void int_is_no_message();
+
 /// Says what is wrong with a parameter behind the message.
 template <class P>
 constexpr void explain_parameter() {
@@ -115,6 +126,8 @@ constexpr void explain_parameter() {
     static_assert(understood<P>, "a handler takes one message, as its first parameter: subscribe a handler for each");
   } else if constexpr (std::is_class_v<T>) {
     explain_component<T>();
+  } else if constexpr (perhaps_unknown<P>) {
+    int_is_no_component();
   } else {
     static_assert(
         understood<P>,
@@ -136,7 +149,9 @@ constexpr void explain_parameters() {
 template <class M>
 constexpr void explain_message_parameter() {
   using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<M>>>;
-  if constexpr (TableMessageType<T> && !requires { requires TypeTraits<T>::view; })
+  if constexpr (perhaps_unknown<M>)
+    int_is_no_message();
+  else if constexpr (TableMessageType<T> && !requires { requires TypeTraits<T>::view; })
     static_assert(understood<M>, "a handler reads a message table in place: take its view, const TView& for a table T");
   else if constexpr (TableMessageType<T>)
     static_assert(understood<M>, "a handler's first parameter is its message: take const TView& of a message table T");
@@ -149,7 +164,7 @@ constexpr void explain_message_parameter() {
     static_assert(
         understood<M>,
         "a handler's first parameter is its message: const M& of a struct with (message) in a schema, or const "
-        "MView& of a table; what it takes of the entity comes behind");
+        "MView& of a table; components come after it");
   else
     static_assert(understood<M>,
                   "a handler's first parameter is its message, a struct or a table with (message) in a schema: write "

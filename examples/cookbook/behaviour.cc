@@ -47,7 +47,8 @@ void one_frame() {
 void begin_opening(const Open&, Door& door, Entity self, muster::Outbox& out) {
   if (door.state != DoorState::closed) return;
   door.state = DoorState::opening;
-  out.post_after(2'000'000'000, self, Opened{});  // ns of the world's clock
+  constexpr std::uint64_t second = 1'000'000'000;  // the world's clock counts ns
+  out.post_after(2 * second, self, Opened{});
 }
 void end_opening(const Opened&, Door& door) { door.state = DoorState::open; }
 // guide: end
@@ -70,10 +71,11 @@ void timers() {
       registry.subscribe("cook.explode", [](const Explode&, Entity self, muster::Outbox& out) { out.destroy(self); });
   const Entity bomb = registry.create("bomb");
   // guide: timers
-  const muster::TimerId fuse = registry.post_at(registry.now_ns() + 5'000'000'000, bomb, Explode{});
-  registry.advance(4'000'000'000);  // World::next_frame does this with every tick
+  constexpr std::uint64_t second = 1'000'000'000;  // the world's clock counts ns
+  const muster::TimerId fuse = registry.post_at(registry.now_ns() + 5 * second, bomb, Explode{});
+  registry.advance(4 * second);  // World::next_frame does this with every tick
   registry.cancel(fuse);
-  registry.advance(4'000'000'000);
+  registry.advance(4 * second);
   require(registry.alive(bomb));
   // guide: end
 }
@@ -121,8 +123,8 @@ void errors() {
   const Entity dice = registry.create("dice", Dice{});
   require(registry.push(dice, Open{}).unhandled == 1);  // no handler takes it here
   require(!registry.create("dice", Dice{}));            // the name is taken: a nil id
-  const muster::Receipt renamed = registry.reparent(dice, dice);
-  require(renamed.refused == 1 && renamed.refusal.code == muster::RefusalCode::cycle);
+  const muster::Receipt moved = registry.reparent(dice, dice);
+  require(moved.refused == 1 && moved.refusal.code == muster::RefusalCode::cycle);
   registry.destroy(dice);
   require(registry.push(dice, Roll{}).dead == 1);  // counted, not an error
   // guide: end

@@ -177,10 +177,18 @@ void profile() {
 }
 
 void memory() {
-  muster::EntityRegistry registry({.cascade_messages_max = 100'000, .cascade_bytes_max = 16u << 20});
   // guide: memory
-  require(registry.memory_waiting() < (1u << 20));  // bytes that the queues of messages hold
-  require(registry.entity_count() == 0);
+  std::string warned;
+  muster::EntityRegistry registry({.cascade_messages_max = 100'000,
+                                   .cascade_bytes_max = 16u << 20,
+                                   .on_warning = [&](const std::string& sentence) { warned = sentence; }});
+  const auto echo = registry.subscribe("cook.echo", [](const Damage& hit, Entity self, muster::Outbox& out) {
+    out.post(self, hit);  // for ever
+  });
+  const muster::Receipt receipt = registry.push(registry.create(Health{}), Damage{});
+  require(receipt.cut_short);                                  // the rest waits for the next input
+  require(warned.find("\"cook.echo\"") != std::string::npos);  // which handler it is
+  require(registry.memory_waiting() < (1u << 20));             // bytes in queues of messages
   // guide: end
 }
 

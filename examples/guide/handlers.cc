@@ -45,11 +45,12 @@ void follow(const muster::Update&, Velocity& velocity, const Soldier& soldier, c
 // guide: end
 
 // guide: spawning
+constexpr std::uint64_t second = 1'000'000'000;  // the world's clock counts ns
 void invade(const Invade& wave, muster::Spawner& spawner, muster::Outbox& out) {
   for (std::uint32_t i = 0; i < wave.orcs; ++i) {
     const muster::Entity orc = spawner.create_under({}, "orc", Health{.value = 30});  // orc, orc~2, orc~3
     out.post(orc, Greet{.loudness = i});  // the id is final; the orc is there when this arrives
-    out.post_after(60'000'000'000, orc, Damage{.amount = 1000, .from = orc});
+    out.post_after(60 * second, orc, Damage{.amount = 1000, .from = orc});
   }
 }
 // guide: end

@@ -37,10 +37,11 @@ void messages() {
   // guide: end
 
   // guide: timers
-  const muster::TimerId bomb = registry.post_at(registry.now_ns() + 2'000'000'000, orc, Damage{.amount = 50});
-  registry.advance(1'000'000'000);  // the clock moves only here: a World does it with every tick
+  constexpr std::uint64_t second = 1'000'000'000;  // the world's clock counts ns
+  const muster::TimerId bomb = registry.post_at(registry.now_ns() + 2 * second, orc, Damage{.amount = 50});
+  registry.advance(second);  // the clock moves only here: a World does it with every tick
   require(registry.get<Health>(orc).value == 88);
-  registry.advance(1'000'000'000);
+  registry.advance(second);
   require(registry.get<Health>(orc).value == 38);
   require(registry.cancel(bomb).handled == 1);  // too late; nothing happens
   // guide: end

@@ -1,4 +1,4 @@
-// The smallest world: a component, a message, a handler, a file and a door for clients.
+// The smallest world: a component, a message, a handler, a file, and a server for clients.
 #include <muster/server.h>
 
 #include <cstdio>
@@ -12,8 +12,8 @@ void take_damage(const game::Damage& hit, game::Health& health, muster::Entity s
   if (health.value <= 0) out.destroy(self);
 }
 
-muster::Handlers install(
-    muster::EntityRegistry& registry) {  // once per registry: the world, a look into its past, a run
+/// Is called for the world's registry, and for others that recompute a part of the past.
+muster::Handlers install(muster::EntityRegistry& registry) {
   return {registry.subscribe("game.take_damage", take_damage)};
 }
 
@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   const auto orc = registry.find_path("/orc");
   if (orc) std::printf("%s has %g health\n", registry.path(orc).c_str(), registry.get<game::Health>(orc).value);
 
-  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});  // own threads, a lane of the inbox
-  std::puts(server.editor_url());                                                   // with its token
+  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});
+  std::puts(server.editor_url());  // with its token
   std::fflush(stdout);
-  while (const auto frame = world.next_frame())  // sleeps, takes the inbox; empty after stop()
+  while (const auto frame = world.next_frame())  // applies edits; empty after stop()
     registry.push(muster::Update{.dt = frame.dt});
 }

@@ -39,14 +39,10 @@ class LeftColumns {
                                            std::uint32_t last) const noexcept {
     const Column* const column = columns_.data();
     constexpr std::uint32_t after4 = counts.of[0], after8 = after4 + counts.of[1], after12 = after8 + counts.of[2];
-#pragma GCC unroll 8
-    for (std::uint32_t i = 0; i < after4; ++i) copy_one<4, fills>(column[i], to, old, hole, last);
-#pragma GCC unroll 8
-    for (std::uint32_t i = after4; i < after8; ++i) copy_one<8, fills>(column[i], to, old, hole, last);
-#pragma GCC unroll 8
-    for (std::uint32_t i = after8; i < after12; ++i) copy_one<12, fills>(column[i], to, old, hole, last);
-#pragma GCC unroll 8
-    for (std::uint32_t i = after12; i < counts.all(); ++i) copy_one<16, fills>(column[i], to, old, hole, last);
+    copy_each<4, fills, 0, after4>(column, to, old, hole, last);
+    copy_each<8, fills, after4, after8>(column, to, old, hole, last);
+    copy_each<12, fills, after8, after12>(column, to, old, hole, last);
+    copy_each<16, fills, after12, counts.all()>(column, to, old, hole, last);
     if constexpr (leaves && fills) fill_left(column + counts.all(), old, hole, last);
   }
   /// copy_counted() for any counts.
@@ -85,6 +81,15 @@ class LeftColumns {
     std::byte* const place = data_of(old, column.slot) + std::size_t{hole} * bytes;
     std::memcpy(into, place, bytes);
     if constexpr (fills) std::memcpy(place, column.filler + std::size_t{last} * bytes, bytes);
+  }
+  /// Calls copy_one() for columns [begin, end). GCC warns of a loop without turns that it is to unroll.
+  template <std::size_t bytes, bool fills, std::uint32_t begin, std::uint32_t end>
+  [[gnu::always_inline]] static void copy_each([[maybe_unused]] const Column* column, std::uint32_t to, Chunk& old,
+                                               std::uint32_t hole, std::uint32_t last) noexcept {
+    if constexpr (begin < end) {
+#pragma GCC unroll 8
+      for (std::uint32_t i = begin; i < end; ++i) copy_one<bytes, fills>(column[i], to, old, hole, last);
+    }
   }
   template <std::size_t bytes, bool fills>
   [[gnu::always_inline]] static const Column* copy_until(const Column* column, std::uint32_t count, std::uint32_t to,

@@ -27,10 +27,11 @@ using TimerId = std::uint64_t;
 
 /// A handler's parameter, valid until the handler returns. "post" is later: no handler runs inside
 /// another. A call never fails; what becomes of a message is decided and counted at delivery.
-class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubscriptions {
+class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequests, detail::WrongSubscriptions {
  public:
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
   using WrongPosts::post, WrongPosts::post_subtree;
+  using WrongRequests::create, WrongRequests::create_under, WrongRequests::spawn, WrongRequests::push;
   /// Sends a message to an entity.
   template <MessageType M>
   void post(Entity target, const M& message) {

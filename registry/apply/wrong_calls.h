@@ -16,7 +16,7 @@
 namespace muster::detail {
 
 /// What the assertions below require. It names the type in the compiler's message.
-template <class>
+template <class...>
 inline constexpr bool understood = false;
 
 template <class T>
@@ -70,7 +70,15 @@ constexpr void explain_message() {
         "a message is a struct or a table with (message) in a schema: write `struct T (message) {...}` there");
 }
 
-/// Overloads for messages that are none. `Result` is what the right call returns.
+/// Whether somebody who gives it for an entity gives its path or its name.
+template <class T>
+concept PathLike = std::is_convertible_v<const T&, std::string_view>;
+template <class Path>
+constexpr void explain_path() {
+  static_assert(understood<Path>, "a path is no entity: give the entity, find_path(\"/orc\") of the registry");
+}
+
+/// Overloads for messages that are none, and for paths. `Result` is what the right call returns.
 template <class Result>
 struct WrongMessages {
   template <class M>
@@ -89,6 +97,11 @@ struct WrongMessages {
     requires(!PushedType<M>)
   static Result push(const M&) {
     explain_message<M>();
+    std::unreachable();
+  }
+  template <PathLike Path, class M>
+  static Result push(const Path&, const M&) {
+    explain_path<Path>();
     std::unreachable();
   }
   template <class M>
@@ -115,6 +128,10 @@ struct WrongPosts {
   static void post(const M&) {
     explain_message<M>();
   }
+  template <PathLike Path, class M>
+  static void post(const Path&, const M&) {
+    explain_path<Path>();
+  }
   template <class M>
     requires(!PushedType<M>)
   static void post_subtree(Entity, std::uint64_t, const M&) {
@@ -134,10 +151,20 @@ struct WrongChanges {
     explain_components<Ts...>();
     std::unreachable();
   }
+  template <PathLike Path, class... Ts>
+  static Result set(const Path&, const Ts&...) {
+    explain_path<Path>();
+    std::unreachable();
+  }
   template <class T>
     requires OtherThanComponents<T>
   static Result remove(Entity) {
     explain_component<T>();
+    std::unreachable();
+  }
+  template <class T, PathLike Path>
+  static Result remove(const Path&) {
+    explain_path<Path>();
     std::unreachable();
   }
 };
@@ -168,6 +195,21 @@ struct WrongReads {
     explain_component<T>();
     std::unreachable();
   }
+  template <class T, PathLike Path>
+  static const T* find(const Path&) {
+    explain_path<Path>();
+    std::unreachable();
+  }
+  template <class T, PathLike Path>
+  static const T& get(const Path&) {
+    explain_path<Path>();
+    std::unreachable();
+  }
+  template <class T, PathLike Path>
+  static bool has(const Path&) {
+    explain_path<Path>();
+    std::unreachable();
+  }
 };
 /// EntityRegistry::create takes a name too.
 struct WrongNamedCreations : WrongCreations {
@@ -190,6 +232,34 @@ struct WrongUnnamedCreations : WrongCreations {
     requires OtherThanComponents<Ts...>
   static Entity create(const Ts&...) {
     explain_components<Ts...>();
+    std::unreachable();
+  }
+};
+
+/// Calls of an Outbox that it does not have.
+struct WrongRequests {
+  template <class... Ts>
+  static Entity create(const Ts&...) {
+    return explain_spawner<Ts...>();
+  }
+  template <class... Ts>
+  static Entity create_under(Entity, const Ts&...) {
+    return explain_spawner<Ts...>();
+  }
+  template <class... Ts>
+  static Entity spawn(const Ts&...) {
+    return explain_spawner<Ts...>();
+  }
+  template <class... Ts>
+  static void push(const Ts&...) {
+    static_assert(understood<Ts...>, "a handler posts, and no handler runs inside another: write out.post(...)");
+  }
+
+ private:
+  template <class... Ts>
+  static Entity explain_spawner() {
+    static_assert(understood<Ts...>,
+                  "a handler that creates entities takes a Spawner& beside its Outbox&: spawner.create(T{...})");
     std::unreachable();
   }
 };

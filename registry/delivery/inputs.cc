@@ -21,6 +21,7 @@
 
 #include "messages/batch_builder.h"
 #include "messages/require.h"
+#include "registry/delivery/cut_cascade.h"
 #include "registry/handlers/thrown.h"
 
 namespace muster {
@@ -546,6 +547,8 @@ bool Inputs::deliver_caused() {
   }
   cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
   ++core_.state.counters.carried;
+  if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
+    options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));
   if (observer_) [[unlikely]] {
     std::uint64_t done = cursor_.message;  // of the first batch
     cascade.for_each([&](const BatchView& batch) {

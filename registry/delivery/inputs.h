@@ -170,6 +170,7 @@ class Inputs {
   Inbox inbox_;
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
+  bool warned_of_cut_ = false;
   bool attended_ = false;  // somebody is told of batches of the cascade: one test for both
 };
 

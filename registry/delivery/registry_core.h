@@ -42,9 +42,12 @@ struct RegistryOptions {
   /// Memory of queued messages is allocated in segments of so many bytes: a multiple of 64, at least 1024. After a storm all but 64 of
   /// them are given back, where a queue holds more than 256. No result depends on it.
   std::size_t segment_bytes = Arena::segment_bytes_default;
-  /// Told, inside flush() or advance(), what is probably a mistake though the registry goes on, a sentence: names in the options of
-  /// handlers that mean nothing. Must not throw, nor use the registry. Null: it goes to standard error, as "muster: sentence".
+  /// Receives a sentence about a probable mistake, inside the call that finds it. In flush() and advance(): names in the
+  /// options of handlers that mean nothing. In any call that delivers: the first cascade that is cut short. Must not
+  /// throw, nor use the registry. Null: the sentence goes to standard error, after "muster: ".
   std::function<void(const std::string&)> on_warning = {};
+  /// Gives a sentence to on_warning, or to standard error.
+  void warn(const std::string& sentence) const;
 };
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include "schema/edit_distance.h"
 
 namespace muster {
 namespace {
@@ -9,24 +12,19 @@ namespace {
 constexpr std::size_t said_max = 16;
 constexpr std::size_t compared_bytes_max = 64;
 
-/// Whether one text becomes the other by up to two changes: a letter more, a letter less, another letter, or two letters that change
-/// places. Texts under 4 or over 64 bytes look like no other.
+/// Whether up to two changes make one text of the other. Texts under 4 or over 64 bytes look like no other.
 bool look_alike(std::string_view a, std::string_view b) {
   constexpr std::size_t changes_max = 2, least_bytes = 4;
   if (a.size() > b.size()) std::swap(a, b);
   if (a.size() < least_bytes || b.size() > compared_bytes_max || b.size() - a.size() > changes_max) return false;
-  std::vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) old[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    now[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      now[j] = std::min({old[j] + 1, now[j - 1] + 1, old[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], older[j - 2] + 1);
-    }
-    older.swap(old);
-    old.swap(now);
-  }
-  return old.back() <= changes_max;
+  return edit_distance(a, b) <= changes_max;
+}
+/// The handler's name without what it is a part of: "take_damage" of "game.take_damage".
+std::string_view own_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+/// Whether somebody who wrote `written` may have meant the handler `name`.
+bool may_mean(std::string_view written, std::string_view name) {
+  const std::string_view own = own_name(name);
+  return look_alike(written, name) || (!own.empty() && own == own_name(written)) || look_alike(own_name(written), own);
 }
 
 std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
@@ -62,7 +60,7 @@ void UnknownNames::look_at_order(const HandlerTable& handlers, const Handler& ha
       if (!was_said_.insert(sentence).second) continue;
       std::string near;
       for (const Handler* other : route.order) {
-        if (other != &handler && near.empty() && look_alike(name, other->name)) near = other->name;
+        if (other != &handler && near.empty() && may_mean(name, other->name)) near = other->name;
       }
       if (!near.empty()) {
         sentence += "; did you mean " + in_quotes(near) + "?";

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "schema/edit_distance.h"
 #include "schema/schemac/flatc.h"
 
 namespace muster::schemac {
@@ -93,27 +94,50 @@ std::string_view scalar_for(std::string_view name) {
   const auto* const found = std::ranges::find(names, name, &std::pair<std::string_view, std::string_view>::first);
   return found == std::end(names) ? std::string_view() : found->second;
 }
-bool is_scalar(std::string_view name) {
-  constexpr std::array<std::string_view, 21> names = {
-      "bool",  "byte",   "ubyte", "int8",  "uint8", "short",  "ushort", "int16",  "uint16",  "int",    "uint",
-      "int32", "uint32", "long",  "ulong", "int64", "uint64", "float",  "double", "float32", "float64"};
-  return std::ranges::find(names, name) != names.end();
-}
+constexpr std::array<std::string_view, 21> scalars = {
+    "bool",  "byte",   "ubyte", "int8",  "uint8", "short",  "ushort", "int16",  "uint16",  "int",    "uint",
+    "int32", "uint32", "long",  "ulong", "int64", "uint64", "float",  "double", "float32", "float64"};
+bool is_scalar(std::string_view name) { return std::ranges::find(scalars, name) != scalars.end(); }
+
 /// Attributes that schema/muster.fbs declares.
+constexpr std::array<std::string_view, 15> musters_attributes = {
+    "component", "message", "tag",    "enableable", "default", "range",  "unit", "color",
+    "text",      "asset",   "remote", "journal",    "was",     "answer", "cost"};
 bool is_musters(std::string_view attribute) {
-  constexpr std::array<std::string_view, 15> names = {"component", "message", "tag",   "enableable", "default",
-                                                      "range",     "unit",    "color", "text",       "asset",
-                                                      "remote",    "journal", "was",   "answer",     "cost"};
-  return std::ranges::find(names, attribute) != names.end();
+  return std::ranges::find(musters_attributes, attribute) != musters_attributes.end();
 }
 /// Attributes that flatc knows without a declaration.
+constexpr std::array<std::string_view, 14> flatcs_attributes = {
+    "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
+    "bit_flags", "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
 bool is_flatcs(std::string_view attribute) {
-  constexpr std::array<std::string_view, 14> names = {
-      "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
-      "bit_flags", "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
   return attribute.starts_with("cpp_") || attribute.starts_with("native_") ||
-         std::ranges::find(names, attribute) != names.end();
+         std::ranges::find(flatcs_attributes, attribute) != flatcs_attributes.end();
 }
+
+/// Finds which of several names somebody may have meant who misspelt one.
+class Nearest {
+ public:
+  explicit Nearest(std::string_view written) : written_(lower(written)), distance_(written.size() / 3 + 1) {}
+  /// Notes a name that could have been written. Of equally near ones the first stays.
+  void offer(std::string_view name) {
+    if (name.size() > name_bytes_max || written_.size() > name_bytes_max) return;
+    const std::size_t distance = edit_distance(written_, lower(name));
+    if (distance < distance_) name_ = name, distance_ = distance;
+  }
+  /// Empty if none is near.
+  const std::string& name() const { return name_; }
+
+ private:
+  static constexpr std::size_t name_bytes_max = 64;
+  static std::string lower(std::string_view text) {
+    std::string made(text);
+    std::ranges::transform(made, made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return made;
+  }
+  std::string written_, name_;
+  std::size_t distance_;
+};
 
 class Reader {
  public:
@@ -180,8 +204,10 @@ class Reader {
       file.next();
       return read_type(file, table);
     } else if (file.is("enum") || file.is("union")) {
+      const bool numbered = file.is("enum");
       file.next();
       const std::string name = file.space + file.now().text;
+      if (std::string said = numbered ? about_numbers(file, name) : std::string(); !said.empty()) return said;
       while (!file.is("{") && !file.is("(") && !file.has_ended()) file.next();
       if (std::string said = read_attributes(file, name); !said.empty()) return said;
       while (!file.is("}") && !file.has_ended()) file.next();
@@ -209,13 +235,43 @@ class Reader {
     return said;
   }
 
+  /// Explains a mistake in the type of an enum's numbers. The file is at the enum's name, and goes
+  /// to that type.
+  static std::string about_numbers(File& file, const std::string& name) {
+    const Token named = file.now();
+    if (!named.is_word) return {};
+    file.next();
+    if (!file.is(":"))
+      return file.place(named) + name + ": an enum names the type of its numbers: write `enum " + named.text +
+             " : ubyte {`";
+    file.next();
+    const std::string where = file.place(file.now()) + name + ": ";
+    const std::string& type = file.now().text;
+    if (type == "float" || type == "double" || type == "float32" || type == "float64")
+      return where + "the numbers of an enum are integers, not " + type + "; write `ubyte`";
+    if (!file.now().is_word || is_scalar(type)) return {};
+    if (const std::string_view scalar = scalar_for(type); !scalar.empty())
+      return where + "no type is called " + type + "; write `" + std::string(scalar) + "`";
+    Nearest nearest(type);
+    for (const std::string_view scalar : scalars) nearest.offer(scalar);
+    return where + (nearest.name().empty() ? "the numbers of an enum are integers; write `ubyte`"
+                                           : "no type is called " + type + "; did you mean `" + nearest.name() + "`?");
+  }
+
   /// From the name on.
   std::string read_type(File& file, bool table) {
-    const std::string type = file.space + file.now().text;
+    const Token named = file.now();
+    const std::string type = file.space + named.text;
+    bool tag = false;
     while (!file.is("{") && !file.is("(") && !file.has_ended()) file.next();
+    for (std::size_t i = file.at; file.tokens[i].text != ")" && i + 1 < file.tokens.size() && !file.is("{"); ++i)
+      tag = tag || file.tokens[i].text == "tag";
     if (std::string said = read_attributes(file, type); !said.empty()) return said;
     if (!file.is("{")) return {};
     file.next();
+    if (!table && file.is("}"))
+      return file.place(named) + type + ": a struct has at least one field; give " + (tag ? "a tag" : "it") +
+             " one that nobody reads: `nothing:ubyte;`";
     while (!file.is("}") && !file.has_ended())
       if (std::string said = read_field(file, type, table); !said.empty()) return said;
     file.next();
@@ -231,6 +287,11 @@ class Reader {
       if (at_name && !attributes_.contains(token.text) && !is_flatcs(token.text)) {
         const std::string where = file.place(token) + owner + ": the attribute `" + token.text + "` is not declared";
         if (is_musters(token.text)) return where + "; write `include \"schema/muster.fbs\";` at the file's beginning";
+        Nearest nearest(token.text);
+        for (const std::string_view known : musters_attributes) nearest.offer(known);
+        for (const std::string_view known : flatcs_attributes) nearest.offer(known);
+        for (const std::string& known : attributes_) nearest.offer(known);
+        if (!nearest.name().empty()) return where + "; did you mean `" + nearest.name() + "`?";
         return where + "; write `attribute \"" + token.text + "\";` above, or mend its name";
       }
       at_name = file.is(",");
@@ -306,6 +367,15 @@ class Reader {
       return "muster.Entity is not declared; write `include \"schema/muster.fbs\";` at the beginning";
     if (const std::string_view scalar = scalar_for(name); !scalar.empty())
       return "no type is called " + name + "; write `" + std::string(scalar) + "`";
+    Nearest nearest(name);
+    for (const std::string_view scalar : scalars) nearest.offer(scalar);
+    if (table) nearest.offer("string");
+    for (const std::string& type : types_) {
+      // As short as the schema's own namespace allows.
+      const std::string last = type.substr(type.rfind('.') + 1);
+      nearest.offer(find(file.space, last) == type ? last : type);
+    }
+    if (!nearest.name().empty()) return "no type is called " + name + "; did you mean `" + nearest.name() + "`?";
     return "no type is called " + name + " in this schema, nor in what it includes";
   }
   /// The full name that the name means in a namespace ("a.b."), as flatc finds it.

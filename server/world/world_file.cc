@@ -75,7 +75,9 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (!exists && name_bytes > name_bytes_max) return refuse(WorldErrorCode::missing, long_name);
   if (!may_write(directory))
     return refuse(errno == ENOENT ? WorldErrorCode::missing : WorldErrorCode::denied,
-                  "its directory " + directory + " may not be written: " + std::strerror(errno));
+                  "its directory " + directory +
+                      (errno == ENOENT ? std::string(" does not exist")
+                                       : " may not be written: " + std::string(std::strerror(errno))));
 
   auto lock = WorldLock::take(path, given);
   if (!lock) return std::unexpected(std::move(lock.error()));

@@ -5,6 +5,9 @@ what the file's first line, `// expect: REGEX`, expects. So a failure comes from
 print at most 30 lines: whoever made the mistake reads no further. What the files include is compiled once, as a
 precompiled header.
 
+A second line `// at most N lines: WHY` allows a longer text. A second line `// in code: WHY`
+compiles the violation to the end, because the compiler says the sentence when it makes code.
+
 `run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --second ROOT COMPILER
 ARGUMENT...` compiles the violations alone, for another compiler than the one that the first run used. `run.py --self-test
 COMPILER ARGUMENT...` feeds it files that must not pass.
@@ -18,12 +21,15 @@ import sys
 import tempfile
 
 MARK = "// expect: "
+IN_CODE = "// in code: "
+LONGER = re.compile("// at most ([0-9]+) lines: .")
 SENTENCE_LINE_MAX = 12
 LINES_MAX = 30
 
 
-def compile_it(root, command, path, *more):
-    return subprocess.run([*command, *more, "-fsyntax-only", path], cwd=root, capture_output=True, text=True, check=False,
+def compile_it(root, command, path, *more, in_code=False):
+    how = ["-S", "-o", os.devnull] if in_code else ["-fsyntax-only"]
+    return subprocess.run([*command, *more, *how, path], cwd=root, capture_output=True, text=True, check=False,
                           timeout=200, env=os.environ | {"LC_ALL": "C"})  # plain quotation marks in messages
 
 
@@ -39,20 +45,21 @@ def with_precompiled(root, command, folder, header):
 def failure(root, command, path, with_control=True):
     """Why this file does not pass, or an empty string."""
     with open(path, encoding="utf-8") as file:
-        first = file.readline().rstrip("\n")
+        first, second = file.readline().rstrip("\n"), file.readline()
     if not first.startswith(MARK):
         return f"{path}: the first line is not `{MARK}REGEX`"
     if with_control:
         control = compile_it(root, command, path)
         if control.returncode:
             return f"{path}: does not compile even without the violation:\n{control.stderr}"
-    violation = compile_it(root, command, path, "-DVIOLATION")
+    violation = compile_it(root, command, path, "-DVIOLATION", in_code=second.startswith(IN_CODE))
     if violation.returncode == 0:
         return f"{path}: the violation compiles"
-    return fault_of(path, first.removeprefix(MARK), violation.stderr)
+    longer = LONGER.match(second)
+    return fault_of(path, first.removeprefix(MARK), violation.stderr, int(longer[1]) if longer else LINES_MAX)
 
 
-def fault_of(path, expected, said):
+def fault_of(path, expected, said, lines_max):
     """What is wrong with what the compiler said, or an empty string."""
     lines = said.splitlines()
     at = next((i for i, line in enumerate(lines, 1) if re.search(expected, line)), 0)
@@ -61,8 +68,8 @@ def fault_of(path, expected, said):
         fault = f"the compiler does not say {expected!r}"
     elif at > SENTENCE_LINE_MAX:
         fault = f"the compiler says {expected!r} in line {at}, after line {SENTENCE_LINE_MAX}"
-    elif len(lines) > LINES_MAX:
-        fault = f"the compiler prints {len(lines)} lines, more than {LINES_MAX}"
+    elif len(lines) > lines_max:
+        fault = f"the compiler prints {len(lines)} lines, more than {lines_max}"
     elif errors != 1:
         fault = f"the compiler reports {errors} errors, not one"
     else:
@@ -89,6 +96,12 @@ SELF_TEST = {
              "static_assert(false, \"counts\");\n#endif\n", "after line 12"),
     "long": ("// expect: counts\n#ifdef VIOLATION\nstatic_assert(false, \"counts\");\n" +
              "".join(f"char more_{i} = 1000;\n" for i in range(10)) + "#endif\n", "more than 30"),
+    "longer": ("// expect: counts\n// at most 60 lines: x\n#ifdef VIOLATION\nstatic_assert(false, \"counts\");\n" +
+               "".join(f"char more_{i} = 1000;\n" for i in range(10)) + "#endif\n", ""),
+    "in_code": ("// expect: counts\n// in code: x\n[[gnu::error(\"counts\")]] void f();\nvoid g() {\n#ifdef VIOLATION\n"
+                "f();\n#endif\n}\n", ""),
+    "not_in_code": ("// expect: counts\n[[gnu::error(\"counts\")]] void f();\nvoid g() {\n#ifdef VIOLATION\nf();\n#endif\n}\n",
+                    "the violation compiles"),
 }
 
 

@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
 HERE = pathlib.Path(__file__).resolve().parent
 GAME = HERE / "game"
 
@@ -31,6 +33,21 @@ def run(*command, environment=None, folder=None):
     return ran.stdout.strip()
 
 
+def quiet(*command, **options):
+    """Runs a build, which must print no warning: nobody who builds a game can mend Muster's."""
+    said = run(*command, **options)
+    if warned := [line for line in said.splitlines() if "warning:" in line]:
+        raise Failure("\n".join([f"{shlex.join(map(str, command))}: {len(warned)} warnings", *warned[:10]]))
+
+
+def readme(source, language):
+    """The only block of this language in README.md."""
+    blocks = re.findall(f"```{language}\n(.*?)```", (source / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    if len(blocks) != 1:
+        raise Failure(f"README.md has {len(blocks)} blocks in {language}, not one")
+    return blocks[0]
+
+
 def empty(folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -38,7 +55,7 @@ def empty(folder):
 
 
 class Outside:
-    """Each way gives what it prints: what the game does that it builds, but for `install` and `headers`."""
+    """Each way gives what its game prints. Some build it and do not run it."""
 
     def __init__(self, meson, source, build, folder):
         self.meson, self.source, self.build, self.folder = shlex.split(meson), source, build, folder
@@ -47,6 +64,8 @@ class Outside:
         # One cache serves builds in several places.
         os.environ.update(CCACHE_BASEDIR=str(folder), CCACHE_NOHASHDIR="1")
         self.installed = None
+        second = shutil.which("clang++-19" if "g++" in pathlib.Path(self.compiler).name.replace("clang++", "") else "g++-12")
+        self.compilers = [self.compiler, *([second] if second else [])]
 
     def install(self):
         """Installs into a folder and moves what was installed to another."""
@@ -71,22 +90,74 @@ class Outside:
         shutil.copyfile(GAME / build_file, source / called)
         return source, self.folder / name / "b"
 
-    def cmake(self, source, folder, *options):
+    def configure(self, source, folder, *options):
         launcher = [f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.launcher[0]}"] if self.launcher else []
         run("cmake", "-S", source, "-B", folder, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=Debug",
             *launcher, *options)
-        run("cmake", "--build", folder, "--target", "game")
-        return run(folder / "game")
+
+    def cmake(self, source, folder, *options):
+        self.configure(source, folder, *options)
+        quiet("cmake", "--build", folder, "--target", "game")
+
+    def readme(self, name, language, called):
+        """README's hello with README's build file of this language, beside Muster, and nothing else."""
+        folder = self.folder / name
+        source = empty(folder / "game")
+        for file, block in (("main.cc", "cpp"), ("game.fbs", "fbs"), (called, language)):
+            (source / file).write_text(readme(self.source, block), encoding="utf-8")
+        if not (folder / "muster").exists():
+            (folder / "muster").symlink_to(self.source)
+        return source, folder / "b"
+
+    def readme_cmake(self):
+        """Configures alone: CMake compiles all of the server first, for minutes."""
+        source, folder = self.readme("readme_cmake", "cmake", "CMakeLists.txt")
+        self.configure(source, empty(folder))
+        return "configured"
+
+    def readme_found(self):
+        """With find_package, which README names in place of FetchContent."""
+        source, folder = self.readme("readme_found", "cmake", "CMakeLists.txt")
+        text, replaced = re.subn(r"include\(FetchContent\)\n.*\n.*\n", "find_package(muster REQUIRED)\n", readme(self.source, "cmake"))
+        if replaced != 1:
+            raise Failure("README.md has no three lines about FetchContent")
+        (source / "CMakeLists.txt").write_text(text, encoding="utf-8")
+        self.cmake(source, empty(folder), f"-DCMAKE_PREFIX_PATH={self.installed}")
+        return "linked"
+
+    def readme_meson(self):
+        """With the installation: the same lines take the sources in subprojects/muster."""
+        source, folder = self.readme("readme_meson", "meson", "meson.build")
+        place = self.pkgconfig | {"PATH": f"{self.installed / 'bin'}:{os.environ['PATH']}"}
+        run(*self.meson, "setup", empty(folder), source, "--buildtype=debug", environment=place)
+        quiet(*self.meson, "compile", "-C", folder, environment=place)
+        return "linked"
+
+    def server_unlinked(self):
+        """Includes the server's header without its target: the error says what to link. After `fetched`."""
+        said = {"server": "link muster::server", "plugin": "link muster::plugin"}
+        for header, expected in said.items():
+            file = empty(self.folder / "unlinked") / "main.cc"
+            file.write_text(f"#include <muster/{header}.h>\n", encoding="utf-8")
+            for compiler in self.compilers:
+                ran = subprocess.run([compiler, "-std=c++23", "-fsyntax-only", f"-I{self.folder / 'fetched/b/_deps/muster-build/include'}",
+                                      file], capture_output=True, text=True, check=False, timeout=300)
+                errors = re.findall("error: .*", ran.stderr)
+                if len(errors) != 1 or expected not in errors[0]:
+                    raise Failure(f"{compiler} says of {file.read_text(encoding='utf-8')}{ran.stderr}")
+        return "refused"
 
     def fetched(self):
         source, folder = self.project("fetched", "fetched.cmake", "CMakeLists.txt")
         (source / "muster").symlink_to(self.source)
         # Fewer and larger units: the registry is compiled in a fifth of the time.
-        return self.cmake(source, folder, "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
+        self.cmake(source, folder, "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
+        return run(folder / "game")
 
     def found(self):
         source, folder = self.project("found", "found.cmake", "CMakeLists.txt")
-        return self.cmake(source, empty(folder), f"-DCMAKE_PREFIX_PATH={self.installed}")
+        self.cmake(source, empty(folder), f"-DCMAKE_PREFIX_PATH={self.installed}")
+        return run(folder / "game")
 
     def pkgconfig_make(self):
         folder = empty(self.folder / "made")
@@ -102,15 +173,26 @@ class Outside:
         return run(folder / "game")
 
     def headers(self):
-        """All installed headers at once, upside down; tests/checks/headers.py looks at each alone, where they are written."""
+        """All installed headers at once, upside down, and code that uses them: no compiler warns.
+        tests/checks/headers.py looks at each header alone, where they are written."""
         names = [str(file.relative_to(self.installed / "include")) for file in (self.installed / "include").rglob("*.h")]
         needed = ["muster/registry/apply/timers.h", "muster/registry/delivery/pushed_sink.h", "muster/schema/session.h"]
         if missing := [name for name in needed if name not in names]:
             raise Failure(f"not installed: {missing}")
         file = empty(self.folder / "headers") / "all.cc"
         file.write_text("".join(f"#include <{name}>\n" for name in sorted(names, reverse=True)), encoding="utf-8")
-        run(self.compiler, "-std=c++23", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{self.installed / 'include'}", file)
+        for compiler in self.compilers:
+            run(compiler, "-std=c++23", *WARNINGS, "-fsyntax-only", f"-I{self.installed / 'include'}", file)
+            # Some warnings come only when code is made and optimised.
+            run(compiler, "-std=c++23", *WARNINGS, "-O2", "-c", "-o", os.devnull, f"-I{self.installed / 'include'}", f"-I{self.schemas()}",
+                GAME / "src/rules.cc")
         return f"{len(names)} headers"
+
+    def schemas(self):
+        folder = self.folder / "headers"
+        for name in ("game", "parts"):
+            run(self.installed / "bin/schemac", GAME / f"schemas/{name}.fbs", "-o", folder / f"{name}.h")
+        return folder
 
     def subproject(self):
         source, folder = self.project("subproject", "subproject.meson", "meson.build")
@@ -119,7 +201,7 @@ class Outside:
         again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
         run(*self.meson, "setup", *again, folder, source, "--buildtype=debug", "-Doptimization=0", "-Ddebug=false",
             "--wrap-mode=forcefallback")
-        run(*self.meson, "compile", "-C", folder, "game")
+        quiet(*self.meson, "compile", "-C", folder, "game")
         return run(folder / "game")
 
 
@@ -132,7 +214,7 @@ def main(meson, source, build, folder, *ways):
             failed += 1
             print(f"{way}: {failure}")
     print("\n".join(f"{way}: {said}" for way, said in hashes.items()))
-    hashes = {way: said for way, said in hashes.items() if way not in ("install", "headers")}
+    hashes = {way: said for way, said in hashes.items() if not way.startswith(("install", "headers", "readme", "server"))}
     if len(set(hashes.values())) != 1 or not all(re.fullmatch("hash [0-9a-f]{16}", said) for said in hashes.values()):
         failed += 1
         print("not one hash")

@@ -190,14 +190,51 @@ TEST_CASE("Of what flatc refuses with few words schemac names line, column and f
       {"  x:float=-.5 (unit:\"m\");",
        "4:10: g.A.x: a struct's field has its default as an attribute: write `x:float (default: \"-.5\");`"},
       {"  f:Foo;", "4:5: g.A.f: no type is called Foo in this schema, nor in what it includes"},
-      {"  x:float (rnage: \"0,1\");",
-       "4:12: g.A.x: the attribute `rnage` is not declared; write `attribute \"rnage\";` above, or mend its name"},
+      {"  x:float (rnage: \"0,1\");", "4:12: g.A.x: the attribute `rnage` is not declared; did you mean `range`?"},
+      {"  x:float (defualt: \"1\");", "4:12: g.A.x: the attribute `defualt` is not declared; did you mean `default`?"},
+      {"  x:float (depracated);",
+       "4:12: g.A.x: the attribute `depracated` is not declared; did you mean `deprecated`?"},
+      {"  x:float (mass: \"1\");",
+       "4:12: g.A.x: the attribute `mass` is not declared; write `attribute \"mass\";` above, or mend its name"},
+      {"  f:Tt;", "4:5: g.A.f: no type is called Tt in this schema, nor in what it includes"},
+      {"  f:flaot;", "4:5: g.A.f: no type is called flaot; did you mean `float`?"},
+      {"  f:Wheal;", "4:5: g.A.f: no type is called Wheal; did you mean `Wheel`?"},
+      {"  f:muster.Entty;", "4:5: g.A.f: no type is called muster.Entty; did you mean `muster.Entity`?"},
   }));
   const test::Folder folder;
   test::write_file(folder / "wrong.fbs",
-                   "include \"schema/muster.fbs\";\nnamespace g; table T { x:int; }\nstruct A "
+                   "include \"schema/muster.fbs\";\nnamespace g; table T { x:int; } struct Wheel { x:int; }\nstruct A "
                    "(component) {\n" +
                        std::string(wrong.schema) + "\n}\n");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK_THAT(said.errors, Catch::EndsWith("wrong.fbs:" + std::string(wrong.error) + "\n"));
+  CHECK(said.code == 1);
+}
+
+TEST_CASE("Of a type that flatc refuses schemac says what it lacks", "[errors]") {
+  const Wrong wrong = GENERATE(values<Wrong>({
+      {"struct Burning (tag) {}",
+       "2:8: g.Burning: a struct has at least one field; give a tag one that nobody reads: `nothing:ubyte;`"},
+      {"struct Burning (tag) {\n}",
+       "2:8: g.Burning: a struct has at least one field; give a tag one that nobody reads: `nothing:ubyte;`"},
+      {"struct Empty (message) { }",
+       "2:8: g.Empty: a struct has at least one field; give it one that nobody reads: `nothing:ubyte;`"},
+      {"enum Rank { soldier, sergeant }",
+       "2:6: g.Rank: an enum names the type of its numbers: write `enum Rank : ubyte {`"},
+      {"enum Flags (bit_flags) { a, b }",
+       "2:6: g.Flags: an enum names the type of its numbers: write `enum Flags : ubyte {`"},
+      {"enum Rank : Byte { a }", "2:13: g.Rank: no type is called Byte; did you mean `byte`?"},
+      {"enum Rank : uint8_t { a }", "2:13: g.Rank: no type is called uint8_t; write `ubyte`"},
+      {"enum Rank : float { a }", "2:13: g.Rank: the numbers of an enum are integers, not float; write `ubyte`"},
+      {"struct A (componnent) { x:int; }",
+       "2:11: g.A: the attribute `componnent` is not declared; did you mean `component`?"},
+      {"table A (mesage) { x:int; }", "2:10: g.A: the attribute `mesage` is not declared; did you mean `message`?"},
+      {"attribute \"armour\"; struct A (armor) { x:int; }",
+       "2:31: g.A: the attribute `armor` is not declared; did you mean `armour`?"},
+  }));
+  const test::Folder folder;
+  test::write_file(folder / "wrong.fbs",
+                   "include \"schema/muster.fbs\"; namespace g;\n" + std::string(wrong.schema) + "\n");
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK_THAT(said.errors, Catch::EndsWith("wrong.fbs:" + std::string(wrong.error) + "\n"));
   CHECK(said.code == 1);

@@ -89,10 +89,12 @@ TEST_CASE("schemac writes a handler's declaration by its cost, a table, a page a
 TEST_CASE("a module has the types of its parts too, and imports none of them", "[questions]") {
   const ::test::Folder folder;
   ::test::write_file(folder / "part.fbs", "namespace parts; struct Inner { v:int; }");
-  ::test::write_file(folder / "whole.fbs", "include \"part.fbs\"; namespace whole; struct Outer { inner:parts.Inner; }");
+  ::test::write_file(folder / "whole.fbs",
+                     "include \"part.fbs\"; namespace whole; struct Outer { inner:parts.Inner; }");
   REQUIRE(::test::run_schemac_alone(folder, "whole.fbs --ts apart.ts").code == 0);
   REQUIRE(::test::run_schemac_alone(folder, "whole.fbs --ts together.ts --ts-with part.fbs").code == 0);
-  const std::string apart = ::test::read_file(folder / "apart.ts"), together = ::test::read_file(folder / "together.ts");
+  const std::string apart = ::test::read_file(folder / "apart.ts"),
+                    together = ::test::read_file(folder / "together.ts");
   CHECK(apart.find("import type * as part from './part.js';") != std::string::npos);
   CHECK(apart.find("export interface Inner") == std::string::npos);
   CHECK(together.find("import") == std::string::npos);

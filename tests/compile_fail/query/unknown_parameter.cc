@@ -8,6 +8,6 @@ muster::Subscription known(muster::EntityRegistry& registry) {
 }
 #ifdef VIOLATION
 muster::Subscription unknown(muster::EntityRegistry& registry) {
-  return registry.subscribe("", [](const game::Damage&, int) {});
+  return registry.subscribe("", [](const game::Damage&, float) {});
 }
 #endif

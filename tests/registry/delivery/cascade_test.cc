@@ -94,6 +94,39 @@ TEST_CASE("a cascade that meets its bound is cut short and delivered first at th
   CHECK(registry.counters().overtaken == 0);
 }
 
+TEST_CASE("the first cascade that is cut short is warned of, with its message, its handlers and the option") {
+  std::vector<std::string> said;
+  EntityRegistry registry(
+      {.cascade_messages_max = 3, .on_warning = [&](const std::string& sentence) { said.push_back(sentence); }});
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto echo = registry.subscribe(
+      "game.echo", [](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) { out.post(self, ping); });
+  const auto look = registry.subscribe("game.look", [](const game::Ping&, const game::Health&) {});
+  CHECK(registry.push(orc, game::Ping{}).cut_short);
+  CHECK(said ==
+        std::vector<std::string>{
+            "a cascade was cut short after 3 messages (RegistryOptions::cascade_messages_max); the rest, "
+            "game.Ping first, waits for the next input. \"game.echo\" handles game.Ping and posts messages: does "
+            "it ever stop?"});
+  CHECK(registry.push(orc, game::Ping{}).cut_short);
+  CHECK(said.size() == 1);
+}
+
+TEST_CASE("a cascade that is cut short by its bytes is warned of with that option") {
+  std::vector<std::string> said;
+  EntityRegistry registry(
+      {.cascade_bytes_max = 100, .on_warning = [&](const std::string& sentence) { said.push_back(sentence); }});
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto heal = registry.subscribe("", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
+    for (int i = 0; i < 100; ++i) out.post(self, game::Ping{});
+  });
+  CHECK(registry.push(orc, game::Heal{}).cut_short);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] ==
+        "a cascade was cut short after 100 bytes (RegistryOptions::cascade_bytes_max); the rest, "
+        "game.Ping first, waits for the next input");
+}
+
 TEST_CASE("what exceeds its second budget too goes behind the new message, and is counted") {
   EntityRegistry registry({.cascade_messages_max = 2});
   std::string log;
@@ -162,7 +195,7 @@ TEST_CASE(
   for (const bool causes : {false, true})
     for (std::uint64_t bytes = 1; bytes < 40; ++bytes) {
       CAPTURE(causes, bytes);
-      EntityRegistry registry({.cascade_bytes_max = bytes});
+      EntityRegistry registry({.cascade_bytes_max = bytes, .on_warning = [](const std::string&) {}});
       registry.record_causes(causes);
       std::string log;
       const Entity e = registry.create("e", game::Health{});

@@ -338,7 +338,7 @@ TEST_CASE("a sink that looks at receipts is told what became of a few messages o
 TEST_CASE(
     "what the one handler of a session's message pushes is delivered when the push returns, as far as bounds allow") {
   for (const std::uint64_t most : {1000, 3}) {
-    EntityRegistry registry({.cascade_messages_max = most});
+    EntityRegistry registry({.cascade_messages_max = most, .on_warning = [](const std::string&) {}});
     const Entity e = registry.create(Health{.value = 0});
     const Handlers kept(registry.subscribe("starts",
                                            [](const Damage&, Health&, Outbox& out, Entity self) {

@@ -63,6 +63,18 @@ TEST_CASE("Two letters that change places are one change of the two that a name 
   CHECK(w.said[1].ends_with("has no such handler"));
 }
 
+TEST_CASE("A hint may name a handler whose name lacks a prefix in the option, or has another one", "[unknown]") {
+  Warned w;
+  w.subscribe("game.armor", hit);
+  w.subscribe("game.ai", hit);
+  w.subscribe("aim", hit, {.after = {"armour", "ai", "gmae.armour", "old.armor", "is", "hull"}});
+  w.registry.flush();
+  REQUIRE(w.said.size() == 6);
+  for (const std::size_t i : {0u, 2u, 3u}) CHECK(w.said[i].ends_with("; did you mean \"game.armor\"?"));
+  CHECK(w.said[1].ends_with("; did you mean \"game.ai\"?"));
+  for (const std::size_t i : {4u, 5u}) CHECK(w.said[i].ends_with("has no such handler"));
+}
+
 TEST_CASE("Of a name that handles another message it is said which", "[unknown]") {
   Warned w;
   w.subscribe("cure", cure);

@@ -1,0 +1,8 @@
+// expect: a handler posts, and no handler runs inside another: write out.post
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+void posted(muster::Outbox& out, muster::Entity orc) { out.post(orc, game::Damage{}); }
+#ifdef VIOLATION
+void pushed(muster::Outbox& out, muster::Entity orc) { out.push(orc, game::Damage{}); }
+#endif

@@ -1,0 +1,13 @@
+// expect: an int is no message: a handler's first parameter is its message
+// in code: a compiler takes a type that it does not know for int, and has reported it then.
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+muster::Subscription known(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&) {});
+}
+#ifdef VIOLATION
+muster::Subscription unknown(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const int&) {});
+}
+#endif
