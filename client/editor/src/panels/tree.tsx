@@ -42,7 +42,7 @@ export function open_lines(model: Model): TreeLine[] {
   return lines;
 }
 
-/** Of what it draws. */
+/** Returns the name of the icon for what an entity is drawn as. */
 export function icon_of(model: Model, entity: Entity, children: number): string {
   const drawn = (name: string): StructValue | undefined => {
     const key: { name: string; value?: StructValue } = { name: `scene.${name}` };
@@ -52,7 +52,7 @@ export function icon_of(model: Model, entity: Entity, children: number): string 
   if (drawn('Camera')) return 'camera';
   if (drawn('MeshReference')) return 'boxes';
   const shape = drawn('Shape');
-  if (shape) return ['box', 'circle', 'cylinder', 'capsule', 'cone'][Number(shape.kind)] ?? 'box';
+  if (shape) return ['box', 'sphere', 'cylinder', 'capsule', 'cone'][Number(shape.kind)] ?? 'box';
   return children > 0 ? 'folder' : 'circle';
 }
 

@@ -39,8 +39,8 @@ export class Models {
       else {
         model.state = 'foreign';
         this.world.log(
-          'note',
-          `${path}: only glTF is drawn here (.gltf, .glb); its entities are shown by their Shape.`,
+          'problem',
+          `${path} is shown as boxes: the viewport draws only glTF (.gltf, .glb).`,
         );
       }
     }
@@ -59,29 +59,29 @@ export class Models {
     try {
       const bytes = await this.world.fetch_file(model.path);
       const json = json_of(bytes);
-      const missing: string[] = [];
+      const missing = new Map<string, string>();
       const wanted = [...(json.buffers ?? []), ...(json.images ?? [])].flatMap(({ uri }) => (uri ? [uri] : []));
       await Promise.all(
         [...new Set(wanted)].map(async (uri) => {
-          const blob = await this.part_file(model.path, uri).catch(() => null);
-          if (blob) blobs.set(uri, URL.createObjectURL(blob));
-          else missing.push(uri);
+          await this.part_file(model.path, uri).then(
+            (blob) => blobs.set(uri, URL.createObjectURL(blob)),
+            (error: Error) => missing.set(uri, error.message),
+          );
         }),
       );
       // A texture can be done without, the corners of triangles cannot.
-      const lost = (json.buffers ?? []).find(({ uri }) => uri && missing.includes(uri));
-      if (lost) throw new Error(`its file ${lost.uri} could not be fetched`);
+      const lost = (json.buffers ?? []).find(({ uri }) => uri && missing.has(uri))?.uri;
+      if (lost) throw new Error(`its file ${readable(lost)} cannot be read: ${missing.get(lost)}`);
       const manager = new LoadingManager();
       manager.setURLModifier((url) => blobs.get(url) ?? url);
-      drop_textures(json, missing);
+      drop_textures(json, [...missing.keys()]);
       const gltf = await new GLTFLoader(manager).parseAsync(with_json(bytes, json), '');
       model.parts = await parts_of(gltf);
       model.state = 'ready';
-      if (missing.length > 0)
-        this.world.log(
-          'problem',
-          `${model.path} is drawn without ${list(missing.map(readable))}: no such file can be fetched.`,
-        );
+      if (missing.size > 0) {
+        const names = list([...missing.keys()].map(readable));
+        this.world.log('problem', `${model.path} is drawn without ${names}: ${[...missing.values()][0]}`);
+      }
     } catch (error) {
       model.state = 'failed';
       model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
@@ -96,7 +96,7 @@ export class Models {
   private async part_file(model: string, uri: string): Promise<Blob> {
     const within = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(uri);
     if (within) return new Blob([Uint8Array.from(atob(within[2]), (each) => each.charCodeAt(0))], { type: within[1] });
-    if (/^[a-z][a-z0-9+.-]*:|^\//i.test(uri)) throw new Error('it is elsewhere');
+    if (/^[a-z][a-z0-9+.-]*:|^\//i.test(uri)) throw new Error('the page fetches no files from other places');
     return new Blob([
       await this.world.fetch_file(model.slice(0, model.lastIndexOf('/') + 1) + decodeURIComponent(uri)),
     ]);
