@@ -227,6 +227,10 @@ export class Edits {
       const name = typed.trim();
       const before = this.world.name(entity);
       if (before === name) return null;
+      if (name === '') {
+        this.notices.say('problem', `${before} keeps its name: a name cannot be empty.`);
+        return null;
+      }
       return {
         label: `rename ${before || '#' + id_text(entity)}`,
         does: [{ kind: 'rename', names: [{ entity, name }] }],
@@ -391,11 +395,10 @@ export class Edits {
   /** Undoes the newest step, or repeats the last one that was undone. `is_forced`: also if somebody else
    *  has changed a value since. */
   private async replay(way: 'does' | 'undoes', is_forced = false): Promise<void> {
-    if (!this.ready()) return;
     const { history } = this;
     const is_undo = way === 'undoes';
-    const step = is_undo ? history.take_undo() : history.take_redo();
-    if (!step) return;
+    if (!(is_undo ? history.newest : history.newest_undone) || !this.ready()) return;
+    const step = (is_undo ? history.take_undo() : history.take_redo())!;
     const label = `${is_undo ? 'undo' : 'redo'}: ${step.label}`;
     try {
       await this.run(label, this.operations_of(step, way, is_forced));

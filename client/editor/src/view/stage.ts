@@ -419,7 +419,7 @@ export class Stage {
       ? ['Nothing here has a place', 'No entity has a Transform yet. Add one in the inspector, and it shows up here.']
       : [
           'Nothing to show in 3D',
-          'The schema of this world has no scene.Transform. "muster import" adds it, and so does "muster-server --schema" with scene.fbs. The tree, the inspector and everything else work.',
+          'The schema of this world has no scene.Transform. "muster import" adds it, and "muster new --schema scene.fbs" makes a world that has it. The tree, the inspector and everything else work.',
         ];
     if (this.note.firstChild?.textContent === title) return;
     const head = document.createElement('div');
