@@ -280,7 +280,7 @@ test('what a deletion takes is asked in the right number; the line of the file c
   const world = await World.serve(t, [...schema, '--autosave', '0']);
   const other = await world.connect();
   const camp = await other.create(nil, 'camp');
-  for (const name of ['orc', 'elf', 'imp']) await other.create(camp, name);
+  for (const name of ['orc', 'elf', 'imp', 'owl', 'ox']) await other.create(camp, name);
   const editor = await Editor.open(t, world);
   const { page } = editor;
   await editor.open_row('camp');
@@ -290,7 +290,7 @@ test('what a deletion takes is asked in the right number; the line of the file c
   );
   await page.keyboard.press('ControlOrMeta+s');
   await until('it is saved', async () => /^File saved just now, nothing since$/.test(await file.innerText()));
-  await other.create(camp, 'owl');
+  await other.destroy(await other.entity('ox'));
   await until('one input is counted', async () => / 1 input since$/.test(await file.innerText()));
   const dialog = page.getByRole('dialog');
   for (const [rows, title, text] of [

@@ -227,10 +227,6 @@ export class Edits {
       const name = typed.trim();
       const before = this.world.name(entity);
       if (before === name) return null;
-      if (name === '') {
-        this.notices.say('problem', `${before} keeps its name: a name cannot be empty.`);
-        return null;
-      }
       return {
         label: `rename ${before || '#' + id_text(entity)}`,
         does: [{ kind: 'rename', names: [{ entity, name }] }],

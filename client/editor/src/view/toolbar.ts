@@ -97,11 +97,9 @@ export class Toolbar {
       } else if (command.checked) button.setAttribute('aria-pressed', String(command.checked()));
     }
     const snaps = this.buttons.some(({ command }) => command.id === 'view.snap' && command.checked?.());
-    this.opener.replaceChildren(text(snaps ? `${short(steps.move)} m · ${short(steps.turn)}°` : 'Snap off'));
-    this.opener.setAttribute(
-      'aria-label',
-      `Steps of snapping: ${short(steps.move)} m · ${short(steps.turn)}°`,
-    );
+    const shown = snaps ? `${short(steps.move)} m · ${short(steps.turn)}°` : 'Snap off';
+    this.opener.replaceChildren(text(shown));
+    this.opener.setAttribute('aria-label', `Steps of snapping: ${shown}`);
   }
 
   dispose(): void {
