@@ -286,7 +286,7 @@ test('what a deletion takes is asked in the right number; the line of the file c
   await editor.open_row('camp');
   const file = page.locator('.truth-file');
   await until('it is not known when it was saved', async () =>
-    /^File saved before this page was opened, \d+ inputs since$/.test(await file.innerText()),
+    /^File saved earlier, \d+ inputs since$/.test(await file.innerText()),
   );
   await page.keyboard.press('ControlOrMeta+s');
   await until('it is saved', async () => /^File saved just now, nothing since$/.test(await file.innerText()));

@@ -43,8 +43,8 @@ export class History {
   get newest_undoable(): Step | undefined {
     return [...this.done].reverse().find((step) => !step.is_final);
   }
-  /** Makes `step` the newest one by dropping the final steps after it. Returns false, and drops nothing,
-   *  if another step can be undone before it, or if it was undone already. */
+  /** Makes `step` the newest one by dropping the final steps after it. Returns false, and drops
+   *  nothing, if another step can be undone before it, or if it was undone already. */
   reach(step: Step): boolean {
     if (this.newest_undoable !== step) return false;
     this.done = this.done.slice(0, this.done.lastIndexOf(step) + 1);

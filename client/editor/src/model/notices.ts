@@ -19,8 +19,8 @@ export class Notices {
   get list(): ReadonlySignal<readonly Notice[]> {
     return this.shown;
   }
-  /** Shows a notice. It goes after some seconds, unless it has actions, and when `until` changes: then
-   *  its actions would no longer do what they say. */
+  /** Shows a notice. It goes after some seconds, unless it has actions, and when `until` changes:
+   *  then its actions would no longer do what they say. */
   say(
     kind: Notice['kind'],
     text: string,

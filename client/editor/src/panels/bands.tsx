@@ -114,10 +114,12 @@ export function DiskBand(): JSX.Element | null {
   const { model } = usePage();
   const why = model.clock.not_saved.value;
   if (why === '') return null;
+  // The reason may begin with the file that is meant, which is the world on the screen.
+  const file = [model.world_path(), world_file(model)].find((name) => why.startsWith(`${name}: `));
   return (
     <div class="band is-error" role="alert">
       <p class="band-text">
-        <b>Nothing is saved any more, so edits are refused.</b> {as_sentence(why.replace(`${world_file(model)}: `, ''))}
+        <b>Nothing is saved any more, so edits are refused.</b> {as_sentence(file ? why.slice(file.length + 2) : why)}
       </p>
     </div>
   );

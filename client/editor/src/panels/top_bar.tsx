@@ -167,7 +167,7 @@ function SaveTools(): JSX.Element {
   useTurn(5000);
   let text = 'not saved since this page was opened';
   if (saved) {
-    const when = saved.at ? `saved ${ago(saved.at)}` : 'saved before this page was opened';
+    const when = saved.at ? `saved ${ago(saved.at)}` : 'saved earlier';
     const inputs = behind === 1n ? 'input' : 'inputs';
     text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} ${inputs} since` : `${when}, nothing since`;
   }
@@ -185,7 +185,7 @@ function SaveTools(): JSX.Element {
             <i class="dot" /> Live: edits change the running world
           </span>
         )}
-        <span class={`truth-file ${is_same && !is_lost ? '' : 'is-behind'}`} title={`${file}: ${text}`}>
+        <span class={`truth-file ${is_same && !is_lost ? '' : 'is-behind'}`} title={`${file}: ${text}${saved?.at === null ? ' (before this page was opened)' : ''}`}>
           File {is_lost ? text.replace(/^saved/, 'last saved') : text}
         </span>
       </div>

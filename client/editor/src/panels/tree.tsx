@@ -78,8 +78,8 @@ export function TreePanel(): JSX.Element {
     size.observe(element);
     return () => size.disconnect();
   }, []);
-  // A selection made elsewhere comes into view; a row that is in view does not move. When the selection is
-  // dropped, the tree is back where a hand had scrolled it.
+  // A selection made elsewhere comes into view; a row that is in view does not move. When the
+  // selection is dropped, the tree is back where a hand had scrolled it.
   const shown_for = useRef<Entity | null>(null);
   const left_at = useRef<{ row: Entity; beyond: number } | null>(null);
   const stay = (): void => void (left_at.current = null);

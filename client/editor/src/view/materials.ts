@@ -52,8 +52,8 @@ export function shadow_material(stretched: boolean): Material | undefined {
   return stretched ? with_extra(new MeshDepthMaterial({ depthPacking: RGBADepthPacking }), true, false) : undefined;
 }
 
-/** Stripes for the box of a model that is on its way, or cannot be drawn. Its back faces are not drawn, so
- *  that a camera inside the box sees the rest of the world. */
+/** Stripes for the box of a model that is on its way, or cannot be drawn. Its back faces are not
+ *  drawn, so that a camera inside the box sees the rest of the world. */
 export function sign_material(failed: boolean): Material {
   const material = new MeshLambertMaterial({
     transparent: true,

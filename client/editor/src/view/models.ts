@@ -1,4 +1,5 @@
-// Models of the world's folder: each file is fetched and read once, and each of its meshes is one form for all who show it.
+// Models of the world's folder. Each file is fetched and read once, and all entities that show one of
+// its meshes share it.
 import { BoxGeometry, LoadingManager, Mesh } from 'three';
 import type { BufferGeometry, Material, Object3D } from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
@@ -47,7 +48,8 @@ export class Models {
     return model;
   }
 
-  /** The mesh that a MeshReference names: by its place if the name is that place's, else by name. */
+  /** Returns the mesh that a MeshReference names: the one at its index if that has its name, else the
+   *  one with its name. */
   static part(model: Model, index: number, name: string): ModelPart | null {
     const at = model.parts[index];
     if (at && (at.name === name || name === '')) return at;
@@ -96,7 +98,8 @@ export class Models {
   private async part_file(model: string, uri: string): Promise<Blob> {
     const within = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(uri);
     if (within) return new Blob([Uint8Array.from(atob(within[2]), (each) => each.charCodeAt(0))], { type: within[1] });
-    if (/^[a-z][a-z0-9+.-]*:|^\//i.test(uri)) throw new Error('the page fetches no files from other places');
+    const is_elsewhere = /^([a-z][a-z0-9+.-]*:|[/])/i.test(uri);
+    if (is_elsewhere) throw new Error('the page fetches no files from other places');
     return new Blob([
       await this.world.fetch_file(model.slice(0, model.lastIndexOf('/') + 1) + decodeURIComponent(uri)),
     ]);
@@ -148,7 +151,8 @@ function image_of(texture: GltfTexture): number | undefined {
   return texture.source ?? Object.values(texture.extensions ?? {}).find((each) => each?.source !== undefined)?.source;
 }
 
-/** Takes textures whose image is missing from the materials. What they would cover is grey: white would outshine the rest. */
+/** Takes textures whose image is missing out of the materials. Their surfaces become grey, because
+ *  white would outshine the rest. */
 export function drop_textures(json: GltfJson, missing: readonly string[]): void {
   const is_missing = (index: number): boolean => {
     const texture = json.textures?.[index];

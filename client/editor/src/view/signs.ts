@@ -1,4 +1,4 @@
-// Labels beside the boxes that stand for models that cannot be drawn: each names the file and says why.
+// Labels beside the boxes of models that cannot be drawn: each names the file and says why.
 import { Vector3 } from 'three';
 import { as_sentence } from '../model/sentences.js';
 import type { Contents } from './contents.js';

@@ -19,7 +19,7 @@ test('the name of a file, or of an entity without one, stays as it is where a se
 });
 
 test('a path leaves the folder if it is absolute, or climbs higher than it has descended', () => {
-  for (const path of ['../a.gltf', 'models/../../a.gltf', '/home/a.gltf', 'C:\\a.gltf', 'file:///a.gltf', './../a.gltf'])
+  for (const path of ['../a.gltf', 'models/../../a.gltf', '/models/a.gltf', 'C:\\a.gltf', 'file:///a.gltf', './../a.gltf'])
     assert.equal(leaves_folder(path), true, path);
   for (const path of ['a.gltf', 'models/a.gltf', 'models/../a.gltf', './a.gltf', '..a/b..gltf', 'a//b/../../c.gltf', 'a:b.gltf'])
     assert.equal(leaves_folder(path), false, path);
