@@ -221,7 +221,7 @@ export class Edits {
       };
     });
   }
-  /** Renames an entity, without the spaces around `typed`, which nobody would see. */
+  /** Renames an entity. Spaces around `typed` are left out, because they cannot be seen. */
   rename(entity: Entity, typed: string): Promise<boolean> {
     return this.do(async () => {
       const name = typed.trim();
@@ -388,8 +388,8 @@ export class Edits {
     this.going = next.catch(() => {});
     return next;
   }
-  /** Undoes the newest step, or repeats the last one that was undone. `is_forced`: also if somebody else
-   *  has changed a value since. */
+  /** Undoes the newest step, or repeats the last one that was undone. `is_forced`: also if somebody
+   *  else has changed a value since. */
   private async replay(way: 'does' | 'undoes', is_forced = false): Promise<void> {
     const { history } = this;
     const is_undo = way === 'undoes';
@@ -414,8 +414,8 @@ export class Edits {
     if (is_undo) history.was_undone(step);
     else history.was_done(step);
   }
-  /** The operations of one way of a step. Unless `is_forced`, they are refused if somebody else has changed
-   *  a value since. */
+  /** Returns the operations of one way of a step. Unless `is_forced`, the world refuses them if
+   *  somebody else has changed a value since. */
   private operations_of(step: Step, way: 'does' | 'undoes', is_forced: boolean): Operation[] {
     const other = way === 'does' ? 'undoes' : 'does';
     return step[way].map((operation, i): Operation => {

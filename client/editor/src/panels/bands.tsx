@@ -115,11 +115,12 @@ export function DiskBand(): JSX.Element | null {
   const why = model.clock.not_saved.value;
   if (why === '') return null;
   // The reason may begin with the file that is meant, which is the world on the screen.
-  const file = [model.world_path(), world_file(model)].find((name) => why.startsWith(`${name}: `));
+  const head = /^(.*?): /.exec(why)?.[1] ?? '';
+  const reason = head.endsWith(world_file(model)) ? why.slice(head.length + 2) : why;
   return (
     <div class="band is-error" role="alert">
       <p class="band-text">
-        <b>Nothing is saved any more, so edits are refused.</b> {as_sentence(file ? why.slice(file.length + 2) : why)}
+        <b>Nothing is saved any more, so edits are refused.</b> {as_sentence(reason)}
       </p>
     </div>
   );
