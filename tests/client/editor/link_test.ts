@@ -71,6 +71,20 @@ test('a world whose file was moved away: the page says that edits are refused, w
   await box.fill('71');
   await box.press('Enter');
   await until('the refused value is gone', async () => (await box.inputValue()) === '50');
+
+  // The reason stands once, and all else points to it. Nothing says that edits work.
+  const refused = page.locator('.refused');
+  await refused.getByText('the band at the top says why').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ControlOrMeta+s');
+  await page.locator('.notice', { hasText: 'Not saved: the band at the top says why.' }).waitFor();
+  await page.getByRole('tab', { name: 'Log' }).click();
+  await page.locator('.log-line', { hasText: 'value of orc: edits are refused' }).waitFor();
+  const all = await page.locator('body').innerText();
+  assert.equal(all.split('was moved or deleted').length - 1, 1, all);
+  assert.match(all, /edits are refused\.\s+\/[^:]*town\.muster was moved/);
+  assert.doesNotMatch(all, /Town\.muster|Live: edits change|File saved/);
+  await page.locator('.truth', { hasText: 'Nothing is saved, edits are refused' }).waitFor();
 });
 
 test('a wrong token is told in the words of the server, and not tried again', async (t) => {

@@ -113,7 +113,7 @@ test('a number that another changes while it is dragged keeps the value of the o
   assert.deepEqual([after.x, after.z], [there.x, 33]);
 });
 
-test('deleting is not the default answer, and undo after it says that it cannot be taken back and changes nothing', async (t) => {
+test('deleting is not the default answer, and undo after it says that it cannot be undone and changes nothing', async (t) => {
   const world = await World.serve(t, scene);
   const other = await world.connect();
   for (const name of ['crate', 'barrel']) await crate(other, name, { x: 5, y: 7, z: 9 });
@@ -134,13 +134,109 @@ test('deleting is not the default answer, and undo after it says that it cannot 
   await until('one is gone', async () => (await has_children(other, nil)).join() === 'barrel');
   await undo.waitFor();
   for (let i = 0; i < 2; ++i) await page.keyboard.press('ControlOrMeta+z');
-  const notice = page.locator('.notice', { hasText: "'delete crate' cannot be taken back" });
+  const notice = page.locator('.notice', { hasText: "'delete crate' cannot be undone. Nothing was changed." });
   await notice.waitFor();
   await pause(100);
   assert.equal((await position(other, 'barrel')).x, 1);
   // What was done before it is in reach, for those who mean that.
-  await notice.getByRole('button', { name: /^Undo before it/ }).click();
-  await until('the step before is taken back', async () => (await position(other, 'barrel')).x === 5);
+  await notice.getByRole('button', { name: "Undo 'position.x of barrel' instead" }).click();
+  await until('the step before is undone', async () => (await position(other, 'barrel')).x === 5);
+});
+
+test('the offer to undo an earlier edit goes when a newer edit comes, which undo then takes', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  for (const name of ['tower-5', 'tower-6', 'tower-7']) await crate(other, name, { x: 5, y: 7, z: 9 });
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('tower-5');
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.fill('alpha');
+  await name.press('Enter');
+  await editor.row('alpha').waitFor();
+  await editor.row('tower-6').click();
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await until('it is gone', async () => (await has_children(other, nil)).join() === 'alpha,tower-7');
+  await page.getByRole('button', { name: 'Cannot be undone: delete tower-6' }).waitFor();
+  await page.keyboard.press('ControlOrMeta+z');
+  await page.getByRole('button', { name: "Undo 'rename tower-5' instead" }).waitFor();
+  await editor.select('tower-7');
+  await editor.type(transform, 'position x', '99');
+  await until('it is moved', async () => (await position(other, 'tower-7')).x === 99);
+  await until('the offer is gone', async () => (await page.locator('.notice').count()) === 0);
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('it is back', async () => (await position(other, 'tower-7')).x === 5);
+  assert.deepEqual(await has_children(other, nil), ['alpha', 'tower-7']);
+});
+
+test('a key for what cannot be done now says why: undo after a reload, a step of a running clock', async (t) => {
+  const world = await World.serve(t, [...scene, '--hz', '20']);
+  const other = await world.connect();
+  await crate(other, 'crate', { x: 5, y: 7, z: 9 });
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('crate');
+  await editor.type(transform, 'position x', '1');
+  await until('it is moved', async () => (await position(other, 'crate')).x === 1);
+  await page.reload();
+  await editor.live();
+  await editor.select('crate');
+  for (const [key, words] of [
+    ['ControlOrMeta+z', 'This page knows no earlier edit of yours.'],
+    ['ControlOrMeta+y', 'There is nothing to repeat.'],
+    ['.', 'Pause first.'],
+  ]) {
+    await page.keyboard.press(key);
+    await page.locator('.notice').getByText(words, { exact: true }).waitFor();
+  }
+  assert.equal((await position(other, 'crate')).x, 1);
+});
+
+test('Escape takes the sentence of a refused field away first, and the selection with the next press', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  await crate(other, 'crate', { x: 5, y: 7, z: 9 });
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('crate');
+  await editor.type(transform, 'position x', 'five');
+  await page.locator('.refused').waitFor();
+  await page.keyboard.press('Escape');
+  await until('the sentence is gone', async () => (await page.locator('.refused').count()) === 0);
+  assert.equal(await editor.row('crate').getAttribute('aria-selected'), 'true');
+  await page.keyboard.press('Escape');
+  await until('nothing is selected', async () => (await editor.row('crate').getAttribute('aria-selected')) === 'false');
+});
+
+test('a name has no spaces around it; one that is taken is refused in the words of the panel; an emptied one shows the id', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  const red = await other.create(nil, 'red');
+  for (const name of ['tower-12', 'tower-13']) await crate(other, name, { x: 5, y: 7, z: 9 }, red as never);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.open_row('red');
+  const name = page.getByRole('textbox', { name: 'Name' });
+  const rename = async (to: string): Promise<void> => {
+    await name.fill(to);
+    await name.press('Enter');
+  };
+  await editor.select('tower-13');
+  await rename('  keep ');
+  await until('it is renamed', async () => (await has_children(other, red)).join() === 'tower-12,keep');
+  await rename('tower-12');
+  await page
+    .locator('.notice')
+    .getByText("rename keep: the name 'tower-12' is taken by another child of red", { exact: true })
+    .waitFor();
+  await rename('   ');
+  await until('the name is gone', async () => (await has_children(other, red)).join() === 'tower-12,');
+  await page.locator('.tree-name', { hasText: /^#\d+:1$/ }).waitFor();
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('the name is back', async () => (await has_children(other, red)).join() === 'tower-12,keep');
 });
 
 test('a file that is dropped on the page does not take it away, and it is said how models come in', async (t) => {

@@ -188,7 +188,7 @@ test('delete asks first, and several rows are selected by Shift and Control', as
   await editor.row('orc 2').click({ modifiers: ['Control'] });
   await page.getByText('2 entities', { exact: true }).first().waitFor();
   await page.keyboard.press('Delete');
-  await page.getByRole('dialog').getByText('This cannot be undone yet').waitFor();
+  await page.getByRole('dialog').getByText('A deletion cannot be undone.').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   assert.equal((await has_children(other, camp)).length, 5);
   await page.locator('.tree-list').focus();

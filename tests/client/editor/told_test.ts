@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { nil } from 'muster-client';
 
-import { component, Editor, given, test, token, until, World } from './page.js';
+import { component, Editor, has_children, given, test, token, until, World } from './page.js';
 
 const schema = ['--schema', given('MUSTER_SCHEMA')];
 const scene = ['--schema', given('MUSTER_SCENE')];
@@ -274,4 +274,55 @@ test('an edit that the world refused is told from those that it applied', async 
   await until('the refused one says so', async () => /refused: /.test(await renames.nth(0).innerText()));
   assert.doesNotMatch(await renames.nth(1).innerText(), /refused/);
   assert.match(await renames.nth(1).innerText(), /imp/);
+});
+
+test('what a deletion takes is asked in the right number; the line of the file counts one input, and says what it knows', async (t) => {
+  const world = await World.serve(t, [...schema, '--autosave', '0']);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  for (const name of ['orc', 'elf', 'imp', 'owl', 'ox']) await other.create(camp, name);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.open_row('camp');
+  const file = page.locator('.truth-file');
+  await until('it is not known when it was saved', async () =>
+    /^File saved earlier, \d+ inputs since$/.test(await file.innerText()),
+  );
+  await page.keyboard.press('ControlOrMeta+s');
+  await until('it is saved', async () => /^File saved just now, nothing since$/.test(await file.innerText()));
+  await other.destroy(await other.entity('ox'));
+  await until('one input is counted', async () => / 1 input since$/.test(await file.innerText()));
+  const dialog = page.getByRole('dialog');
+  for (const [rows, title, text] of [
+    [['orc'], "Delete 'orc'?", 'A deletion cannot be undone. References to it will be empty.'],
+    [['orc', 'elf'], 'Delete 2 entities?', 'A deletion cannot be undone. References to them will be empty.'],
+    [['camp'], "Delete 'camp' and 4 below it?", 'A deletion cannot be undone. References to them will be empty.'],
+  ] as const) {
+    await editor.select(...rows);
+    await page.keyboard.press('Delete');
+    await dialog.getByText(title, { exact: true }).waitFor();
+    await dialog.getByText(text, { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+  }
+  assert.equal((await has_children(other, camp)).length, 4);
+});
+
+test('everything that can be created has an icon of its own', async (t) => {
+  const world = await World.serve(t, scene);
+  const editor = await Editor.open(t, world);
+  await editor.page.getByRole('button', { name: 'Create an entity' }).click();
+  const items = editor.page.getByRole('menuitem');
+  await items.first().waitFor();
+  const icons = await items.locator('svg.icon').evaluateAll((all) => all.map((icon) => icon.innerHTML));
+  assert.ok(icons.length >= 8);
+  assert.ok(icons.every((icon) => icon !== ''), icons.join('\n'));
+  assert.equal(new Set(icons).size, icons.length);
+});
+
+test('a world without places says what adds them', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  await other.create(nil, 'camp');
+  const editor = await Editor.open(t, world);
+  await editor.page.locator('.viewport-note', { hasText: /muster import.*muster new --schema/ }).waitFor();
 });

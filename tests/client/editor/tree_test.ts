@@ -145,3 +145,38 @@ test('a name that turns text around or holds a slash turns and hides nothing', a
   await option.waitFor();
   assert.match((await option.textContent())!, /\/camp$/);
 });
+
+test('what is picked in the viewport comes into view in the tree, which is back where it was when nothing is selected', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  for (let i = 0; i < 60; ++i) await other.create(nil, `rock ${i}`);
+  const land = await other.create(nil, 'land');
+  const size = { x: 50, y: 1, z: 50 };
+  await other.create(land, 'ground', [transform, {}], ['scene.Shape', { size }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const list = page.locator('.tree-list');
+  const scrolled = (): Promise<number> => list.evaluate((element) => element.scrollTop);
+  await editor.row('rock 0').waitFor();
+  await list.hover();
+  await page.mouse.wheel(0, 50);
+  await until('it is scrolled', async () => (await scrolled()) === 50);
+  await page.locator('.viewport-status', { hasText: 'at rest' }).waitFor();
+  const box = (await page.locator('.viewport-canvas').boundingBox())!;
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await until('it is selected', async () => (await editor.row('ground').getAttribute('aria-selected')) === 'true');
+  await until('its row is in view', async () => (await scrolled()) > 500);
+  await page.keyboard.press('Escape');
+  await until('the tree is back', async () => (await scrolled()) === 50);
+
+  // A hand that has scrolled since keeps its place.
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await until('its row is in view', async () => (await scrolled()) > 500);
+  const below = await scrolled();
+  await list.hover();
+  await page.mouse.wheel(0, -200);
+  await until('it is scrolled', async () => (await scrolled()) === below - 200);
+  await page.keyboard.press('Escape');
+  await until('nothing is selected', async () => (await page.locator('.tree-row[aria-selected=true]').count()) === 0);
+  assert.equal(await scrolled(), below - 200);
+});

@@ -15,9 +15,9 @@ export interface Command {
   icon?: string;
   /** Commands of one group stand together in menus. */
   group?: string;
-  /** Without it: always. */
+  /** Always true without it. */
   enabled?(): boolean;
-  /** Why it is not enabled, as a sentence. */
+  /** Says why it is not enabled, in words that a sentence is made of. */
   hint?(): string | undefined;
   /** For commands that switch something. */
   checked?(): boolean;
@@ -35,6 +35,9 @@ export class Commands {
   /** Where the context menu of the selection is open. */
   readonly menu = signal<MenuPlace | null>(null);
 
+  /** `refused` is called with the hint of a command that was run while it was not enabled. */
+  constructor(private readonly refused: (why: string) => void = () => {}) {}
+
   get all(): ReadonlySignal<ReadonlyMap<string, Command>> {
     return this.by_id;
   }
@@ -50,10 +53,15 @@ export class Commands {
       this.by_id.value = left;
     };
   }
-  /** False: there is no such command, or it is not enabled. */
+  /** Returns false if there is no such command, or if it is not enabled. */
   run(id: string, at?: MenuPlace): boolean {
     const command = this.by_id.peek().get(id);
-    if (!command || command.enabled?.() === false) return false;
+    if (!command) return false;
+    if (command.enabled?.() === false) {
+      const why = command.hint?.();
+      if (why) this.refused(why);
+      return false;
+    }
     command.run(at);
     return true;
   }

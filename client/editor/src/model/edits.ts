@@ -56,6 +56,8 @@ export interface EditedWorld {
   told_of(structure: bigint, components: bigint): Promise<void>;
   /** Handlers write it all the time, and the clock runs: what was expected means nothing. */
   is_driven(component: string): boolean;
+  /** The reason for a refusal, shorter if another place of the page shows all of it. */
+  brief(sentence: string): string;
   /** The world refused something that this page sent. */
   was_refused(error: ClientError): void;
 }
@@ -189,7 +191,7 @@ export class Edits {
       const mine = of(entities[0]);
       const overwrite =
         theirs === undefined ? undefined : (): void => void this.set_field(entities, component, path, value);
-      this.refuse(key, { sentence: (error as Error).message, mine, theirs, overwrite }, label, error);
+      this.refuse(key, { sentence: this.why(error), mine, theirs, overwrite }, label, error);
       return false;
     }
     const plain = does.map(({ expected: _, ...change }) => change);
@@ -231,8 +233,10 @@ export class Edits {
       };
     });
   }
-  rename(entity: Entity, name: string): Promise<boolean> {
+  /** Renames an entity. Spaces around `typed` are left out, because they cannot be seen. */
+  rename(entity: Entity, typed: string): Promise<boolean> {
     return this.do(async () => {
+      const name = typed.trim();
       const before = this.world.name(entity);
       if (before === name) return null;
       return {
@@ -373,30 +377,23 @@ export class Edits {
   }
   undo(): void {
     void this.turn(async () => {
-      const step = this.history.take_undo();
-      if (!step) return;
-      if (step.is_final) {
-        this.history.was_done(step);
-        const forget = (): void => {
-          this.history.forget(step);
-          if (this.history.next.peek().undo !== null) this.undo();
-        };
-        const before = this.history.before_last;
-        const actions = before === null ? [] : [{ title: `Undo before it: ${before}`, run: forget }];
-        this.notices.say('problem', `'${step.label}' cannot be taken back, and nothing else was.`, actions);
-        return;
-      }
-      if (await this.replay(step, 'undoes', 'does', `undo: ${step.label}`)) this.history.was_undone(step);
-      else this.history.was_done(step);
+      const step = this.history.newest;
+      if (step?.is_final) this.stop_at(step);
+      else await this.replay('undoes');
     });
   }
   redo(): void {
-    void this.turn(async () => {
-      const step = this.history.take_redo();
-      if (!step) return;
-      if (await this.replay(step, 'does', 'undoes', `redo: ${step.label}`)) this.history.was_done(step);
-      else this.history.was_undone(step);
-    });
+    void this.turn(() => this.replay('does'));
+  }
+  /** Says that a step cannot be undone, and offers the newest one that can. */
+  private stop_at(step: Step): void {
+    const other = this.history.newest_undoable;
+    const undo_other = (): void =>
+      void this.turn(async () => {
+        if (other && this.ready() && this.history.reach(other)) await this.replay('undoes');
+      });
+    const actions = other ? [{ title: `Undo '${other.label}' instead`, run: undo_other }] : [];
+    this.notices.say('problem', `'${step.label}' cannot be undone. Nothing was changed.`, actions, this.history.next);
   }
   /**
    * One after the other, and after what was begun before: an edit is a step only when the world has
@@ -411,50 +408,49 @@ export class Edits {
     this.going = next.catch(() => {});
     return next;
   }
-  private async replay(step: Step, way: 'does' | 'undoes', other: 'does' | 'undoes', label: string): Promise<boolean> {
-    if (!this.ready()) return false;
-    // Somebody else's value is not overwritten without asking.
-    const guarded = step[way].map((operation, i): Operation => {
+  /** Undoes the newest step, or repeats the last one that was undone. `is_forced`: also if somebody
+   *  else has changed a value since. */
+  private async replay(way: 'does' | 'undoes', is_forced = false): Promise<void> {
+    const { history } = this;
+    const is_undo = way === 'undoes';
+    if (!(is_undo ? history.newest : history.newest_undone) || !this.ready()) return;
+    const step = (is_undo ? history.take_undo() : history.take_redo())!;
+    const label = `${is_undo ? 'undo' : 'redo'}: ${step.label}`;
+    try {
+      await this.run(label, this.operations_of(step, way, is_forced));
+    } catch (error) {
+      if (is_undo) history.was_done(step);
+      else history.was_undone(step);
+      if ((error as ClientError).fault?.reason !== 'value_mismatch') return this.complain(label, error, step[way]);
+      const sentence = `${label}: somebody else has changed it since. ${(error as Error).message}`;
+      const overwrite = (): void =>
+        void this.turn(async () => {
+          if ((is_undo ? history.newest : history.newest_undone) === step) await this.replay(way, true);
+        });
+      this.notices.say('problem', sentence, [{ title: 'Overwrite', run: overwrite }], history.next);
+      this.log.problem(sentence);
+      return;
+    }
+    if (is_undo) history.was_undone(step);
+    else history.was_done(step);
+  }
+  /** Returns the operations of one way of a step. Unless `is_forced`, the world refuses them if
+   *  somebody else has changed a value since. */
+  private operations_of(step: Step, way: 'does' | 'undoes', is_forced: boolean): Operation[] {
+    const other = way === 'does' ? 'undoes' : 'does';
+    return step[way].map((operation, i): Operation => {
       const opposite = step[other][i];
       if (operation.kind === 'create') return { ...operation, made: operation.made.map((each) => this.placed(each)) };
-      if (operation.kind !== 'fields' || opposite?.kind !== 'fields') return operation;
+      if (is_forced || operation.kind !== 'fields' || opposite?.kind !== 'fields') return operation;
       const changes = operation.changes.map((change, k) => ({ ...change, expected: opposite.changes[k].value }));
       return changes.some((change) => this.world.is_driven(change.component)) ? operation : { ...operation, changes };
     });
-    try {
-      await this.run(label, guarded);
-      return true;
-    } catch (error) {
-      const fault = (error as ClientError).fault;
-      if (fault?.reason === 'value_mismatch') {
-        const sentence = `${label}: somebody else has changed it since. ${(error as Error).message}`;
-        const overwrite = (): void => void this.turn(() => this.replay_over(step, way, label));
-        this.notices.say('problem', sentence, [{ title: 'Overwrite', run: overwrite }]);
-        this.log.problem(sentence);
-      } else {
-        this.complain(label, error);
-      }
-      return false;
-    }
   }
   /** The last child, if the sibling that it stood before hangs elsewhere now. */
   private placed(made: Made): Made {
     const parent = this.aliases.of(made.parent);
     const stands = is_nil(made.before) || same_entity(this.world.parent(this.aliases.of(made.before)), parent);
     return stands ? made : { ...made, before: nil };
-  }
-  private async replay_over(step: Step, way: 'does' | 'undoes', label: string): Promise<void> {
-    const again = way === 'undoes' ? this.history.take_undo() : this.history.take_redo();
-    if (again !== step) return; // something else was done meanwhile
-    try {
-      await this.run(label, step[way]);
-      if (way === 'undoes') this.history.was_undone(step);
-      else this.history.was_done(step);
-    } catch (error) {
-      if (way === 'undoes') this.history.was_done(step);
-      else this.history.was_undone(step);
-      this.complain(label, error);
-    }
   }
 
   // --- how it is sent
@@ -488,7 +484,7 @@ export class Edits {
     } catch (error) {
       // The others of a batch were applied.
       if (step.is_final && ((error as ClientError).fault?.handled ?? 0) > 0) this.history.add(step);
-      this.complain(step.label, error);
+      this.complain(step.label, error, step.does);
       return false;
     }
     this.history.add(step);
@@ -537,10 +533,31 @@ export class Edits {
       this.waiting.value = this.waiting.peek().filter((each) => each !== entry);
     }
   }
-  private complain(label: string, error: unknown): void {
-    const text = `${label}: ${error instanceof Error ? error.message : String(error)}`;
+  private complain(label: string, error: unknown, operations: readonly Operation[] = []): void {
+    const text = `${label}: ${this.taken_name(error, operations) ?? this.why(error)}`;
     this.log.problem(text);
     if (!(error instanceof ClientError && error.kind === 'lost')) this.notices.say('problem', text);
+  }
+  private why(error: unknown): string {
+    return error instanceof Error ? this.world.brief(error.message) : String(error);
+  }
+  /** Says which name is taken, and where, if that is why the world refused operations. */
+  private taken_name(error: unknown, operations: readonly Operation[]): string | undefined {
+    const fault = error instanceof ClientError ? error.fault : undefined;
+    if (fault?.reason !== 'name_taken') return undefined;
+    for (const operation of operations) {
+      if (operation.kind === 'rename')
+        return this.taken(operation.names[0].name, this.world.parent(operation.names[0].entity));
+      if (operation.kind === 'spawn') return this.taken(operation.name, operation.parent);
+      if (operation.kind !== 'reparent') continue;
+      const place = operation.places.find(({ entity }) => same_entity(this.aliases.of(entity), fault.entity));
+      if (place) return this.taken(this.world.name(fault.entity), place.parent);
+    }
+    return undefined;
+  }
+  private taken(name: string, parent: Entity): string {
+    const where = is_nil(parent) ? 'entity at the top of the tree' : `child of ${this.of_whom([parent])}`;
+    return `the name '${name}' is taken by another ${where}`;
   }
   private refuse(key: string, refusal: Refusal, label: string, error: unknown): void {
     if (error instanceof ClientError && error.kind === 'lost') return;

@@ -1,23 +1,23 @@
-// The history of operations, as steps that can be undone and redone.
+// The edits of this page, as steps that can be undone and repeated.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
 import type { Operation } from './operations.js';
 
 export interface Step {
-  /** "Move tower", as menus show it. */
+  /** As menus show it: "rename tower". */
   label: string;
   does: Operation[];
   undoes: Operation[];
-  /** It cannot be taken back: undo stops at it and says so. */
+  /** It cannot be undone: undo stops at it and says so. */
   is_final?: boolean;
 }
 
-/** Titles of the next steps to undo and redo, or null. */
+/** The labels of the steps that undo and redo would take; null: there is none. */
 export interface NextSteps {
   undo: string | null;
   redo: string | null;
-  /** True if the next step cannot be undone. */
+  /** The step that undo would take cannot be undone. */
   is_final?: true;
 }
 
@@ -31,20 +31,32 @@ export class History {
   get next(): ReadonlySignal<NextSteps> {
     return this.labels;
   }
-  /** Takes the newest step out of the history, if it is that one. */
-  forget(step: Step): void {
-    if (this.done[this.done.length - 1] === step) this.take_undo();
+  /** The step that undo would take back. */
+  get newest(): Step | undefined {
+    return this.done[this.done.length - 1];
   }
-  /** The label of the step before the one that undo would take back; null: there is none. */
-  get before_last(): string | null {
-    return this.done[this.done.length - 2]?.label ?? null;
+  /** The step that redo would repeat. */
+  get newest_undone(): Step | undefined {
+    return this.undone[this.undone.length - 1];
+  }
+  /** The newest step that can be undone. */
+  get newest_undoable(): Step | undefined {
+    return [...this.done].reverse().find((step) => !step.is_final);
+  }
+  /** Makes `step` the newest one by dropping the final steps after it. Returns false, and drops
+   *  nothing, if another step can be undone before it, or if it was undone already. */
+  reach(step: Step): boolean {
+    if (this.newest_undoable !== step) return false;
+    this.done = this.done.slice(0, this.done.lastIndexOf(step) + 1);
+    this.tell();
+    return true;
   }
   add(step: Step): void {
     this.done = [...this.done.slice(1 - steps_max), step];
     this.undone = [];
     this.tell();
   }
-  /** Returns the step to undo. Call put_back() if undoing is refused. */
+  /** Takes out the step to undo. If undoing it is refused, was_done() puts it back. */
   take_undo(): Step | undefined {
     const step = this.done.pop();
     this.tell();
@@ -71,9 +83,9 @@ export class History {
 
   private tell(): void {
     this.labels.value = {
-      undo: this.done[this.done.length - 1]?.label ?? null,
-      redo: this.undone[this.undone.length - 1]?.label ?? null,
-      ...(this.done[this.done.length - 1]?.is_final && { is_final: true }),
+      undo: this.newest?.label ?? null,
+      redo: this.newest_undone?.label ?? null,
+      ...(this.newest?.is_final && { is_final: true }),
     };
   }
 }

@@ -29,8 +29,10 @@ import { Messages } from './messages.js';
 import { shown_name } from './names.js';
 import { Notices } from './notices.js';
 import { untold_ms } from './own_writes.js';
+import { as_sentence } from './sentences.js';
 import { Selection } from './selection.js';
 import { SiblingOrder } from './sibling_order.js';
+import { leaves_folder } from './world_folder.js';
 
 /** Whose values are known of every entity: what the viewport draws. */
 const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera'].map(
@@ -46,9 +48,9 @@ export const inspected_max = 2000;
 export class Model {
   readonly selection = new Selection();
   readonly hovered: Signal<Entity | null> = signal(null);
-  readonly commands = new Commands();
   readonly log = new Log();
   readonly notices = new Notices();
+  readonly commands = new Commands((why) => this.notices.say('problem', as_sentence(why)));
   readonly clock = new Clock();
   readonly handlers = new Handlers();
   readonly messages = new Messages((error) => this.log.problem(error.message));
@@ -107,6 +109,7 @@ export class Model {
         names_below: (parent) => this.world.children(parent).map(({ name }) => name),
         next_sibling: (entity, since) => this.next_sibling(entity, since),
         told_of: (structure, components) => this.told_of(structure, components),
+        brief: (sentence) => this.brief(sentence),
         was_refused: (error) => this.messages.was_refused(error),
         is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
       },
@@ -181,13 +184,24 @@ export class Model {
     if (link.kind === 'refused') return link.why;
     return 'not connected: edits are not taken until the server is back';
   }
-  /** A file of the world's folder. Rejects with an Error that says why. */
+  /** Shortens a refusal whose reason the band at the top shows already. */
+  brief(sentence: string): string {
+    return this.is_shown_above(sentence) ? 'edits are refused; the band at the top says why' : sentence;
+  }
+  /** The band at the top shows the reason that a sentence gives. */
+  is_shown_above(sentence: string): boolean {
+    const why = this.clock.not_saved.peek();
+    return why !== '' && sentence.includes(why);
+  }
+  /** Fetches a file of the world's folder. Rejects with an Error that says why it cannot. */
   async fetch_file(path: string): Promise<ArrayBuffer> {
+    if (leaves_folder(path))
+      throw new Error("it lies outside the world's folder, and models must lie in that folder or below it");
     const url = '/world/' + path.split('/').map(encodeURIComponent).join('/');
     const answer = await fetch(url, { headers: { Authorization: 'Bearer ' + token_here() } });
     if (!answer.ok) {
       const why = (await answer.text().catch(() => '')).trim().slice(0, 200);
-      throw new Error(`${path}: ${why || answer.statusText || `the server answered ${answer.status}`}`);
+      throw new Error(why || answer.statusText || `the server answered ${answer.status}`);
     }
     return answer.arrayBuffer();
   }

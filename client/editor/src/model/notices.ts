@@ -1,4 +1,4 @@
-// Notices: sentences shown over the page.
+// Notices over the page: short sentences that say at once what happened.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
@@ -19,12 +19,24 @@ export class Notices {
   get list(): ReadonlySignal<readonly Notice[]> {
     return this.shown;
   }
-  /** Disappears after some seconds, unless it has actions. */
-  say(kind: Notice['kind'], text: string, actions: Notice['actions'] = []): void {
+  /** Shows a notice. It goes after some seconds, unless it has actions, and when `until` changes:
+   *  then its actions would no longer do what they say. */
+  say(
+    kind: Notice['kind'],
+    text: string,
+    actions: Notice['actions'] = [],
+    until?: ReadonlySignal<unknown>,
+  ): void {
     const number = ++this.last;
     const others = this.shown.peek().filter((notice) => notice.text !== text);
     this.shown.value = [...others.slice(1 - notices_max), { number, kind, text, actions }];
     if (actions.length === 0) setTimeout(() => this.close(number), shown_ms);
+    const now = until?.peek();
+    const end = until?.subscribe((value) => {
+      if (value === now) return; // a subscriber is told the present value first
+      end?.();
+      this.close(number);
+    });
   }
   close(number: number): void {
     this.shown.value = this.shown.peek().filter((notice) => notice.number !== number);

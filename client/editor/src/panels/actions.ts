@@ -33,9 +33,10 @@ export async function delete_selected(model: Model, ui: Ui): Promise<void> {
   const below = count_below(model.world, entities);
   const who = entities.length === 1 ? `'${model.label(entities[0])}'` : `${counted(entities.length)} entities`;
   const with_below = below === 0 ? '' : ` and ${counted(below)} below ${entities.length === 1 ? 'it' : 'them'}`;
+  const whom = entities.length + below === 1 ? 'it' : 'them';
   const is_yes = await ui.ask({
     title: `Delete ${who}${with_below}?`,
-    text: 'This cannot be undone yet. What refers to them will refer to nothing.',
+    text: `A deletion cannot be undone. References to ${whom} will be empty.`,
     yes: 'Delete',
     danger: true,
   });
@@ -158,8 +159,10 @@ export async function save(model: Model): Promise<void> {
     await model.clock.save();
     model.notices.say('done', `The running state is in ${world_file(model)}.`);
   } catch (error) {
-    model.log.problem(`save: ${(error as Error).message}`);
-    model.notices.say('problem', `Not saved: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const sentence = `Not saved: ${model.is_shown_above(message) ? 'the band at the top says why.' : message}`;
+    model.log.problem(sentence);
+    model.notices.say('problem', sentence);
   }
 }
 export function world_file(model: Model): string {
@@ -190,6 +193,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'undo',
       keys: ['$mod+z'],
       enabled: () => model.edits.may_undo() && model.may_edit.value,
+      hint: () => (model.may_edit.value ? 'this page knows no earlier edit of yours' : model.why_not_edit()),
       run: () => model.edits.undo(),
     },
     {
@@ -198,6 +202,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'redo',
       keys: ['$mod+y', '$mod+Shift+z'],
       enabled: () => model.edits.may_redo() && model.may_edit.value,
+      hint: () => (model.may_edit.value ? 'there is nothing to repeat' : model.why_not_edit()),
       run: () => model.edits.redo(),
     },
     {
@@ -326,7 +331,8 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Select nothing',
       keys: ['Escape'],
       enabled: () => model.selection.entities.value.length > 0,
-      run: () => model.selection.clear(),
+      // The first Escape takes the sentences of refused fields away.
+      run: () => (model.edits.refusals.peek().size > 0 ? model.edits.forget_refusal() : model.selection.clear()),
     },
   ];
 }

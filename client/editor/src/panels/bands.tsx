@@ -6,16 +6,17 @@ import { useEffect, useState } from 'preact/hooks';
 
 import { token_here, token_in } from '../model/link.js';
 import { entities_text } from '../model/numbers.js';
+import { as_sentence } from '../model/sentences.js';
 import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
 import type { Anchor, MenuItem } from '../parts/popover.js';
 import { Question } from '../parts/popover.js';
-import { create_thing, new_things, parent_for_new, spawn_template } from './actions.js';
+import { create_thing, new_things, parent_for_new, spawn_template, world_file } from './actions.js';
 import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
 
-/** A band at the top without a connection, and for edits whose result is unknown. */
+/** A band across the top while there is no connection, or while some edits may have been lost. */
 export function LinkBand(): JSX.Element | null {
   const { model } = usePage();
   const link = model.link.value;
@@ -86,10 +87,10 @@ export function LinkBand(): JSX.Element | null {
           )
         ) : (
           <>
-            <b title={sentence(link.why)}>Not connected.</b>{' '}
+            <b title={as_sentence(link.why)}>Not connected.</b>{' '}
             {model.is_there.value
               ? `You see the world as it was at ${link.since.toLocaleTimeString('en-GB')}, and cannot edit it.`
-              : sentence(link.why)}{' '}
+              : as_sentence(link.why)}{' '}
             <span class="is-faint">
               {link.kind === 'offline'
                 ? `Next try in ${Math.max(1, Math.ceil((link.next - performance.now()) / 1000))} s.`
@@ -108,15 +109,18 @@ export function LinkBand(): JSX.Element | null {
     </div>
   );
 }
-/** Across the top while the world's file cannot take what happens. */
+/** A band across the top while nothing can be written to the world's file. */
 export function DiskBand(): JSX.Element | null {
   const { model } = usePage();
   const why = model.clock.not_saved.value;
   if (why === '') return null;
+  // The reason may begin with the file that is meant, which is the world on the screen.
+  const head = /^(.*?): /.exec(why)?.[1] ?? '';
+  const reason = head.endsWith(world_file(model)) ? why.slice(head.length + 2) : why;
   return (
     <div class="band is-error" role="alert">
       <p class="band-text">
-        <b>Nothing is saved any more, so edits are refused.</b> {sentence(why)}
+        <b>Nothing is saved any more, so edits are refused.</b> {as_sentence(reason)}
       </p>
     </div>
   );
@@ -152,9 +156,6 @@ function TokenBox(): JSX.Element {
       </button>
     </form>
   );
-}
-function sentence(text: string): string {
-  return text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 
 export function NoticeList(): JSX.Element {

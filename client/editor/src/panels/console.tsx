@@ -227,7 +227,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
                   <span class="message-refused">{refusal(line) === 'all' ? 'refused: ' : 'refused in part: '}</span>
                 )}
                 {line.type === ''
-                  ? `${String(line.value.lost)} messages were not sent: this page was too slow`
+                  ? `${String(line.value.lost)} ${String(line.value.lost) === '1' ? 'message was' : 'messages were'} not sent: this page was too slow`
                   : later_text(line) + preview(model, line.type, line.value)}
               </span>
             </div>

@@ -168,17 +168,25 @@ function SaveTools(): JSX.Element {
   let text = 'not saved since this page was opened';
   if (saved) {
     const when = saved.at ? `saved ${ago(saved.at)}` : 'saved earlier';
-    text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} inputs since` : `${when}, nothing since`;
+    const inputs = behind === 1n ? 'input' : 'inputs';
+    text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} ${inputs} since` : `${when}, nothing since`;
   }
   const is_same = behind !== null && behind <= 0n;
+  const is_lost = model.clock.not_saved.value !== '';
   return (
     <div class="top-right">
       <div class="truth" role="group" aria-label="What is live and what is in the file">
-        <span class="truth-live">
-          <i class="dot" /> Live: edits change the running world
-        </span>
-        <span class={`truth-file ${is_same ? '' : 'is-behind'}`} title={`${file}: ${text}`}>
-          File {text}
+        {is_lost ? (
+          <span class="truth-live is-lost">
+            <i class="dot" /> Nothing is saved, edits are refused
+          </span>
+        ) : (
+          <span class="truth-live">
+            <i class="dot" /> Live: edits change the running world
+          </span>
+        )}
+        <span class={`truth-file ${is_same && !is_lost ? '' : 'is-behind'}`} title={`${file}: ${text}${saved?.at === null ? ' (before this page was opened)' : ''}`}>
+          File {is_lost ? text.replace(/^saved/, 'last saved') : text}
         </span>
       </div>
       <button

@@ -42,7 +42,7 @@ export function open_lines(model: Model): TreeLine[] {
   return lines;
 }
 
-/** Returns the icon for the things that an entity draws. */
+/** Returns the name of the icon for what an entity is drawn as. */
 export function icon_of(model: Model, entity: Entity, children: number): string {
   const drawn = (name: string): StructValue | undefined => {
     const key: { name: string; value?: StructValue } = { name: `scene.${name}` };
@@ -52,7 +52,7 @@ export function icon_of(model: Model, entity: Entity, children: number): string 
   if (drawn('Camera')) return 'camera';
   if (drawn('MeshReference')) return 'boxes';
   const shape = drawn('Shape');
-  if (shape) return ['box', 'circle', 'cylinder', 'capsule', 'cone'][Number(shape.kind)] ?? 'box';
+  if (shape) return ['box', 'sphere', 'cylinder', 'capsule', 'cone'][Number(shape.kind)] ?? 'box';
   return children > 0 ? 'folder' : 'circle';
 }
 
@@ -78,16 +78,26 @@ export function TreePanel(): JSX.Element {
     size.observe(element);
     return () => size.disconnect();
   }, []);
-  // A row selected elsewhere scrolls into view, unless it is visible.
+  // A selection made elsewhere comes into view; a row that is in view does not move. When the
+  // selection is dropped, the tree is back where a hand had scrolled it.
   const shown_for = useRef<Entity | null>(null);
+  const left_at = useRef<{ row: Entity; beyond: number } | null>(null);
+  const stay = (): void => void (left_at.current = null);
   useSignalEffect(() => {
     const active = model.selection.entities.value[model.selection.entities.value.length - 1];
     const rows = lines.value.lines;
     if (!active) {
       shown_for.current = null;
+      const { row, beyond } = left_at.current ?? {};
+      const at = row ? rows.findIndex((each) => same_entity(each.entity, row)) : -1;
+      if (at >= 0) list.current!.scrollTop = at * row_height + beyond!;
+      stay();
       return;
     }
     if (shown_for.current && same_entity(shown_for.current, active)) return;
+    const scrolled = list.current?.scrollTop ?? 0;
+    const top_row = rows[Math.floor(scrolled / row_height)];
+    if (top_row) left_at.current ??= { row: top_row.entity, beyond: scrolled % row_height };
     const at = rows.findIndex((row) => same_entity(row.entity, active));
     if (at < 0) return;
     shown_for.current = active;
@@ -226,7 +236,12 @@ export function TreePanel(): JSX.Element {
         }
         tabIndex={0}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
-        onKeyDown={key}
+        onWheel={stay}
+        onPointerDown={stay}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') stay();
+          key(event);
+        }}
         onPointerLeave={() => (model.hovered.value = null)}
         onContextMenu={(event) => {
           event.preventDefault();

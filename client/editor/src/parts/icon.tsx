@@ -64,6 +64,10 @@ const nodes = {
   clipboard: Clipboard,
   clock: Clock,
   cone: Cone,
+  sphere: [
+    ['circle', { cx: 12, cy: 12, r: 10 }],
+    ['path', { d: 'M2 12c0 5 20 5 20 0' }],
+  ],
   copy: Copy,
   duplicate: CopyPlus,
   cylinder: Cylinder,

@@ -119,7 +119,15 @@ export class Bodies {
     this.leave(body);
   }
 
-  /** Why a slot is drawn as a striped box; empty: it is not. */
+  /** Returns the models that cannot be drawn, with the slots that striped boxes stand for. */
+  *failed(): Iterable<{ path: string; why: string; slots: Iterable<number> }> {
+    for (const [path, slots] of this.waiting) {
+      const model = this.models.get(path);
+      if (model.state === 'failed' && slots.size > 0) yield { path, why: model.why, slots: slots.keys() };
+    }
+  }
+
+  /** Says why a slot is drawn as a striped box; empty if it is not. */
   sign(slot: number): string {
     for (const [path, slots] of this.waiting)
       if (slots.has(slot)) {

@@ -52,12 +52,13 @@ export function shadow_material(stretched: boolean): Material | undefined {
   return stretched ? with_extra(new MeshDepthMaterial({ depthPacking: RGBADepthPacking }), true, false) : undefined;
 }
 
-/** Stripes for a model that is loading or cannot be drawn. */
+/** Stripes for the box of a model that is on its way, or cannot be drawn. Its back faces are not
+ *  drawn, so that a camera inside the box sees the rest of the world. */
 export function sign_material(failed: boolean): Material {
   const material = new MeshLambertMaterial({
     transparent: true,
     depthWrite: false,
-    side: DoubleSide,
+    side: FrontSide,
     color: failed ? 0xffa21f : 0x9aa7bb,
   });
   material.onBeforeCompile = (shader): void => {

@@ -1,5 +1,5 @@
-// Models of the world's folder: each file is fetched and read once, and each of its meshes is one
-// form for all who show it.
+// Models of the world's folder. Each file is fetched and read once, and all entities that show one of
+// its meshes share it.
 import { BoxGeometry, LoadingManager, Mesh } from 'three';
 import type { BufferGeometry, Material, Object3D } from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
@@ -40,17 +40,16 @@ export class Models {
       else {
         model.state = 'foreign';
         this.world.log(
-          'note',
-          `${path}: only glTF is drawn here (.gltf, .glb); its entities are shown by their Shape.`,
+          'problem',
+          `${path} is shown as boxes: the viewport draws only glTF (.gltf, .glb).`,
         );
       }
     }
     return model;
   }
 
-  /**
-   * The mesh that a MeshReference names: by its place if the name is that place's, else by name.
-   */
+  /** Returns the mesh that a MeshReference names: the one at its index if that has its name, else the
+   *  one with its name. */
   static part(model: Model, index: number, name: string): ModelPart | null {
     const at = model.parts[index];
     if (at && (at.name === name || name === '')) return at;
@@ -62,29 +61,29 @@ export class Models {
     try {
       const bytes = await this.world.fetch_file(model.path);
       const json = json_of(bytes);
-      const missing: string[] = [];
+      const missing = new Map<string, string>();
       const wanted = [...(json.buffers ?? []), ...(json.images ?? [])].flatMap(({ uri }) => (uri ? [uri] : []));
       await Promise.all(
         [...new Set(wanted)].map(async (uri) => {
-          const blob = await this.part_file(model.path, uri).catch(() => null);
-          if (blob) blobs.set(uri, URL.createObjectURL(blob));
-          else missing.push(uri);
+          await this.part_file(model.path, uri).then(
+            (blob) => blobs.set(uri, URL.createObjectURL(blob)),
+            (error: Error) => missing.set(uri, error.message),
+          );
         }),
       );
       // A texture can be done without, the corners of triangles cannot.
-      const lost = (json.buffers ?? []).find(({ uri }) => uri && missing.includes(uri));
-      if (lost) throw new Error(`its file ${lost.uri} could not be fetched`);
+      const lost = (json.buffers ?? []).find(({ uri }) => uri && missing.has(uri))?.uri;
+      if (lost) throw new Error(`its file ${readable(lost)} cannot be read: ${missing.get(lost)}`);
       const manager = new LoadingManager();
       manager.setURLModifier((url) => blobs.get(url) ?? url);
-      drop_textures(json, missing);
+      drop_textures(json, [...missing.keys()]);
       const gltf = await new GLTFLoader(manager).parseAsync(with_json(bytes, json), '');
       model.parts = await parts_of(gltf);
       model.state = 'ready';
-      if (missing.length > 0)
-        this.world.log(
-          'problem',
-          `${model.path} is drawn without ${list(missing.map(readable))}: no such file can be fetched.`,
-        );
+      if (missing.size > 0) {
+        const names = list([...missing.keys()].map(readable));
+        this.world.log('problem', `${model.path} is drawn without ${names}: ${[...missing.values()][0]}`);
+      }
     } catch (error) {
       model.state = 'failed';
       model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
@@ -99,7 +98,8 @@ export class Models {
   private async part_file(model: string, uri: string): Promise<Blob> {
     const within = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(uri);
     if (within) return new Blob([Uint8Array.from(atob(within[2]), (each) => each.charCodeAt(0))], { type: within[1] });
-    if (/^[a-z][a-z0-9+.-]*:|^\//i.test(uri)) throw new Error('it is elsewhere');
+    const is_elsewhere = /^([a-z][a-z0-9+.-]*:|[/])/i.test(uri);
+    if (is_elsewhere) throw new Error('the page fetches no files from other places');
     return new Blob([
       await this.world.fetch_file(model.slice(0, model.lastIndexOf('/') + 1) + decodeURIComponent(uri)),
     ]);
@@ -151,10 +151,8 @@ function image_of(texture: GltfTexture): number | undefined {
   return texture.source ?? Object.values(texture.extensions ?? {}).find((each) => each?.source !== undefined)?.source;
 }
 
-/**
- * Removes textures with a missing image from the materials. Their surfaces become grey, because
- * white would outshine the rest.
- */
+/** Takes textures whose image is missing out of the materials. Their surfaces become grey, because
+ *  white would outshine the rest. */
 export function drop_textures(json: GltfJson, missing: readonly string[]): void {
   const is_missing = (index: number): boolean => {
     const texture = json.textures?.[index];

@@ -236,7 +236,7 @@ export class Overlay {
     d.globalAlpha = 1;
   }
 
-  /** A small label beside a point, inside the picture. */
+  /** Draws a small label beside a point, inside the picture and above its status line. */
   private pill(at: Point, words: { text: string; color: string }[], note: string): void {
     const d = this.draw2d;
     d.font = `500 12px ${this.colors.font}`;
@@ -255,7 +255,7 @@ export class Overlay {
       ) + 16;
     const height = under ? 40 : 24;
     const x = Math.round(Math.max(4, Math.min(at.x + 16, this.width - width - 4)));
-    const y = Math.round(Math.max(4, Math.min(at.y + 18, this.height - height - 4)));
+    const y = Math.round(Math.max(4, Math.min(at.y + 18, this.height - height - status_px)));
     d.beginPath();
     d.roundRect(x, y, width, height, 4);
     d.fillStyle = this.colors.panel;
@@ -306,6 +306,9 @@ export class Overlay {
     d.stroke();
   }
 }
+
+/** The height at the bottom of the picture that the status line covers. */
+const status_px = 34;
 
 function cut(text: string, most: number): string {
   return text.length > most ? text.slice(0, most - 1) + '…' : text;

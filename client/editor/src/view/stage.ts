@@ -24,6 +24,7 @@ import { Outline } from './outline.js';
 import { Overlay } from './overlay.js';
 import type { OverlayColors } from './overlay.js';
 import { Sight } from './sight.js';
+import { Signs } from './signs.js';
 import { studio_light } from './studio_light.js';
 import { Toolbar } from './toolbar.js';
 import { calm, view_commands } from './view_commands.js';
@@ -63,6 +64,7 @@ export class Stage {
   private readonly hover_line = new Outline({ width: 1.2, rim: 0.8 });
   private readonly overlay: Overlay;
   private readonly toolbar: Toolbar;
+  private readonly signs = new Signs();
   private readonly status = document.createElement('div');
   private readonly note = document.createElement('div');
   private readonly sizes: ResizeObserver;
@@ -133,7 +135,8 @@ export class Stage {
       this.hands.steps,
       () => this.tools_changed(),
     );
-    this.root.append(this.renderer.domElement, this.overlay.canvas, this.status, this.note, this.toolbar.element);
+    const { domElement } = this.renderer;
+    this.root.append(domElement, this.signs.element, this.overlay.canvas, this.status, this.note, this.toolbar.element);
     host.append(this.root);
     this.paint(colors);
 
@@ -301,6 +304,7 @@ export class Stage {
     const calls = this.renderer.info.render.calls;
     this.hover_line.draw(this.renderer, this.rig.camera);
     this.outline.draw(this.renderer, this.rig.camera);
+    this.signs.show(this.contents, this.sight);
     this.overlay.draw(this.hands.overlay(), this.rig.camera);
 
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
@@ -419,7 +423,7 @@ export class Stage {
       ? ['Nothing here has a place', 'No entity has a Transform yet. Add one in the inspector, and it shows up here.']
       : [
           'Nothing to show in 3D',
-          'No type of this world says where things are: its schema has no scene.Transform. The tree, the inspector and everything else work.',
+          'The schema of this world has no scene.Transform. "muster import" adds it, and "muster new --schema scene.fbs" makes a world that has it. The tree, the inspector and everything else work.',
         ];
     if (this.note.firstChild?.textContent === title) return;
     const head = document.createElement('div');

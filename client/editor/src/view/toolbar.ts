@@ -96,11 +96,10 @@ export class Toolbar {
         button.classList.add('viewport-wide');
       } else if (command.checked) button.setAttribute('aria-pressed', String(command.checked()));
     }
-    this.opener.replaceChildren(text(`${short(steps.move)} m · ${short(steps.turn)}°`));
-    this.opener.setAttribute(
-      'aria-label',
-      `Steps of snapping: ${short(steps.move)} m · ${short(steps.turn)}°`,
-    );
+    const snaps = this.buttons.some(({ command }) => command.id === 'view.snap' && command.checked?.());
+    const shown = snaps ? `${short(steps.move)} m · ${short(steps.turn)}°` : 'Snap off';
+    this.opener.replaceChildren(text(shown));
+    this.opener.setAttribute('aria-label', `Steps of snapping: ${shown}`);
   }
 
   dispose(): void {

@@ -286,9 +286,9 @@ test('what is deleted stops undo, which says so and touches nothing; a refusal s
   for (let i = 0; i < 3; ++i) play.edits.undo();
   await settled();
   assert.deepEqual(play.sent(), []);
-  assert.deepEqual(play.notes, ["'delete 2 entities' cannot be taken back, and nothing else was."]);
+  assert.deepEqual(play.notes, ["'delete 2 entities' cannot be undone. Nothing was changed."]);
   const [{ actions }] = play.notices.list.value;
-  assert.deepEqual(actions.map(({ title }) => title), ['Undo before it: rename elf']);
+  assert.deepEqual(actions.map(({ title }) => title), ["Undo 'rename elf' instead"]);
   actions[0].run();
   await settled();
   assert.deepEqual([play.sent(), play.history], [["Rename 2:1 'elf'"], [null, 'rename elf']]);
@@ -303,6 +303,53 @@ test('what is deleted stops undo, which says so and touches nothing; a refusal s
   assert.deepEqual(await play.edits.create('create x', [{ entity: entity(5, 9), parent: nil, name: 'a', components: {} }], [entity(5, 9)]), []);
   assert.deepEqual(play.problems, ['delete orc: the world says no', 'delete 2 entities: the world says no', 'create x: the world says no']);
   assert.deepEqual([play.notes, play.history], [play.problems, ['delete 2 entities', null]]);
+});
+
+test('what undo offers beside a deletion goes when another step comes, and never undoes another one', async (t) => {
+  const play = await camp(t);
+  await play.edits.rename(elf, 'oak');
+  await play.edits.destroy([rock]);
+  await play.edits.destroy([orc]);
+  play.edits.undo();
+  await settled();
+  const [{ text, actions }] = play.notices.list.value;
+  assert.equal(text, "'delete orc' cannot be undone. Nothing was changed.");
+  assert.deepEqual(actions.map(({ title }) => title), ["Undo 'rename elf' instead"]);
+  await play.edits.rename(elf, 'ash');
+  assert.deepEqual(play.notices.list.value, []);
+  play.sent();
+  // A press that came too late.
+  actions[0].run();
+  await settled();
+  assert.deepEqual([play.sent(), play.history[0]], [[], 'rename elf']);
+});
+
+test('to overwrite what somebody else has changed is offered until another step comes, and loses none', async (t) => {
+  const play = await camp(t);
+  await play.edits.rename(elf, 'oak');
+  play.faults.push({ ...refused, reason: 'value_mismatch' });
+  play.edits.undo();
+  await settled();
+  const [{ actions }] = play.notices.list.value;
+  assert.deepEqual(actions.map(({ title }) => title), ['Overwrite']);
+  await play.edits.rename(elf, 'ash');
+  assert.deepEqual(play.notices.list.value, []);
+  const before = play.history;
+  play.sent();
+  actions[0].run();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [[], before]);
+});
+
+test('a name that is taken is said with the place where it is; spaces around a name are left out', async (t) => {
+  const play = await camp(t);
+  play.faults.push({ ...refused, reason: 'name_taken' });
+  assert.equal(await play.edits.rename(elf, ' rock '), false);
+  assert.deepEqual(play.sent(), ["Rename 2:1 'rock'"]);
+  const where = play.parents.has('2:1') ? 'child of orc' : 'entity at the top of the tree';
+  assert.deepEqual(play.notes, [`rename elf: the name 'rock' is taken by another ${where}`]);
+  await play.edits.rename(elf, ' elf');
+  assert.deepEqual(play.sent(), []);
 });
 
 test('an edit is pending until the world has answered, and only then a step; undo waits for it', async (t) => {

@@ -224,8 +224,8 @@ test('a file of the world is fetched with the token, part by part of its path, a
     answer = { ok: false, status: 404, statusText: '', text: () => Promise.resolve(''), ...how };
     await assert.rejects(model.fetch_file('x.glb'), { message });
   };
-  await fails({ text: () => Promise.resolve(' no such file \n') }, 'x.glb: no such file');
-  await fails({ text: () => Promise.resolve('n'.repeat(300)) }, 'x.glb: ' + 'n'.repeat(200));
-  await fails({ statusText: 'Not Found' }, 'x.glb: Not Found');
-  await fails({ text: () => Promise.reject(new Error('gone')) }, 'x.glb: the server answered 404');
+  await fails({ text: () => Promise.resolve(' no such file \n') }, 'no such file');
+  await fails({ text: () => Promise.resolve('n'.repeat(300)) }, 'n'.repeat(200));
+  await fails({ statusText: 'Not Found' }, 'Not Found');
+  await fails({ text: () => Promise.reject(new Error('gone')) }, 'the server answered 404');
 });

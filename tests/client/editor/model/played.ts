@@ -76,6 +76,7 @@ export class Played {
         [...this.names].flatMap(([id, name]) => (id_text(this.parents.get(id) ?? nil) === id_text(parent) ? [name] : [])),
       next_sibling: (entity) => Promise.resolve(this.next.get(id_text(entity)) ?? nil),
       told_of: (structure, components) => this.told_of(structure, components),
+      brief: (sentence) => sentence,
       was_refused: () => {},
       is_driven: (component) => this.driven.has(component),
     };
