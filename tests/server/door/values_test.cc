@@ -123,7 +123,7 @@ TEST_CASE("a text that is no UTF-8, or has a zero byte, is not taken, in an edit
   CHECK(found.error().fault.code == session::FaultCode::bad_question);
   CHECK(found.error().fault.field == "name");
   CHECK(found.error().text == "muster.session.Find.name: is no UTF-8 at byte 0");
-  CHECK(scene.client.ask(session::Resolve{.path = std::string_view("/a\0", 3)}).error().fault.reason == "bad_text");
+  CHECK(scene.client.ask(session::Resolve{.path = std::string("/a\0", 3)}).error().fault.reason == "bad_text");
   session::Watch watch;
   watch.rate_max = no_number;
   CHECK(scene.client.watch(watch).error().text == "muster.session.Watch.rate_max: is nan, it takes a finite number");
