@@ -119,22 +119,22 @@ set(muster_client_sources
   client/cpp/watches.cc
 )
 set(muster_world_sources
-  server/world/database.cc
-  server/world/file_beside.cc
-  server/world/file_checkpoint.cc
-  server/world/file_header.cc
-  server/world/file_journal.cc
-  server/world/file_meta.cc
-  server/world/file_sink.cc
-  server/world/file_source.cc
+  server/world/file/database.cc
+  server/world/file/file_beside.cc
+  server/world/file/file_checkpoint.cc
+  server/world/file/file_header.cc
+  server/world/file/file_journal.cc
+  server/world/file/file_meta.cc
+  server/world/file/file_sink.cc
+  server/world/file/file_source.cc
   server/world/journal/code_identity.cc
   server/world/journal/cut_off_page.cc
   server/world/journal/journal_recorder.cc
   server/world/journal/record_reader.cc
   server/world/journal/recovery.cc
   server/world/journal/work_mark.cc
-  server/world/journal/write_queue.cc
-  server/world/lock.cc
+  server/world/saving/write_queue.cc
+  server/world/file/lock.cc
   server/world/place/file_stamp.cc
   server/world/place/file_watch.cc
   server/world/place/left_behind.cc
@@ -144,34 +144,34 @@ set(muster_world_sources
   server/world/rows/preserved_columns.cc
   server/world/rows/spare_blocks.cc
   server/world/rows/state_copy.cc
-  server/world/saver.cc
+  server/world/saving/saver.cc
   server/world/time/host_calls.cc
   server/world/time/pacer.cc
   server/world/time/wake.cc
   server/world/time/watchdog.cc
-  server/world/type_rows.cc
+  server/world/file/type_rows.cc
   server/world/world.cc
-  server/world/world_error.cc
-  server/world/world_file.cc
+  server/world/file/world_error.cc
+  server/world/file/world_file.cc
 )
 set(muster_server_sources
-  server/desk/budgets.cc
+  server/edits/budgets.cc
   server/desk/desk.cc
   server/desk/desk_figures.cc
-  server/desk/edit_judge.cc
-  server/desk/intake.cc
-  server/desk/refusal_text.cc
-  server/desk/text_sweep.cc
-  server/desk/timer_ids.cc
+  server/edits/edit_cost.cc
+  server/edits/intake.cc
+  server/edits/refusal_text.cc
+  server/edits/text_sweep.cc
+  server/edits/timer_ids.cc
   server/door/address_file.cc
   server/door/http_connection.cc
   server/door/listener.cc
   server/door/listening.cc
-  server/door/refusals.cc
+  server/access/refusals.cc
   server/door/session_protocol.cc
   server/door/session_stream.cc
   server/door/socket_stream.cc
-  server/door/users.cc
+  server/access/users.cc
   server/door/web_stream.cc
   server/page_folder.cc
   server/plugins/installed_folder.cc
@@ -188,28 +188,28 @@ set(muster_server_sources
   server/questions/question_table.cc
   server/questions/session_questions.cc
   server/questions/shown_entity.cc
-  server/questions/shown_text.cc
+  server/session/shown_text.cc
   server/questions/template_questions.cc
   server/questions/timer_list.cc
   server/questions/watch_questions.cc
   server/questions/world_questions.cc
   server/server.cc
-  server/session/activity_count.cc
-  server/session/figures.cc
+  server/figures/activity_count.cc
+  server/figures/figures.cc
   server/session/judge.cc
   server/session/outgoing.cc
   server/session/requests.cc
   server/session/server_limits.cc
   server/session/session.cc
-  server/session/session_trace.cc
+  server/figures/session_trace.cc
   server/token_file.cc
   server/trace_file.cc
   server/watches/equal_rows.cc
-  server/watches/lesser_kinds.cc
-  server/watches/looks.cc
-  server/watches/recent_changes.cc
-  server/watches/seen_state.cc
-  server/watches/seen_world.cc
+  server/mirror/lesser_kinds.cc
+  server/mirror/looks.cc
+  server/mirror/recent_changes.cc
+  server/mirror/seen_state.cc
+  server/mirror/seen_world.cc
   server/watches/told_texts.cc
   server/watches/turn_order.cc
   server/watches/watch.cc
@@ -219,7 +219,7 @@ set(muster_server_sources
   server/watches/watch_turns.cc
   server/watches/watches.cc
   server/web/http_wire.cc
-  server/web/metrics_text.cc
+  server/figures/metrics_text.cc
   server/web/page_files.cc
   server/web/site.cc
   server/web/web_address.cc
@@ -322,7 +322,7 @@ set(muster_public_headers
   schema/load.h
   schema/question.h
   schema/table.h
-  server/door/server_error.h
+  server/access/server_error.h
   server/plugins/plugin.h
   server/plugins/plugin_copy.h
   server/plugins/plugin_library.h
@@ -331,8 +331,8 @@ set(muster_public_headers
   server/server.h
   server/session/outgoing.h
   server/session/server_limits.h
-  server/world/checkpoint_report.h
-  server/world/durability.h
+  server/world/file/checkpoint_report.h
+  server/world/saving/durability.h
   server/world/flush_visitor.h
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
@@ -340,7 +340,7 @@ set(muster_public_headers
   server/world/time/pacer.h
   server/world/time/work_time.h
   server/world/world.h
-  server/world/world_error.h
+  server/world/file/world_error.h
 )
 set(muster_schemas
   schema/costs.fbs

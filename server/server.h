@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/door/server_error.h"
+#include "server/access/server_error.h"
 #include "server/session/server_limits.h"
 
 namespace muster {
@@ -29,7 +29,7 @@ struct ServerOptions {
   /// Tokens with fewer rights: {token, right}, with right "view", "edit" or "control".
   std::vector<std::pair<std::string, std::string>> more_tokens = {};
   /// File with the list of users and their tokens, which sessions with the right `admin` change;
-  /// server/door/users.h draws it. The file need not exist. Empty means no users.
+  /// server/access/users.h draws it. The file need not exist. Empty means no users.
   std::string users_file = {};
   /// File for address and token, for clients on this machine. Readable by its owner only, and
   /// removed on a clean stop. Empty means none.

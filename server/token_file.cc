@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "schema/kinds.h"
-#include "server/door/users.h"
+#include "server/access/users.h"
 
 namespace muster {
 

@@ -13,7 +13,7 @@
 namespace muster::cli {
 
 void run_on_file(const Common& common, const std::vector<std::string>& arguments) {
-  std::vector<std::string> all = {program("muster-file", "../../server/file/muster-file")};
+  std::vector<std::string> all = {program("muster-file", "../../server/file_program/muster-file")};
   all.insert(all.end(), arguments.begin(), arguments.end());
   if (common.json) all.emplace_back("--json");
   std::vector<char*> argv;

@@ -3,7 +3,7 @@
 // and queues receipts and changes for each session. It never waits for a socket.
 //
 //   listener's thread                         world's thread
-//   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/desk/intake.h
+//   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
 //                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
 // Questions are begun after what their session sent before them was pushed: a session reads its own writes. Both halves are
@@ -24,12 +24,12 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "server/desk/intake.h"
-#include "server/desk/text_sweep.h"
-#include "server/desk/timer_ids.h"
+#include "server/edits/intake.h"
+#include "server/edits/text_sweep.h"
+#include "server/edits/timer_ids.h"
+#include "server/figures/figures.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/question_queue.h"
-#include "server/session/figures.h"
 #include "server/session/server_limits.h"
 #include "server/world/flush_visitor.h"
 #include "system/mutex.h"

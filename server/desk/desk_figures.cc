@@ -1,7 +1,7 @@
 // The desk's figures, for /metrics and /health.
 #include "registry/apply/timers.h"
 #include "server/desk/desk.h"
-#include "server/session/figures.h"
+#include "server/figures/figures.h"
 #include "system/mutex.h"
 
 namespace muster {

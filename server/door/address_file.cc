@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "messages/json_writer.h"
-#include "server/door/server_error.h"
+#include "server/access/server_error.h"
 
 namespace muster {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "server/figures/metrics_text.h"
 #include "server/web/http_wire.h"
-#include "server/web/metrics_text.h"
 
 namespace muster {
 namespace {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "server/door/server_error.h"
+#include "server/access/server_error.h"
 
 namespace muster {
 namespace {

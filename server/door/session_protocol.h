@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "server/access/refusals.h"
+#include "server/access/users.h"
 #include "server/desk/desk.h"
-#include "server/door/refusals.h"
-#include "server/door/users.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
 

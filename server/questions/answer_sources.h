@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "server/figures/activity_count.h"
+#include "server/figures/session_trace.h"
 #include "server/questions/clock_questions.h"
 #include "server/questions/durable_questions.h"
 #include "server/questions/seldom.h"
-#include "server/session/activity_count.h"
 #include "server/session/session.h"
-#include "server/session/session_trace.h"
 #include "server/session/world_side.h"
 #include "server/watches/watches.h"
 

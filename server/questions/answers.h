@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/questions/inquiry.h"
-#include "server/questions/shown_text.h"
+#include "server/session/shown_text.h"
 
 namespace muster {
 

@@ -5,7 +5,7 @@
 #include "registry/entity_registry.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
-#include "server/questions/shown_text.h"
+#include "server/session/shown_text.h"
 
 namespace muster {
 namespace {

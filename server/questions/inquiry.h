@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "server/questions/steps.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
+#include "server/session/steps.h"
 
 namespace muster {
 

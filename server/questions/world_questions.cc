@@ -8,9 +8,9 @@
 
 #include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
+#include "server/figures/figures.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/question_table.h"
-#include "server/session/figures.h"
 
 namespace muster {
 namespace {

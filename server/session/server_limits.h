@@ -33,7 +33,7 @@ struct ServerLimits {
   std::uint32_t name_bytes_max = 255;           ///< of a name given by a session
   std::uint32_t template_nodes_max = 10'000;    ///< of one file of templates, with bases
   std::uint32_t template_bytes_max = 4u << 20;  ///< of their values
-  /// Steps of questions between two inputs (server/questions/steps.h).
+  /// Steps of questions between two inputs (server/session/steps.h).
   std::uint32_t slice_steps = 20'000;
   /// Steps of edits between two flushes. A single edit may exceed it.
   std::uint32_t intake_steps = 20'000;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/plugins/reloaded_plugin.h"
-#include "server/world/durability.h"
+#include "server/world/saving/durability.h"
 #include "server/world/time/pacer.h"
 #include "server/world/time/work_time.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "messages/type_table.h"
+#include "server/mirror/seen_state.h"
 #include "server/session/session.h"
-#include "server/watches/seen_state.h"
 
 namespace muster {
 

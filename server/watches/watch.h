@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "registry/storage/flat_map.h"
+#include "server/mirror/recent_changes.h"
+#include "server/mirror/seen_world.h"
 #include "server/session/session.h"
 #include "server/watches/byte_budget.h"
 #include "server/watches/entity_set.h"
 #include "server/watches/equal_rows.h"
-#include "server/watches/recent_changes.h"
-#include "server/watches/seen_world.h"
 #include "server/watches/watch_asked.h"
 
 namespace muster {

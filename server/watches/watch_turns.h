@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
+#include "server/mirror/look.h"
+#include "server/mirror/recent_changes.h"
+#include "server/mirror/seen_world.h"
 #include "server/session/session.h"
-#include "server/watches/look.h"
-#include "server/watches/recent_changes.h"
-#include "server/watches/seen_world.h"
 #include "server/watches/turn_order.h"
 #include "server/watches/watch.h"
 #include "server/watches/watch_events.h"

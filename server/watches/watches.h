@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/watches/looks.h"
+#include "server/mirror/looks.h"
 #include "server/watches/watch_turns.h"
 #include "system/mutex.h"
 

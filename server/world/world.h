@@ -18,13 +18,13 @@
 
 #include "registry/entity_registry.h"
 #include "registry/state/state.h"
-#include "server/world/checkpoint_report.h"
-#include "server/world/durability.h"
+#include "server/world/file/checkpoint_report.h"
+#include "server/world/file/world_error.h"
 #include "server/world/flush_visitor.h"
 #include "server/world/journal/recovery.h"
+#include "server/world/saving/durability.h"
 #include "server/world/time/pacer.h"
 #include "server/world/time/work_time.h"
-#include "server/world/world_error.h"
 
 namespace muster {
 

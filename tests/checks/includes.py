@@ -17,8 +17,10 @@ from source_tree import cpp_files, includes, read, run_check, self_tested, track
 ROOMS = {
     "registry": ["registry/storage", "registry/handlers", "registry/apply", "registry/observe", "registry/delivery", "registry",
                  "registry/state", "registry/templates"],
-    "server/world": ["server/world/time", "server/world/place", "server/world/rows", "server/world/journal", "server/world"],
-    "server": ["server/plugins", "server/session", "server/watches", "server/questions", "server/desk", "server/web", "server/door", "server"],
+    "server/world": ["server/world/time", "server/world/place", "server/world/rows", "server/world/journal",
+                     "server/world/file", "server/world/saving", "server/world"],
+    "server": ["server/plugins", "server/access", "server/session", "server/figures", "server/web", "server/mirror",
+               "server/watches", "server/questions", "server/edits", "server/desk", "server/door", "server"],
 }
 FILES_MAX = 30  # source files side by side in a folder
 LINES_MAX = 600
@@ -33,7 +35,7 @@ LAYERS = {
     "registry": ["schema", "messages", "system"],
     "server/world": ["schema", "messages", "registry", "system"],
     "server": ["schema", "messages", "registry", "server/world", "system"],
-    "server/file": ["schema", "messages", "registry", "server/world", "system"],  # a program for world files that are not served
+    "server/file_program": ["schema", "messages", "registry", "server/world", "system"],  # a program for world files that are not served
     "client/cpp": ["schema", "messages"],
     "client/import": ["schema", "messages", "client/cpp"],
     "client/cli": ["schema", "messages", "client/cpp", "client/import", "system"],

@@ -6,7 +6,7 @@ import subprocess
 
 from shared import GAME, MUSTER, ROOT, SERVER, TOWN, equal, holds
 
-FILE = MUSTER.parent.parent.parent / "server/file/muster-file"
+FILE = MUSTER.parent.parent.parent / "server/file_program/muster-file"
 SCHEMAC = MUSTER.parent.parent.parent / "schema/schemac"
 CLOSED = [[each for each in range(3) if bits & 1 << each] for bits in range(1, 8)]
 PRINTED = b"listening on", b"saved at sequence", b"muster: ", b"schemac: ", b" info "

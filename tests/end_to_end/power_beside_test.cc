@@ -1,9 +1,9 @@
 // The power goes while files beside a world are written: its list of users, and a copy of it.
 #include <catch2/catch.hpp>
 
-#include "server/door/users.h"
-#include "server/file/backup.h"
-#include "server/file/verify.h"
+#include "server/access/users.h"
+#include "server/file_program/backup.h"
+#include "server/file_program/verify.h"
 #include "server/world/world.h"
 #include "tests/support/folder.h"
 #include "tests/support/power_log.h"

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/file/verify.h"
+#include "server/file_program/verify.h"
 #include "server/world/world.h"
 #include "tests/server/arena.h"
 #include "tests/support/folder.h"

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "server/world/file/world_file.h"
 #include "server/world/journal/record_reader.h"
-#include "server/world/world_file.h"
 #include "tests/server/plugins/counter.h"
 
 namespace muster::test {

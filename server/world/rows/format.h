@@ -41,7 +41,7 @@ inline constexpr std::array tables = {
           "column_ INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
           "bytes BLOB, UNIQUE(section, key, column_, checkpoint DESC))"},
     // Inputs after the checkpoint, in groups that are written together; see
-    // server/world/file_journal.h.
+    // server/world/file/file_journal.h.
     Table{"journal",
           "CREATE TABLE journal(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, "
           "first_tick INTEGER NOT NULL, last_tick INTEGER NOT NULL, epoch INTEGER NOT NULL, code INTEGER NOT NULL, "

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "registry/templates/template_tree.h"
-#include "server/desk/edit_judge.h"
+#include "server/edits/edit_cost.h"
 #include "tests/server/arena.h"
 
 using namespace muster;

@@ -6,9 +6,9 @@
 
 #include "registry/apply/timers.h"
 #include "registry/templates/template_tree.h"
-#include "server/desk/budgets.h"
-#include "server/desk/text_sweep.h"
-#include "server/desk/timer_ids.h"
+#include "server/edits/budgets.h"
+#include "server/edits/text_sweep.h"
+#include "server/edits/timer_ids.h"
 #include "tests/server/arena.h"
 
 using namespace muster;

@@ -2,7 +2,7 @@
 // that comes to what judging each would.
 #include <catch2/catch.hpp>
 
-#include "server/desk/edit_judge.h"
+#include "server/edits/edit_cost.h"
 #include "tests/server/desk/hand_desk.h"
 
 using namespace muster;

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "server/desk/refusal_text.h"
+#include "server/edits/refusal_text.h"
 #include "tests/server/arena.h"
 
 using namespace muster;

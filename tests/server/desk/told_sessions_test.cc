@@ -7,7 +7,7 @@
 
 #include "registry/observe/clock.h"
 #include "registry/observe/figures.h"
-#include "server/session/activity_count.h"
+#include "server/figures/activity_count.h"
 #include "tests/server/desk/hand_desk.h"
 
 using namespace muster;

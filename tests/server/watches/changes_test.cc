@@ -4,7 +4,7 @@
 #include <memory>
 #include <random>
 
-#include "server/watches/recent_changes.h"
+#include "server/mirror/recent_changes.h"
 #include "tests/server/arena.h"
 #include "tests/server/watches/seen_changes.h"
 

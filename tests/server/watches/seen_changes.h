@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/watches/looks.h"
-#include "server/watches/seen_world.h"
+#include "server/mirror/looks.h"
+#include "server/mirror/seen_world.h"
 
 namespace muster::testing {
 

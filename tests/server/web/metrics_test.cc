@@ -2,7 +2,7 @@
 #include <map>
 #include <sstream>
 
-#include "server/web/metrics_text.h"
+#include "server/figures/metrics_text.h"
 
 namespace metrics_test {
 

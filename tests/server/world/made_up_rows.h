@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/world/world_file.h"
+#include "server/world/file/world_file.h"
 #include "tests/support/folder.h"
 
 namespace muster::test {

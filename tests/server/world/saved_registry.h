@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/world/saver.h"
+#include "server/world/saving/saver.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 #include "tests/server/world/run_sql.h"

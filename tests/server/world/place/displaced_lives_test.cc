@@ -15,8 +15,8 @@
 #include <random>
 #include <thread>
 
+#include "server/world/file/world_file.h"
 #include "server/world/world.h"
-#include "server/world/world_file.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/run_sql.h"
 #include "tests/support/folder.h"

@@ -1,0 +1,265 @@
+#include "server/access/users.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include "messages/utf8.h"
+#include "schema/kinds.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view title = "muster-users 1";
+
+TokenHash hash_of(std::string_view token) noexcept {
+  TokenHash hash{};
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), hash.data());
+  return hash;
+}
+
+std::string hex(const TokenHash& hash) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : hash) text += {digits[byte >> 4], digits[byte & 15]};
+  return text;
+}
+
+bool parse_hex(std::string_view text, TokenHash& hash) noexcept {
+  if (text.size() != 2 * hash.size()) return false;
+  for (std::size_t i = 0; i < hash.size(); ++i) {
+    const char* const at = text.data() + 2 * i;
+    if (std::from_chars(at, at + 2, hash[i], 16).ptr != at + 2) return false;
+  }
+  return true;
+}
+
+/// The text up to the next space, which `line` then begins behind.
+std::string_view word(std::string_view& line) noexcept {
+  const std::string_view found = line.substr(0, line.find(' '));
+  line.remove_prefix(std::min(found.size() + 1, line.size()));
+  return found;
+}
+
+bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && !text.empty() && end == text.data() + text.size();
+}
+
+/// Returns the reason why it is invalid, or an empty text.
+std::string wrong_name(std::string_view name) {
+  if (name.empty() || name.size() > Users::name_bytes_max)
+    return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";
+  const bool controls = std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (controls || utf8_prefix(name) != name.size()) return "a user's name is one line of UTF-8";
+  if (name.front() == ' ' || name.back() == ' ') return "a user's name neither begins nor ends with a space";
+  return {};
+}
+
+bool parse_user(std::string_view line, User& user) {
+  if (!parse_number(word(line), user.number)) return false;
+  const std::string_view role = word(line), until = word(line), hash = word(line);
+  user.name = line;
+  if (!parse_number(until, user.expires_s) || !wrong_name(user.name).empty()) return false;
+  if (role == "revoked") return hash == "-";
+  const auto right = right_named(role);
+  if (!right || *right == RemoteRight::none) return false;
+  user.role = static_cast<session::Role>(*right);
+  return parse_hex(hash, user.hash);
+}
+
+bool is_over(const User& user, Users::Clock::time_point now) noexcept {
+  const auto now_s = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  return user.expires_s != 0 && static_cast<std::uint64_t>(std::max<std::int64_t>(now_s, 0)) >= user.expires_s;
+}
+
+/// Reads to the end. Returns 0, or errno.
+int read_all(int descriptor, std::string& text) {
+  char block[4096];
+  for (;;) {
+    const ssize_t bytes = ::read(descriptor, block, sizeof block);
+    if (bytes == 0) return 0;
+    if (bytes > 0)
+      text.append(block, static_cast<std::size_t>(bytes));
+    else if (errno != EINTR)
+      return errno;
+  }
+}
+
+UserFault not_written(const std::string& path) {
+  return {"users_file", "the users cannot be written to " + path + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+std::string draw_token() {
+  static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i < 32; ++i) token += letters[device() & 31];
+  return token;
+}
+
+Users::Users(const std::vector<Admission>& own, std::string path, std::string world)
+    : path_(std::move(path)), world_(std::move(world)) {
+  for (const Admission& each : own)
+    if (!each.token.empty()) own_.push_back({hash_of(each.token), each.role});
+  if (!path_.empty()) read();
+}
+
+void Users::read() {
+  // O_NONBLOCK, or a FIFO would keep the start waiting for its writer.
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat found{};
+  int why = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
+  if (descriptor < 0 && why == ENOENT) return;
+  std::string text;
+  if (why == 0 && S_ISREG(found.st_mode)) why = read_all(descriptor, text);
+  if (descriptor >= 0) ::close(descriptor);
+  if (why == 0 && !S_ISREG(found.st_mode))
+    throw ServerError("the users cannot be read from " + path_ + ": no regular file");
+  if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
+  std::istringstream file(text);
+  std::string line, of_world;
+  next_ = 0;  // until it was read
+  for (int number = 1; std::getline(file, line); ++number) {
+    const auto refuse = [&](const char* expected) {
+      throw ServerError(path_ + ", line " + std::to_string(number) + ": " + expected);
+    };
+    if (file.eof()) refuse("the list ends inside a line");
+    if (number == 1) {
+      if (line != title) refuse("no list of users that this program reads; its first line would be \"muster-users 1\"");
+    } else if (number == 2) {
+      std::string_view rest = line;
+      if (word(rest) != "next" || !parse_number(rest, next_) || next_ == 0) refuse("\"next NUMBER\" is expected");
+    } else if (number == 3 && line.starts_with("world ")) {
+      of_world = line.substr(6);
+      if (of_world.size() != 32) refuse("\"world\" and 32 hexadecimal digits are expected");
+    } else {
+      User user;
+      if (!parse_user(line, user)) refuse("\"NUMBER ROLE SECONDS HASH NAME\" is expected");
+      if (user.number != users_.size() + 1) refuse("users' numbers are 1, 2, 3 ..., none left out");
+      users_.push_back(std::move(user));
+    }
+  }
+  if (next_ != users_.size() + 1)
+    throw ServerError(path_ + ": it has " + std::to_string(users_.size()) +
+                      " users, and its second line says that the next one is " + std::to_string(next_));
+  if (world_.empty()) {
+    world_ = std::move(of_world);
+  } else if (of_world.empty()) {
+    if (auto written = write(); !written) throw ServerError(written.error().text);
+  } else if (of_world != world_) {
+    throw ServerError(path_ + " lists the users of another world. Put it beside that one, or move it away");
+  }
+}
+
+Admitted Users::admit(std::string_view token, Clock::time_point now) const {
+  const TokenHash hash = hash_of(token);
+  Admitted admitted;
+  for (const Own& own : own_)
+    if (CRYPTO_memcmp(own.hash.data(), hash.data(), hash.size()) == 0) admitted.role = own.role;
+  for (const User& user : users_)
+    if (CRYPTO_memcmp(user.hash.data(), hash.data(), hash.size()) == 0 && user.role != session::Role::none &&
+        !is_over(user, now))
+      admitted = {user.role, user.number, user.name};
+  return admitted;
+}
+
+bool Users::may_stay(const Admitted& admitted, Clock::time_point now) const {
+  if (admitted.user == 0) return true;
+  const User& user = users_[admitted.user - 1];
+  return user.role != session::Role::none && !is_over(user, now);
+}
+
+std::expected<Users::Made, UserFault> Users::create(const std::string& name, session::Role role,
+                                                    std::uint64_t expires_s, Clock::time_point now) {
+  if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
+  if (std::string wrong = wrong_name(name); !wrong.empty())
+    return std::unexpected(UserFault{"user_name", std::move(wrong)});
+  if (has_invisible(name))  // an older file with such a name can still be read
+    return std::unexpected(
+        UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
+  if (users_.size() >= users_max)
+    return std::unexpected(
+        UserFault{"users_max", "there are " + std::to_string(users_max) + " users, which are all there may be"});
+  for (const User& user : users_)
+    if (user.role != session::Role::none && user.name == name)
+      return std::unexpected(
+          UserFault{"name_taken", "there is a user \"" + name + "\", whose token is to be revoked first"});
+  User user{.number = next_, .name = name, .role = role, .expires_s = expires_s};
+  if (is_over(user, now))
+    return std::unexpected(UserFault{"expires_s", "the time until which the token holds is over"});
+  Made made{.user = user.number, .token = draw_token()};
+  user.hash = hash_of(made.token);
+  users_.push_back(std::move(user));
+  ++next_;
+  if (auto written = write(); !written) {
+    users_.pop_back();
+    --next_;
+    return std::unexpected(std::move(written.error()));
+  }
+  return made;
+}
+
+std::expected<std::uint64_t, UserFault> Users::revoke(const std::string& name) {
+  const auto at = std::ranges::find_if(
+      users_, [&](const User& user) { return user.role != session::Role::none && user.name == name; });
+  if (at == users_.end()) return std::unexpected(UserFault{"not_found", "there is no user \"" + name + "\""});
+  User other{.number = at->number, .name = at->name};
+  std::swap(*at, other);
+  if (auto written = write(); !written) {
+    std::swap(*at, other);
+    return std::unexpected(std::move(written.error()));
+  }
+  return at->number;
+}
+
+std::expected<void, UserFault> Users::write() const {
+  std::string text = std::string(title) + "\nnext " + std::to_string(next_) + "\n";
+  if (!world_.empty()) text += "world " + world_ + "\n";
+  for (const User& user : users_) {
+    const bool revoked = user.role == session::Role::none;
+    text += std::to_string(user.number) + ' ' +
+            (revoked ? "revoked" : std::string(right_name(static_cast<RemoteRight>(user.role)))) + ' ' +
+            std::to_string(user.expires_s) + ' ' + (revoked ? "-" : hex(user.hash)) + ' ' + user.name + '\n';
+  }
+  // Beside it first, so that a list is whole or as before, whenever the power goes.
+  const std::string beside = path_ + "-new";
+  ::unlink(beside.c_str());
+  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  bool good = file >= 0;
+  for (std::size_t done = 0; good && done < text.size();) {
+    const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);
+    if (wrote > 0) done += static_cast<std::size_t>(wrote);
+    good = wrote > 0 || errno == EINTR;
+  }
+  good = good && ::fsync(file) == 0;
+  if (file >= 0) ::close(file);
+  good = good && ::rename(beside.c_str(), path_.c_str()) == 0;
+  if (!good) {
+    UserFault fault = not_written(path_);
+    ::unlink(beside.c_str());
+    return std::unexpected(std::move(fault));
+  }
+  const int folder =
+      ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);  // if the sync fails, a power cut may bring back the previous list; it is never torn
+    ::close(folder);
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,77 @@
+// Counts lasting things that sessions brought into the world: timed messages, rows and templates.
+// An edit is costed before it enters the world; one that is timed enters it later, perhaps together
+// with many others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "messages/batch.h"
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+/// The cost of timed messages when they are due, and their memory until then. Owner's thread,
+/// between inputs. A cancelled message counts until it would have been due.
+class TimerBudget {
+ public:
+  /// Timers that are due within one such span of time are delivered together. ns.
+  static constexpr std::uint64_t span_ns = 16'000'000;
+
+  explicit TimerBudget(const EntityRegistry& registry);
+
+  struct Due {
+    std::uint64_t steps = 0, bytes = 0;
+  };
+  /// Returns the cost of messages due in the span of `due_ns`; overdue messages are due now.
+  Due due_with(std::uint64_t due_ns);
+  /// Of all waiting messages.
+  std::uint64_t bytes();
+  void add(std::uint64_t due_ns, Due due);
+
+ private:
+  std::uint64_t span_of(std::uint64_t due_ns) const;
+  /// Forgets what is over.
+  void pass();
+
+  const EntityRegistry& registry_;
+  std::map<std::uint64_t, Due> spans_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Bytes of a template's FlatBuffer.
+std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
+
+/// How many bytes the world holds of rows and templates. Counting all of it costs more than most
+/// edits do, so it is known from above: what was counted last, and what came since. Owner's thread,
+/// between inputs.
+class WorldBudget {
+ public:
+  explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}
+
+  /// Returns true if the world's rows (ids, parents and values of components) would exceed `max`
+  /// bytes with `more`. Rows made by handlers may be counted late.
+  bool rows_exceed(std::uint64_t more, std::uint64_t max);
+  /// Whether its templates would, `less` being of those that are replaced.
+  bool templates_exceed(std::uint64_t more, std::uint64_t less, std::uint64_t max);
+  /// Adds rows that came into the world.
+  void add(std::uint64_t rows, std::uint64_t templates) {
+    rows_ += rows;
+    templates_ += templates;
+  }
+
+  std::uint64_t rows() const noexcept { return rows_; }
+  std::uint64_t templates() const noexcept { return templates_; }
+  /// Of counting in the last question. server/session/steps.h
+  std::uint64_t steps() const noexcept { return steps_; }
+
+ private:
+  static constexpr std::uint32_t questions_max = 64;  // between two countings of rows
+  const EntityRegistry& registry_;
+  std::uint64_t rows_ = ~std::uint64_t{0} / 2, templates_ = rows_;  // not counted yet
+  std::uint32_t questions_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,543 @@
+#include "server/edits/edit_cost.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "registry/apply/template.h"
+#include "registry/apply/timers.h"
+#include "server/session/shown_text.h"
+
+namespace muster {
+
+bool owns(const Session& session, Entity e) noexcept {
+  if (e.generation != 1) return false;
+  const auto behind = std::ranges::upper_bound(session.grants, e.index, {}, &session::Granted::first);
+  if (behind == session.grants.begin()) return false;
+  const session::Granted& grant = *(behind - 1);
+  return e.index - grant.first < grant.count;
+}
+
+namespace {
+
+std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(steps) * times, 1e15));
+}
+
+}  // namespace
+
+/// Judges one edit.
+class EditWalk {
+ public:
+  /// `costed` is the limit on its cost.
+  EditWalk(EditJudge& judge, const Session& from, bool costed = true)
+      : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from), costed_(costed) {}
+
+  std::expected<EditCost, session::Fault> run(BatchView edit) {
+    const BatchView whole = edit;
+    const bool timed = edit.kind() == BatchKind::timed;
+    if (timed) edit = edit.inner();
+    type_ = edit.type();
+    count_ = edit.count();
+    if (timed) {
+      if (!check_timers(whole)) return std::unexpected(*std::move(fault_));
+      cost_.steps += 10;
+    }
+    spend_bytes(edit.bytes().size());
+    if (!look(edit) || !check_texts() || !check_rows(edit) || (timed && !check_due(whole.header().argument)))
+      return std::unexpected(*std::move(fault_));
+    return cost_;
+  }
+  std::uint64_t steps() const noexcept { return cost_.steps; }
+
+ private:
+  bool refuse(const char* reason, std::string text, Entity e = {}) {
+    fault_ = fault_of(session::FaultCode::refused, reason, std::move(text));
+    fault_->type = type_;
+    fault_->entity = e;
+    fault_->refused = count_;
+    return false;
+  }
+  void spend_bytes(std::uint64_t bytes) { cost_.steps += bytes / 64; }
+  /// False: it is too much already.
+  bool spend(std::uint64_t steps) {
+    cost_.steps += steps;
+    return !costed_ || cost_.steps <= limits_.edit_steps_max || too_dear();
+  }
+  bool too_dear() {
+    const TypeDescriptor* type = registry_.types().find(type_);
+    return refuse("edit_steps_max", (type ? type->name : "the edit") + std::string(" would cost ") +
+                                        std::to_string(cost_.steps) + " steps or more; " +
+                                        std::to_string(limits_.edit_steps_max) +
+                                        " are allowed for one batch, and it may be split into several");
+  }
+
+  bool look(BatchView edit) {
+    switch (type_) {
+      case TypeTraits<Create>::id: return creates(edit);
+      case TypeTraits<Spawn>::id:
+      case TypeTraits<MergeTemplate>::id: return trees(edit);
+      case TypeTraits<Destroy>::id: return destroys(edit);
+      case TypeTraits<Reparent>::id: return reparents(edit);
+      case TypeTraits<Rename>::id: {
+        for (std::uint32_t i = 0; i < payloads(edit); ++i)
+          if (!check_name(read<Rename>(edit, i).name)) return false;
+        return spend(2ull * count_);
+      }
+      case TypeTraits<InternText>::id: return interns(edit);
+      case TypeTraits<DefineTemplate>::id: return defines(edit);
+      default: return rows(edit) && (is_structural(type_) ? spend(2ull * count_) : messages(edit));
+    }
+  }
+
+  template <class M>
+  static M read(BatchView edit, std::uint32_t i) {
+    M message;
+    std::memcpy(&message, edit.payload(i), sizeof message);
+    return message;
+  }
+  static std::uint32_t payloads(BatchView edit) { return edit.kind() == BatchKind::shared ? 1 : edit.count(); }
+  /// A shared payload is written once per entity.
+  bool rows(BatchView edit) {
+    if (edit.kind() != BatchKind::shared || !edit.has_rows()) return true;
+    return spend(std::uint64_t{edit.header().payload_bytes} * edit.count() / 64);
+  }
+
+  /// Bytes of the components in a row set; 0 without one.
+  std::uint64_t row_set_bytes(BatchView edit) const {
+    std::uint64_t bytes = 0;
+    for (const RowSetEntry& entry : edit.row_set())
+      if (const TypeDescriptor* component = registry_.types().find(entry.type)) bytes += component->size;
+    return bytes;
+  }
+  /// Bytes of components that the entities of a Set do not have yet.
+  std::uint64_t new_row_bytes(BatchView edit) {
+    std::uint64_t bytes = 0;
+    for (const RowSetEntry& entry : edit.row_set()) {
+      const TypeDescriptor* component = registry_.types().find(entry.type);
+      if (!component) continue;
+      cost_.steps += edit.count() / 4;
+      for (std::uint32_t i = 0; i < edit.count(); ++i)
+        if (const Entity e = edit.target(i); registry_.alive(e) && !registry_.find(e, entry.type))
+          bytes += component->size;
+    }
+    return bytes;
+  }
+  bool check_rows(BatchView edit) {
+    const bool sets =
+        type_ == TypeTraits<Set>::id && (edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared);
+    if (sets) cost_.row_bytes = row_set_bytes(edit) * edit.count();
+    if (cost_.row_bytes == 0) return true;
+    const std::uint64_t max = limits_.world_rows_bytes_max;
+    WorldBudget& budget = judge_.world_budget_;
+    bool exceed = budget.rows_exceed(cost_.row_bytes, max);
+    cost_.steps += budget.steps();
+    if (exceed && sets) {
+      cost_.row_bytes = new_row_bytes(edit);
+      exceed = cost_.row_bytes > 0 && budget.rows() + cost_.row_bytes > max;
+    }
+    if (!exceed) return true;
+    return refuse("world_rows_bytes_max", "the values of the world's entities would have " +
+                                              std::to_string(budget.rows() + cost_.row_bytes) + " bytes; " +
+                                              std::to_string(max) + " are allowed");
+  }
+
+  bool check_name(Text name) {
+    const std::size_t bytes = registry_.text(name).size();
+    if (bytes <= limits_.name_bytes_max) return true;
+    return refuse("name_bytes_max", "a name of " + std::to_string(bytes) + " bytes; " +
+                                        std::to_string(limits_.name_bytes_max) + " are allowed");
+  }
+  bool check_depth(std::uint64_t depth, Entity e) {
+    if (depth <= limits_.depth_max) return true;
+    return refuse("depth_max",
+                  shown_id(e) + " would be " + std::to_string(depth) + " levels below its root; " +
+                      std::to_string(limits_.depth_max) + " are allowed",
+                  e);
+  }
+  bool check_entities(std::uint64_t more) {
+    const std::uint64_t would_be = registry_.entity_count() + more;
+    if (would_be <= limits_.world_entities_max) return true;
+    return refuse("world_entities_max", "the world would have " + std::to_string(would_be) +
+                                            " entities; sessions may make up to " +
+                                            std::to_string(limits_.world_entities_max));
+  }
+  bool check_id(Entity e) {
+    if (owns(from_, e)) return true;
+    return refuse("id_not_granted", shown_id(e) + " was not granted to this session, or is used already", e);
+  }
+
+  // --- what makes entities
+
+  bool creates(BatchView edit) {
+    if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared)
+      return spend(count_);  // the world refuses it
+    if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
+    cost_.row_bytes = (16 + row_set_bytes(edit)) * count_;
+    std::unordered_map<Entity, std::uint32_t> made;  // depths, where parents are made by the same edit
+    bool all_alive = true;
+    for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
+      const Entity parent = read<Create>(edit, i).parent;
+      all_alive = !parent || registry_.alive(parent);
+    }
+    Entity parent_before;
+    std::uint64_t depth = 0;
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const Entity e = edit.target(i);
+      if (!check_id(e)) return false;
+      if (i >= payloads(edit)) continue;
+      const auto message = read<Create>(edit, i);
+      if (!check_name(message.name)) return false;
+      if (i == 0 || message.parent != parent_before) {
+        const auto known = made.find(message.parent);
+        depth = !message.parent                   ? 0
+                : known != made.end()             ? known->second + 1
+                : registry_.alive(message.parent) ? registry_.depth(message.parent) + 1
+                                                  : 0;
+        parent_before = message.parent;
+      }
+      if (!check_depth(depth, e)) return false;
+      if (!all_alive) made[e] = static_cast<std::uint32_t>(depth);
+    }
+    return true;
+  }
+
+  bool trees(BatchView edit) {
+    if (edit.kind() != BatchKind::shared) return spend(count_);
+    const bool spawns = type_ == TypeTraits<Spawn>::id;
+    const Text what = spawns ? read<Spawn>(edit, 0).what : read<MergeTemplate>(edit, 0).what;
+    const std::string_view name = registry_.text(what);
+    const auto known = registry_.find_template(name);
+    if (!known || known->size() == 0) return spend(count_);  // the world refuses it
+    const std::uint64_t trees = edit.count() / known->size() + 1;
+    if (!spend(3ull * count_) || !spend(trees * registry_.template_batch(name).size() / 64) || !rows(edit))
+      return false;
+    std::uint64_t made = 0;
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const Entity e = edit.target(i);
+      if (!spawns && registry_.alive(e)) continue;
+      ++made;
+      if (!check_id(e)) return false;
+    }
+    if (!check_entities(made)) return false;
+    cost_.row_bytes = 16 * made + (row_set_bytes(edit) + template_bytes(registry_, name)) * trees;
+    std::uint64_t height = 0;
+    for (const Template::Node& node : known->nodes()) height = std::max<std::uint64_t>(height, node.depth);
+    if (!spawns) {
+      const Entity top = edit.target(0);
+      return check_depth(registry_.alive(top) ? registry_.depth(top) + height : 0, top);
+    }
+    const auto message = read<Spawn>(edit, 0);
+    const bool below = message.parent && registry_.alive(message.parent);
+    return check_name(message.name) &&
+           check_depth(below ? registry_.depth(message.parent) + 1 + height : height, edit.target(0));
+  }
+
+  // --- what takes or moves subtrees
+
+  struct Subtree {
+    std::uint64_t entities = 0, height = 0;
+  };
+  /// Counts `top` and what is below it, as long as the edit's cost allows. False: it does not.
+  /// `once`: entities that were counted before are passed over, with what is below them.
+  bool walk(Entity top, bool once, Subtree& found) {
+    const std::uint32_t top_depth = registry_.depth(top);
+    for (Entity at = top; at;) {
+      const bool again = once && !mark(at);
+      if (!again) {
+        ++found.entities;
+        found.height = std::max<std::uint64_t>(found.height, registry_.depth(at) - top_depth);
+        if (!spend(1)) return false;
+      }
+      Entity next = again ? Entity{} : registry_.first_child(at);
+      while (!next && at != top) {
+        next = registry_.next_sibling(at);
+        if (!next) at = registry_.parent(at);
+      }
+      at = next;
+    }
+    return true;
+  }
+  void begin_marks() {
+    if (++judge_.walk_ == 0) {
+      std::ranges::fill(judge_.marks_, 0u);
+      judge_.walk_ = 1;
+    }
+    judge_.marks_.resize(std::max(judge_.marks_.size(), registry_.storage().ids().indices()));
+  }
+  bool marked(Entity e) const { return judge_.marks_[e.index] == judge_.walk_; }
+  /// False: it was marked before.
+  bool mark(Entity e) {
+    if (marked(e)) return false;
+    judge_.marks_[e.index] = judge_.walk_;
+    return true;
+  }
+
+  bool destroys(BatchView edit) {
+    if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return spend(count_);
+    const bool several = edit.count() > 1;
+    if (several) begin_marks();
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      Subtree found;
+      const Entity e = edit.target(i);
+      if (!spend(1) || (registry_.alive(e) && !walk(e, several, found))) return false;
+    }
+    return true;
+  }
+
+  bool reparents(BatchView edit) {
+    if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return spend(count_);
+    // If no new parent is below a moved entity, every subtree moves unchanged.
+    const bool several = edit.count() > 1;
+    bool apart = true;
+    if (several) {
+      begin_marks();
+      for (std::uint32_t i = 0; i < edit.count(); ++i)
+        if (registry_.alive(edit.target(i))) mark(edit.target(i));
+      Entity before;
+      for (std::uint32_t i = 0; i < payloads(edit) && apart; ++i) {
+        const Entity parent = read<Reparent>(edit, i).parent;
+        if (parent == before) continue;
+        before = parent;
+        for (Entity at = parent; apart && registry_.alive(at); at = registry_.parent(at)) {
+          if (!spend(1)) return false;
+          apart = !marked(at);
+        }
+      }
+    }
+    std::uint64_t moved = 0, heights = 0;
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const Entity e = edit.target(i);
+      const Entity parent = read<Reparent>(edit, i < payloads(edit) ? i : 0).parent;
+      Subtree found;
+      if (!spend(2) || (registry_.alive(e) && !walk(e, false, found))) return false;
+      moved += found.entities;
+      heights += found.height + 1;
+      const std::uint64_t below = registry_.alive(parent) ? registry_.depth(parent) + 1 : 0;
+      // The new parent is looked for below the entity.
+      if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
+    }
+    if (apart) return true;
+    // One may move into another: at worst each carries all of them, in one line.
+    return spend(moved * count_) && check_depth(registry_.storage().depths() + heights, edit.target(0));
+  }
+
+  // --- what is kept for good
+
+  bool add_text(std::string_view text) {
+    if (text.size() > limits_.text_bytes_max)
+      return refuse("text_bytes_max", "a text of " + std::to_string(text.size()) + " bytes; " +
+                                          std::to_string(limits_.text_bytes_max) + " are allowed");
+    if (text.empty()) return spend(3);
+    cost_.told.push_back(text_of(text).hash);
+    if (registry_.text(text_of(text)).empty()) {
+      ++cost_.texts;
+      cost_.text_bytes += text.size();
+    }
+    return spend(3 + text.size() / 32);
+  }
+  bool check_texts() {
+    if (cost_.texts == 0) return true;
+    const auto bound = [&](const char* reason, const char* whose, std::uint64_t now, std::uint64_t max,
+                           const char* what) {
+      return now <= max || refuse(reason, std::string(whose) + " would have " + std::to_string(now) + what + "; " +
+                                              std::to_string(max) + " are allowed");
+    };
+    return bound("texts_max", "this session", from_.texts + cost_.texts, limits_.texts_max, " texts of its own") &&
+           bound("texts_max", "this session", from_.text_bytes + cost_.text_bytes, limits_.texts_bytes_max,
+                 " bytes of texts of its own") &&
+           bound("world_texts_max", "the world", registry_.text_count() + cost_.texts, limits_.world_texts_max,
+                 " texts") &&
+           bound("world_texts_max", "the world", registry_.text_bytes() + cost_.text_bytes,
+                 limits_.world_texts_bytes_max, " bytes of texts");
+  }
+
+  bool interns(BatchView edit) {
+    const std::byte* at = edit.body();
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const TableItem item = table_item(edit, at);
+      if (!add_text(InternTextView::from(item.table).text())) return false;
+      at = item.next;
+    }
+    return true;
+  }
+
+  bool defines(BatchView edit) {
+    const std::byte* at = edit.body();
+    std::uint64_t added = 0, replaced_bytes = 0;
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const TableItem item = table_item(edit, at);
+      at = item.next;
+      const auto defined = DefineTemplateView::from(item.table);
+      const std::uint64_t nodes = defined.nodes().size();
+      if (nodes > limits_.template_nodes_max)
+        return refuse("template_nodes_max", "a template of " + std::to_string(nodes) + " nodes; " +
+                                                std::to_string(limits_.template_nodes_max) + " are allowed");
+      if (!spend(10 * nodes + item.table.size() / 16)) return false;
+      if (!check_template_name(defined.name())) return false;
+      for (const TemplateNodeView node : defined.nodes())
+        if (!check_template_name(node.name())) return false;
+      for (const std::string_view text : defined.texts())
+        if (!add_text(text)) return false;
+      if (nodes > 0 && !registry_.find_template(defined.name())) ++added;
+      replaced_bytes += template_bytes(registry_, defined.name());
+      if (nodes > 0) cost_.template_bytes += item.table.size();
+    }
+    if (!check_template_bytes(replaced_bytes)) return false;
+    if (added == 0 || registry_.template_count() + added <= limits_.templates_max) return true;
+    return refuse("templates_max", "the world would have " + std::to_string(registry_.template_count() + added) +
+                                       " templates; " + std::to_string(limits_.templates_max) + " are allowed");
+  }
+  bool check_template_bytes(std::uint64_t replaced) {
+    const std::uint64_t max = limits_.templates_bytes_max;
+    WorldBudget& budget = judge_.world_budget_;
+    if (cost_.template_bytes == 0) return true;
+    const bool exceed = budget.templates_exceed(cost_.template_bytes, replaced, max);
+    if (!spend(budget.steps())) return false;
+    return !exceed ||
+           refuse("templates_bytes_max", "the world's templates would have " +
+                                             std::to_string(budget.templates() - replaced + cost_.template_bytes) +
+                                             " bytes; " + std::to_string(max) + " are allowed");
+  }
+  bool check_template_name(std::string_view name) {
+    if (name.size() > limits_.name_bytes_max)
+      return refuse("name_bytes_max", "a name of " + std::to_string(name.size()) + " bytes; " +
+                                          std::to_string(limits_.name_bytes_max) + " are allowed");
+    return add_text(name);
+  }
+
+  /// Those of the session that are over were forgotten before.
+  bool check_timers(BatchView timed) {
+    if (from_.timers.size() >= limits_.timers_max)
+      return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
+                                      std::to_string(limits_.timers_max) + " are allowed");
+    if (registry_.timers().size() >= limits_.world_timers_max)
+      return refuse("world_timers_max", "the world has " + std::to_string(registry_.timers().size()) +
+                                            " timers waiting; " + std::to_string(limits_.world_timers_max) +
+                                            " are allowed");
+    const std::uint64_t bytes = timed.bytes().size();
+    if (bytes > limits_.timer_bytes_max)
+      return refuse("timer_bytes_max", "a timed batch of " + std::to_string(bytes) + " bytes; " +
+                                           std::to_string(limits_.timer_bytes_max) + " are allowed");
+    if (judge_.timer_budget_.bytes() + bytes > limits_.world_timers_bytes_max)
+      return refuse("world_timers_bytes_max", "the timed batches that wait would have " +
+                                                  std::to_string(judge_.timer_budget_.bytes() + bytes) + " bytes; " +
+                                                  std::to_string(limits_.world_timers_bytes_max) + " are allowed");
+    return true;
+  }
+  /// One alone is never too dear.
+  bool check_due(std::uint64_t due_ns) {
+    const std::uint64_t others = judge_.timer_budget_.due_with(due_ns).steps;
+    if (others == 0 || others + cost_.steps <= limits_.timer_steps_max) return true;
+    return refuse("timer_steps_max",
+                  "what sessions left for that time would cost " + std::to_string(others + cost_.steps) + " steps; " +
+                      std::to_string(limits_.timer_steps_max) + " are allowed within 16 ms of the world's clock");
+  }
+
+  // --- messages of the game
+
+  /// An entity costs a step, a row of a pass an eighth, a relative of an entity a half, each
+  /// multiplied by the recent extra time of the message's handlers. One message alone is never too
+  /// dear: it is a pass, as ticks are.
+  bool messages(BatchView edit) {
+    const std::uint64_t pass = registry_.entity_count() / 8 + 1;
+    std::uint64_t steps = 0;
+    switch (edit.kind()) {
+      case BatchKind::each:
+      case BatchKind::shared: steps = count_; break;
+      case BatchKind::world: steps = count_ * pass; break;
+      case BatchKind::subtree:
+        for (std::uint32_t i = 0; i < count_ && !walked_too_far(); ++i)
+          steps += line(edit.target(i), edit.header().argument) / 2 + 1;
+        break;
+      case BatchKind::table: {
+        const std::byte* at = edit.body();
+        for (std::uint32_t i = 0; i < count_ && !walked_too_far(); ++i) {
+          const TableItem item = table_item(edit, at);
+          at = item.next;
+          steps += !item.target                  ? pass
+                   : edit.header().argument != 0 ? line(item.target, edit.header().argument) / 2 + 1
+                                                 : 1;
+        }
+        break;
+      }
+      case BatchKind::timed: break;
+    }
+    cost_.delivery = steps;
+    const auto known = judge_.dearness_.find(type_);
+    if (known != judge_.dearness_.end()) steps = with_dearness(steps, known->second);
+    cost_.steps += steps;
+    return count_ == 1 || cost_.steps <= limits_.edit_steps_max || too_dear();
+  }
+  std::uint64_t walk_max() const noexcept { return 2ull * limits_.edit_steps_max; }
+  bool walked_too_far() const noexcept { return walked_ > walk_max(); }
+  /// How many a message to a part of an entity's line reaches, or a number that is too large.
+  std::uint64_t line(Entity e, std::uint64_t parts) {
+    if (!registry_.alive(e)) return 1;
+    std::uint64_t rows = 1;
+    if (parts & subtree_ancestors) rows += registry_.depth(e);
+    if (!(parts & subtree_descendants)) return rows;
+    for (Entity at = e; at && !walked_too_far();) {
+      ++rows;
+      ++walked_;
+      Entity next = registry_.first_child(at);
+      while (!next && at != e) {
+        next = registry_.next_sibling(at);
+        if (!next) at = registry_.parent(at);
+      }
+      at = next;
+    }
+    return walked_too_far() ? std::max(walk_max(), registry_.entity_count()) : rows;
+  }
+
+  EditJudge& judge_;
+  const EntityRegistry& registry_;
+  const ServerLimits& limits_;
+  const Session& from_;
+  const bool costed_;
+  TypeId type_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint64_t walked_ = 0;
+  EditCost cost_;
+  std::optional<session::Fault> fault_;  // made on demand: an edit of one message takes no longer than making one
+};
+
+void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
+  constexpr double many = 1000;        // of delivery: what took little then says something, too
+  constexpr double long_time = 10000;  // what takes as long says something however little was counted
+  constexpr double nearly_one = 1.01;
+  if (edit.kind() == BatchKind::timed) return;
+  const double counted = static_cast<double>(delivery + steps_around);
+  const double steps = static_cast<double>(ns) / static_cast<double>(step_ns);
+  const double times = std::max(steps / counted, 1.0);
+  const bool says_much = counted >= many || steps >= long_time;
+  auto known = dearness_.find(edit.type());
+  if (known == dearness_.end()) {
+    if (times <= 1 || !says_much) return;
+    known = dearness_.emplace(edit.type(), times).first;
+  } else if (times < known->second) {
+    known->second -= (known->second - times) / 8;
+  } else if (says_much) {
+    known->second += (times - known->second) / 2;
+  }
+  const double now = known->second;
+  if (now < nearly_one) dearness_.erase(known);
+  if (edit.type() == known_type_) known_steps_ = now < nearly_one ? 1 : with_dearness(1, now);
+}
+
+std::expected<EditCost, session::Fault> EditJudge::judge_bounds(const Session& from, BatchView edit) {
+  return EditWalk(*this, from, false).run(edit);
+}
+
+std::expected<EditCost, session::Fault> EditJudge::judge(const Session& from, BatchView edit) {
+  EditWalk walk(*this, from);
+  auto cost = walk.run(edit);
+  steps_ = walk.steps();
+  if (cost && cost->delivery == 1 && edit.kind() == BatchKind::each && edit.header().flags == 0) {
+    known_type_ = edit.type();
+    known_steps_ = cost->steps - edit.bytes().size() / 64;
+  }
+  return cost;
+}
+
+}  // namespace muster

@@ -1,0 +1,230 @@
+#include "server/edits/intake.h"
+
+#include <algorithm>
+
+#include "registry/apply/timers.h"
+#include "server/edits/refusal_text.h"
+
+namespace muster {
+
+namespace {
+
+/// A line's turn: so many steps, so that finding out whose turn it is costs little.
+constexpr std::uint64_t turn_steps = 1000;
+/// Of the work around an edit, however small it is.
+constexpr std::uint64_t edit_steps = 5;
+/// Of an answer to one that was overtaken, at most about.
+constexpr std::size_t answer_bytes = 512;
+
+}  // namespace
+
+void Intake::add(std::shared_ptr<Session> session) {
+  lines_.push_back({.session = std::move(session), .taken = clock_});
+}
+
+void Intake::remove(const Session& session) {
+  std::erase_if(lines_, [&](const Line& line) { return line.session.get() == &session; });
+}
+
+Intake::Line* Intake::next() {
+  Line* first = nullptr;
+  for (Line& line : lines_) {
+    if (line.stands) continue;
+    if (!first || line.taken + line.next_steps < first->taken + first->next_steps) first = &line;
+  }
+  return first;
+}
+
+std::uint64_t Intake::look_at_time() {
+  const std::uint64_t before = now_ns_;
+  now_ns_ = world_.processor_ns();
+  return now_ns_ - std::min(before, now_ns_);
+}
+
+void Intake::take(std::uint64_t allowed, bool cheap) {
+  look_at_time();
+  cheap_ = cheap;
+  put_off_ = false;
+  for (Line& line : lines_) {
+    const bool empty = line.session->requests.front() == nullptr;
+    // Nothing is owed for a time in which nothing was sent: who was idle comes in where the others are.
+    if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
+    line.idle = empty;
+    // What was judged and let others first is dear.
+    line.stands = empty || (cheap && line.next_steps > 0);
+    put_off_ = put_off_ || (!empty && line.stands);
+  }
+  Steps all(allowed);
+  while (all.left()) {
+    Line* const line = next();
+    if (!line) break;
+    clock_ = line->taken;
+    Steps turn(turn_steps);
+    do take_known(*line, turn, all);
+    while (turn.left() && !line->stands && take_one(*line, turn, all));
+    line->taken += turn.spent();
+    all.spend(turn.spent());
+  }
+  can_go_on_ = put_off_ || next() != nullptr;
+  counters_.steps += all.spent();
+  counters_.take_steps_max = std::max(counters_.take_steps_max, all.spent());
+}
+
+bool Intake::others_first(Line& line, std::uint64_t steps) {
+  if (line.next_steps > 0) return false;  // they were let first
+  line.next_steps = steps;
+  return next() != &line;
+}
+
+void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
+  if (line.put_off || line.next_steps > 0 || closed()) return;
+  Session& from = *line.session;
+  struct Taken {
+    Requests& requests;
+    std::size_t bytes = 0;
+    ~Taken() {
+      if (bytes > 0) requests.release(bytes);
+    }
+  } taken{from.requests};
+  while (turn.left()) {
+    const Request* const request = from.requests.front();
+    if (!request || !request->for_world || request->request != 0 || !request->overtaken.empty()) return;
+    const BatchView edit{std::span<const std::byte>(request->batch)};
+    const std::uint64_t steps = judge_.steps_of_known(edit);
+    if (steps == 0 || steps > turn_steps || all.spent() + turn.spent() + edit_steps + steps > all.allowed()) return;
+    const Receipt receipt = registry_.push_batch(request->batch, from.author, 0, from.user);
+    ++counters_.edits;
+    if (receipt.refused == 0) ++from.edits;
+    const std::uint64_t took_ns = look_at_time();
+    judge_.took(edit, 1, took_ns);
+    count_wait(from, *request);
+    taken.bytes += from.requests.drop();
+    turn.spend(edit_steps + std::max(steps, took_ns / step_ns));
+  }
+}
+
+bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
+  Session& from = *line.session;
+  Request* const request = from.requests.front();
+  // Who does not read what became of its edits is asked to wait with them.
+  const bool waits_for_room = request && (request->request != 0 || !request->overtaken.empty()) &&
+                              !from.outgoing->has_answer_room(request->overtaken.size() * answer_bytes);
+  if (!request || waits_for_room) {
+    line.stands = true;
+    return true;
+  }
+  turn.spend(edit_steps);
+  if (!request->for_world) {
+    const std::uint64_t asked = request->request;
+    questions_.add({line.session, asked, from.requests.take()});
+    return true;
+  }
+  if (const auto fault = closed()) {
+    refuse(line, *fault);
+    return true;
+  }
+  const BatchView edit{std::span<const std::byte>(request->batch)};
+  if (edit.kind() == BatchKind::timed && from.timers.size() >= limits_.timers_max) {
+    turn.spend(from.timers.size());
+    std::erase_if(from.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
+  }
+  const std::uint64_t before = all.spent() + turn.spent();
+  const auto cost = judge_.judge(from, edit);
+  if (!cost) {
+    // What it would have cost is more than it did.
+    const std::uint64_t judging_ns = look_at_time();
+    turn.spend(judging_ns / step_ns);
+    refuse(line, cost.error());
+    return true;
+  }
+  if (cost->steps > turn_steps && (others_first(line, cost->steps) || cheap_)) {
+    turn.spend(look_at_time() / step_ns);
+    if (cheap_) line.stands = put_off_ = true;
+    return false;
+  }
+  if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
+    // In the next call it is taken when its turn comes, whatever was taken before.
+    turn.spend(look_at_time() / step_ns);
+    line.put_off = line.stands = put_off_ = true;
+    return false;
+  }
+  line.put_off = false;
+  line.next_steps = 0;
+  push(from, *request, *cost);
+  const std::uint64_t took_ns =
+      look_at_time();  // judging included, which is little where messages of the game are concerned
+  judge_.took(edit, cost->delivery, took_ns);
+  count_wait(from, *request);
+  from.requests.pop();
+  // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.
+  turn.spend(std::max(cost->steps, took_ns / step_ns));
+  return true;
+}
+
+std::optional<session::Fault> Intake::closed() const {
+  const std::string* const error = world_.recording_error();
+  if (!error) return std::nullopt;
+  return not_recorded_fault(*error);
+}
+
+void Intake::refuse(Line& line, const session::Fault& fault) {
+  Session& from = *line.session;
+  line.next_steps = 0;
+  line.put_off = false;
+  ++counters_.refused;
+  const Request& request = *from.requests.front();
+  count_wait(from, request);
+  tell_refused(from, request, fault);
+  from.requests.pop();
+}
+
+void Intake::tell_refused(Session& to, const Request& edit, const session::Fault& fault) {
+  for (const std::uint64_t overtaken : edit.overtaken) to.outgoing->fault(fault, overtaken);
+  if (edit.request != 0) to.outgoing->fault(fault, edit.request);
+}
+
+void Intake::count_wait(Session& from, const Request& edit) {
+  from.edit_waits.add(now_ns_ - std::min(edit.came_ns, now_ns_));
+}
+
+void Intake::enter(Session& from, const EditCost& cost) {
+  judge_.entered(cost);
+  from.texts += cost.texts;
+  from.text_bytes += cost.text_bytes;
+  from.texts_told.insert(cost.told.begin(), cost.told.end());
+}
+
+std::optional<session::Fault> Intake::admit(Session& from, BatchView edit) {
+  if (auto fault = closed()) return fault;
+  auto cost = judge_.judge_bounds(from, edit);
+  if (!cost) return std::move(cost.error());
+  enter(from, *cost);
+  return std::nullopt;
+}
+
+void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
+  const BatchView batch{std::span<const std::byte>(edit.batch)};
+  const TimerId timer = registry_.next_timer();
+  const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request, from.user);
+  ++counters_.edits;
+  if (receipt.refused == 0) ++from.edits;
+  enter(from, cost);
+  if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
+    from.timers.push_back(timer);
+    judge_.waits(batch, cost);
+  }
+  if (edit.request == 0 && edit.overtaken.empty()) return;
+  if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt, edit.batch));
+  session::Ack ack;
+  ack.sequence = receipt.sequence;
+  ack.durable_through = world_.durable_sequence();
+  for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // they were no input: no targets
+  if (edit.request == 0) return;
+  ack.handled = receipt.handled;
+  ack.unhandled = receipt.unhandled;
+  ack.dead = receipt.dead;
+  ack.cut_short = receipt.cut_short ? 1 : 0;
+  answer(from, edit.request, ack);
+}
+
+}  // namespace muster

@@ -1,0 +1,73 @@
+#include "server/edits/text_sweep.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "server/questions/answer_sources.h"
+#include "server/questions/question_table.h"
+
+namespace muster {
+
+bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
+  // Each text is looked for in each set: those that are empty are left out before.
+  std::vector<const Session*> known_texts;
+  for (const auto& session : sessions)
+    if (!session->texts_sent.empty() || !session->texts_told.empty()) known_texts.push_back(session.get());
+  const auto known = [&](Text text) {
+    return std::ranges::any_of(known_texts, [&](const Session* session) {
+      return session->texts_sent.has(text.hash) || session->texts_told.contains(text.hash);
+    });
+  };
+  const std::size_t before = registry_.text_count();
+  const std::size_t end = std::min(before, next_ + at_once_);
+  std::vector<Text> unneeded;
+  for (std::size_t i = next_; i < end; ++i)
+    if (const Text text = registry_.text_id(i); !registry_.is_host_text(text) && !known(text)) unneeded.push_back(text);
+  if (!unneeded.empty()) registry_.drop_texts(unneeded);
+  const std::size_t after = registry_.text_count();
+  const std::size_t gone = before > after ? before - after : 0;
+  dropped_ += gone;
+  next_ = end - std::min(end, gone);
+  return next_ < after;
+}
+
+TextKeeper::TextKeeper(EntityRegistry& registry, const ServerLimits& limits)
+    : registry_(registry),
+      limits_(limits),
+      count_due_(limits.world_texts_max / 2),
+      bytes_due_(limits.world_texts_bytes_max / 2) {}
+
+bool TextKeeper::wanted() noexcept {
+  return sweep_ || registry_.text_count() > count_due_ || registry_.text_bytes() > bytes_due_;
+}
+
+void TextKeeper::go_on(std::span<const std::shared_ptr<Session>> sessions) {
+  if (!sweep_) sweep_ = std::make_unique<TextSweep>(registry_);
+  if (sweep_->go_on(sessions)) return;
+  sweep_.reset();
+  const auto due = [](std::uint64_t now, std::uint64_t max) { return std::max(max / 2, now + max / 8); };
+  count_due_ = due(registry_.text_count(), limits_.world_texts_max);
+  bytes_due_ = due(registry_.text_bytes(), limits_.world_texts_bytes_max);
+}
+
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::DropTexts&) {
+  class Sweeping final : public SeldomWork {
+   public:
+    explicit Sweeping(const Asked& asked) : SeldomWork(asked, asked.of().seldom), sweep_(asked.registry) {}
+
+   private:
+    Progress piece() override {
+      if (sweep_.go_on(asked_.of().desk.present())) return Progress::later;
+      const EntityRegistry& registry = asked_.registry;
+      asked_.answer(session::TextsDropped{
+          .sequence = registry.sequence(), .dropped = sweep_.dropped(), .left = registry.text_count()});
+      return Progress::done;
+    }
+
+    TextSweep sweep_;
+  };
+  return std::make_unique<Sweeping>(asked);
+}
+
+}  // namespace muster

@@ -1,0 +1,44 @@
+// Counts the world's work for sessions that ask repeatedly, such as `muster top`.
+#pragma once
+
+#include <cstdint>
+
+#include "server/figures/observation.h"
+#include "server/session/session.h"
+
+namespace muster {
+
+/// Counts from the first question until there was none for a while. World thread, between inputs.
+class ActivityCount {
+ public:
+  static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< after which it ends
+  static constexpr std::uint32_t rows_default = 1000;
+
+  ActivityCount(const EntityRegistry& registry, Observation& observation)
+      : registry_(registry), observation_(observation) {}
+  ~ActivityCount() { end(); }
+  ActivityCount(const ActivityCount&) = delete;
+  ActivityCount& operator=(const ActivityCount&) = delete;
+
+  /// The answer, but for the threads' times: at most `rows` messages and handlers, those that took
+  /// most time.
+  session::Activity ask(std::uint32_t rows, std::uint64_t steady_now_ns);
+  /// Ends after quiet_ns without a question.
+  void rest(std::uint64_t steady_now_ns) {
+    if (counts_ && steady_now_ns - asked_ns_ > quiet_ns) end();
+  }
+  bool counts() const noexcept { return counts_; }
+
+ private:
+  void end() {
+    if (counts_) observation_.end();
+    counts_ = false;
+  }
+
+  const EntityRegistry& registry_;
+  Observation& observation_;
+  bool counts_ = false;
+  std::uint64_t begun_ns_ = 0, asked_ns_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+// Formats figures for monitoring.
+#pragma once
+
+#include <string>
+
+#include "server/figures/figures.h"
+
+namespace muster {
+
+/// Returns the figures in the Prometheus text format, version 0.0.4. `connections` is the number of
+/// open connections, including those that are not sessions.
+std::string metrics_text(const Figures& figures, std::uint32_t connections);
+
+/// Returns the line of /health for a world that responds: "ok", or its disk error.
+std::string health_text(const Figures& figures);
+
+}  // namespace muster

@@ -1,0 +1,59 @@
+#include "server/figures/session_trace.h"
+
+#include <string>
+
+namespace muster {
+
+namespace {
+
+/// Their text has 2 to 4 MB and takes a few ms to write.
+constexpr std::size_t slices_max = 16'384;
+constexpr std::size_t piece_bytes = 256u << 10;
+
+}  // namespace
+
+void SessionTrace::begin(Session& to, std::uint64_t request) {
+  const auto refuse = [&](std::string why) {
+    to.outgoing->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
+  };
+  if (trace_ && author_ == to.author) return refuse("this session records the world already");
+  if (trace_)
+    return refuse("the world is recorded already, by session " + std::to_string(author_ & 0xffffffff) +
+                  (name_.empty() ? "" : " (" + name_ + ")"));
+  if (!observation_.begin()) return refuse("the world is recorded or observed already, by the program that serves it");
+  trace_ = std::make_unique<Trace>(slices_max);
+  author_ = to.author;
+  name_ = to.name;
+  registry_.set_trace(trace_.get());
+  answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
+}
+
+std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end(const Session& from) {
+  if (!trace_ || author_ != from.author)
+    return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has begun no trace"));
+  registry_.set_trace(nullptr);
+  std::vector<session::TraceText> pieces(1);
+  trace_->write([&](std::string_view piece) {
+    if (pieces.back().bytes.size() + piece.size() > piece_bytes) pieces.emplace_back();
+    pieces.back().bytes.insert(pieces.back().bytes.end(), piece.begin(), piece.end());
+  });
+  for (session::TraceText& piece : pieces) {
+    piece.slices = trace_->slices();
+    piece.left_out = trace_->left_out();
+  }
+  stop();
+  return pieces;
+}
+
+void SessionTrace::leave(const Session& from) {
+  if (trace_ && author_ == from.author) stop();
+}
+
+void SessionTrace::stop() {
+  if (!trace_) return;
+  registry_.set_trace(nullptr);
+  observation_.end();
+  trace_.reset();
+}
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+// Prints the journal of a world file as text or JSON.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <string>
+
+#include "server/world/file/world_error.h"
+
+namespace muster {
+
+struct JournalChoice {
+  std::uint64_t from = 0;       ///< skips inputs with smaller sequences
+  std::uint64_t lines = ~0ull;  ///< limit on the number of inputs and ticks
+  bool json = false;            ///< one object per input, tick or schema; otherwise lines by group
+};
+
+struct JournalShown {
+  std::uint64_t groups = 0;    ///< number of groups after the checkpoint
+  std::uint64_t sequence = 0;  ///< sequence of the checkpoint, before which the file has no inputs
+};
+
+/// Calls `print` for each line, without its newline. Verifies the journal as recovery does, but
+/// does not replay it: entities are ids, and only texts in the checkpoint or the journal are known.
+[[nodiscard]] std::expected<JournalShown, WorldError> show_journal(
+    const std::string& path, const JournalChoice& choice, const std::function<void(const std::string&)>& print);
+
+}  // namespace muster

@@ -1,0 +1,162 @@
+// muster-file: inspects world files without serving them. `muster verify`, `muster backup` and
+// `muster journal` run it, because the `muster` command itself does not handle files.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "messages/json_writer.h"
+#include "server/file_program/backup.h"
+#include "server/file_program/journal_text.h"
+#include "server/file_program/verify.h"
+#include "system/standard_descriptors.h"
+
+namespace {
+
+using namespace muster;
+
+/// The same exit codes as those of `muster`; docs/cli.md lists them.
+enum ExitCode { exit_done = 0, exit_refused = 1, exit_usage = 2, exit_bad_file = 4 };
+
+int complain(const std::string& text, ExitCode code, bool json) {
+  if (json) {
+    JsonWriter out;
+    out.open_object().member("error", text).member("exit", static_cast<int>(code)).close_object();
+    std::fprintf(stderr, "%s\n", out.text().c_str());
+  } else {
+    std::fprintf(stderr, "muster: %s\n", text.c_str());
+  }
+  return code;
+}
+int complain(const WorldError& error, bool json) {
+  return complain(error.what(), error.code() == WorldErrorCode::exists ? exit_refused : exit_bad_file, json);
+}
+
+void print_line(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+std::string counted(std::uint64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+/// Formats a hash like `muster info --hash`.
+std::string hash_text(std::uint64_t hash) {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return text.data();
+}
+
+int verify_file(const std::string& path, bool json) {
+  const auto report = verify(path);
+  if (!report) return complain(report.error(), json);
+  if (json) {
+    JsonWriter out;
+    out.open_object()
+        .member("world", report->meta.world)
+        .member("running", report->running)
+        .member("format", report->older ? 1 : 2)
+        .member("checkpoint", report->meta.checkpoint)
+        .member("sequence", report->meta.sequence)
+        .member("tick", report->meta.tick)
+        .member("rows", report->meta.rows)
+        .member("entities", report->entities)
+        .member("hash", hash_text(report->hash))
+        .member("groups", report->groups)
+        .member("inputs", report->inputs)
+        .member("durable", report->durable);
+    out.key("remarks").open_array();
+    for (const std::string& remark : report->remarks) out.value(remark);
+    out.close_array().close_object();
+    print_line(out.text());
+    return exit_done;
+  }
+  print_line(path + ": good" + (report->running ? " (a copy of it as it runs)" : "") +
+             (report->older ? ", of file format 1, which the next save takes over" : ""));
+  print_line("checkpoint " + std::to_string(report->meta.checkpoint) + " of " + report->meta.saved + ": sequence " +
+             std::to_string(report->meta.sequence) + ", tick " + std::to_string(report->meta.tick) + ", " +
+             counted(report->entities, "entity", "entities") + ", " + counted(report->meta.rows, "row", "rows") +
+             ", hash " + hash_text(report->hash));
+  if (report->groups > 0)
+    print_line("journal behind it: " + counted(report->groups, "group", "groups") + ", " +
+               counted(report->inputs, "input", "inputs") + ", " + counted(report->ticks, "tick", "ticks") +
+               ", through sequence " + std::to_string(report->durable));
+  for (const std::string& remark : report->remarks) print_line("note: " + remark);
+  return exit_done;
+}
+
+int back_up_file(const std::string& from, const std::string& to, bool json) {
+  const auto report = back_up(from, to);
+  if (!report) return complain(report.error(), json);
+  if (json) {
+    JsonWriter out;
+    out.open_object()
+        .member("copy", to)
+        .member("checkpoint", report->checkpoint)
+        .member("group", report->group)
+        .member("sequence", report->sequence)
+        .member("bytes", report->bytes)
+        .close_object();
+    print_line(out.text());
+    return exit_done;
+  }
+  print_line("copied " + from + " to " + to + ", through sequence " + std::to_string(report->sequence) + ", " +
+             std::to_string(report->bytes) + " bytes");
+  return exit_done;
+}
+
+int show_journal_of(const std::string& path, const JournalChoice& choice) {
+  const auto shown = show_journal(path, choice, print_line);
+  if (!shown) return complain(shown.error(), choice.json);
+  if (!choice.json && shown->groups == 0)
+    print_line("no inputs behind the checkpoint, which holds all through sequence " + std::to_string(shown->sequence));
+  return exit_done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (const int error = occupy_standard_descriptors(); error != 0)
+    return complain(std::string("/dev/null cannot be opened: ") + std::strerror(error), exit_usage, false);
+  CLI::App app{"Looks at world files of Muster without serving them.", "muster-file"};
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", "muster-file " MUSTER_VERSION);
+  app.footer("Exit codes: 0 done, 1 refused, 2 usage, 4 bad file.");
+  bool json = false;
+  app.add_flag("--json", json, "Print JSON");
+  std::string world, copy;
+  JournalChoice choice;
+  std::function<int()> run;
+
+  CLI::App* const verify = app.add_subcommand("verify", "Read every byte of a world file, and say whether it is good");
+  verify->add_option("WORLD", world, "The world file; a server may have it open")->required();
+  verify->callback([&] { run = [&] { return verify_file(world, json); }; });
+
+  CLI::App* const backup = app.add_subcommand("backup", "Copy a world file, also while a server has it open");
+  backup->add_option("WORLD", world, "The world file")->required();
+  backup->add_option("COPY", copy, "The file to make; one that is there is never replaced")->required();
+  backup->callback([&] { run = [&] { return back_up_file(world, copy, json); }; });
+
+  CLI::App* const journal =
+      app.add_subcommand("journal", "Print the inputs that a world file has behind its checkpoint");
+  journal->add_option("WORLD", world, "The world file; a server may have it open")->required();
+  journal->add_option("--from", choice.from, "The first sequence to print");
+  journal->add_option("--lines", choice.lines, "How many inputs to print at most");
+  journal->callback([&] {
+    run = [&] {
+      choice.json = json;
+      return show_journal_of(world, choice);
+    };
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    return complain(std::string(error.what()) + "\nmuster --help says how it is used", exit_usage, json);
+  }
+  const int code = run();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return complain("the output could not be written", exit_refused, json);
+}

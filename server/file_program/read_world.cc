@@ -1,0 +1,127 @@
+#include "server/file_program/read_world.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "server/file_program/backup.h"
+
+namespace muster {
+namespace {
+
+/// Returns true if no process has the world at `path` open, as far as a user without write
+/// permission can tell.
+bool is_left_alone(const std::string& path) noexcept {
+  const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT;
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const bool free = ::fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_UNLCK;
+  ::close(fd);
+  return free;
+}
+
+/// Copies a world that is not open byte by byte, including its -wal and the durable marks in its
+/// lock file.
+std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
+  for (const char* part : {"", "-wal", "-lock"}) {
+    std::error_code failure;
+    if (*part != 0 && !std::filesystem::exists(from + part, failure)) continue;
+    std::filesystem::copy_file(from + part, to + part, failure);
+    if (!failure) std::filesystem::permissions(to + part, std::filesystem::perms::owner_all, failure);
+    if (failure) return std::unexpected("a copy of it cannot be made at " + to + part + ": " + failure.message());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<ScratchFolder, std::string> ScratchFolder::make() {
+  std::error_code failure;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
+  if (failure) return std::unexpected("there is no folder for temporary files: " + failure.message());
+  std::string path = (temporary / "muster-XXXXXX").string();
+  if (!::mkdtemp(path.data()))
+    return std::unexpected("cannot make a folder like " + path + ": " + std::strerror(errno));
+  return ScratchFolder(std::move(path));
+}
+
+ScratchFolder::~ScratchFolder() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
+  ReadWorld world(path);
+  const auto take = [&](const std::string& file) -> std::expected<void, WorldError> {
+    auto opened = WorldFile::open(file, {.mode = OpenMode::open_existing});
+    if (!opened) return std::unexpected(world.error(opened.error()));
+    world.file_.emplace(std::move(*opened));
+    return {};
+  };
+  const auto locked = take(path);
+  if (locked) return world;
+  const bool is_open = locked.error().code() == WorldErrorCode::in_use;
+  const bool may_not_be_written = locked.error().code() == WorldErrorCode::denied && is_left_alone(path);
+  if (!is_open && !may_not_be_written) return std::unexpected(locked.error());
+  auto folder = ScratchFolder::make();
+  if (!folder) return std::unexpected(WorldError(WorldErrorCode::io, path, folder.error()));
+  world.folder_.emplace(std::move(*folder));
+  const std::string copy = world.folder_->path() + "/copy.muster";
+  if (is_open) {
+    if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
+  } else {
+    // If the file cannot be read, that is why it was refused.
+    if (auto copied = copy_files(path, copy); !copied)
+      return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
+    if (!is_left_alone(path))
+      return std::unexpected(WorldError(WorldErrorCode::in_use, path, "was just opened by another process"));
+  }
+  world.running_ = is_open;
+  if (auto opened = take(copy); !opened) return std::unexpected(opened.error());
+  return world;
+}
+
+std::expected<LoadReport, WorldError> ReadWorld::load(EntityRegistry& registry) {
+  LoadReport report;
+  const auto loaded = file_->load([&](StateSource& source) -> std::expected<void, StateError> {
+    auto read = registry.load(source);
+    if (!read) return std::unexpected(std::move(read.error()));
+    report = std::move(*read);
+    return {};
+  });
+  if (!loaded) return std::unexpected(error(loaded.error()));
+  return report;
+}
+
+std::expected<JournalReport, WorldError> ReadWorld::journal(
+    EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
+    const std::function<void(const JournalGroup&, const JournalRecord&)>& take) {
+  auto read = file_->journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
+    if (!begin(group)) return false;
+    const std::string place = "journal group " + std::to_string(group.id);
+    RecordReader reader(group.records, group.first);
+    for (;;) {
+      auto record = reader.next(registry.types());
+      if (!record) return std::unexpected(place + ", " + record.error().text);
+      if (!*record) break;
+      if ((*record)->kind == JournalRecord::Kind::schema)
+        if (auto added = registry.types().add_schema((*record)->schema); !added)
+          return std::unexpected(place + ": the schema does not fit: " + added.error().text());
+      take(group, **record);
+    }
+    if (reader.next_sequence() == group.last + 1) return true;
+    return std::unexpected(place + ": ends with input " + std::to_string(reader.next_sequence() - 1) + ", not " +
+                           std::to_string(group.last));
+  });
+  if (!read) return std::unexpected(error(read.error()));
+  return read;
+}
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+// Reads a whole world file. If a server has the world open, or the file is not writable, reads a
+// copy of the file on disk.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "registry/entity_registry.h"
+#include "server/world/file/world_file.h"
+#include "server/world/journal/journal_group.h"
+#include "server/world/journal/record_reader.h"
+
+namespace muster {
+
+/// A temporary directory, which is removed with everything in it. Movable.
+class ScratchFolder {
+ public:
+  /// Creates the directory, or returns a description of the system's error.
+  [[nodiscard]] static std::expected<ScratchFolder, std::string> make();
+  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+  ~ScratchFolder();
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+class ReadWorld {
+ public:
+  /// Opens and locks the existing world at `path`. If another process has it open, or it is not
+  /// writable, copies it to a ScratchFolder ($TMPDIR) and opens the copy. Does not change the file
+  /// at `path`. Errors name `path`.
+  [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
+
+  const WorldFile& file() const noexcept { return *file_; }
+  /// Reads the state into a new registry, and adds the types that the registry lacks.
+  [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
+  /// Calls `begin` for each group after the checkpoint, and `take` for each of its records, which
+  /// are verified as in recovery. Adds types from records to the registry, but does not replay
+  /// anything. After `begin` returns false, that group and later ones are only verified as groups.
+  /// Call this after load().
+  [[nodiscard]] std::expected<JournalReport, WorldError> journal(
+      EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
+      const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
+  /// Returns true if another process has the world open.
+  bool is_running() const noexcept { return running_; }
+  /// Returns the error with the path that the user gave.
+  WorldError error(const WorldError& of) const { return {of.code(), path_, of.detail()}; }
+
+ private:
+  explicit ReadWorld(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+  bool running_ = false;
+  std::optional<ScratchFolder> folder_;
+  std::optional<WorldFile> file_;  // destroyed before its folder
+};
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+#include "server/file_program/verify.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "registry/entity_registry.h"
+#include "server/file_program/read_world.h"
+#include "server/world/file/file_beside.h"
+
+namespace muster {
+
+std::expected<VerifyReport, WorldError> verify(const std::string& path) {
+  auto world = ReadWorld::open(path);
+  if (!world) return std::unexpected(world.error());
+  const WorldFile& file = world->file();
+  VerifyReport report{.meta = file.meta(), .running = world->is_running(), .older = file.is_older()};
+  EntityRegistry registry;
+  const auto loaded = world->load(registry);
+  if (!loaded) return std::unexpected(loaded.error());
+  for (const MendedState& mended : loaded->listed) report.remarks.push_back(mended.text());
+  if (loaded->mended > loaded->listed.size())
+    report.remarks.push_back(std::to_string(loaded->mended - loaded->listed.size()) +
+                             " more values are put right by opening");
+  report.entities = registry.storage().rows();
+  report.hash = registry.hash();
+  const auto journal = world->journal(
+      registry, [](const JournalGroup&) { return true; },
+      [&](const JournalGroup&, const JournalRecord& record) {
+        report.inputs += record.kind == JournalRecord::Kind::input;
+        report.ticks += record.kind == JournalRecord::Kind::tick;
+      });
+  if (!journal) return std::unexpected(journal.error());
+  report.groups = journal->groups;
+  report.durable = file.durable();
+  std::error_code failure;
+  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+  for (std::string& sentence : newer_rescued(real.string(), report.meta.world, report.durable))
+    report.remarks.push_back(std::move(sentence));
+  return report;
+}
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+// Kinds of entities that lack an enableable component of their archetype.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "server/mirror/look.h"
+
+namespace muster {
+
+/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Watch
+/// thread only.
+class LesserKinds {
+ public:
+  /// A component that rows may lack, and its presence per row of the chunk.
+  struct Said {
+    TypeId type = 0;
+    std::vector<PresenceWord> rows;
+  };
+  /// `said` must not be empty and must be in ascending order of type; all entries must have the
+  /// same number of rows. Returns null if all rows have all components.
+  std::shared_ptr<const SeenKinds::Each> of_rows(const std::shared_ptr<const SeenKind>& whole,
+                                                 std::span<const Said> said);
+  /// Releases unused kinds if there are many.
+  void forget_unused();
+  void clear() { *this = {}; }
+  std::size_t size() const noexcept { return known_.size(); }
+
+ private:
+  std::shared_ptr<const SeenKind> of_row(const std::shared_ptr<const SeenKind>& whole, std::span<const Said> said,
+                                         std::uint32_t row);
+
+  std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>>
+      known_;                           // by the archetype's number
+  std::size_t used_ = 0;                // at the last count
+  std::uint32_t next_ = 1u << 31;       // next number; above those of archetypes
+  std::vector<std::uint32_t> next_of_;  // scratch
+  std::vector<TypeId> types_;           // scratch
+};
+
+}  // namespace muster

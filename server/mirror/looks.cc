@@ -1,0 +1,241 @@
+#include "server/mirror/looks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t line = 64;                     // bytes of a cache line
+constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // not used by any chunk
+
+/// In a world with many archetypes, a look mostly waits for the headers of unchanged chunks.
+/// Prefetches the headers that will be needed next when going through chunks by number.
+void ask_ahead(const Storage& storage, std::uint32_t number) {
+  constexpr std::uint32_t ahead = 12;
+  if (number + ahead >= storage.chunk_numbers()) return;
+  const auto* const next = reinterpret_cast<const std::byte*>(storage.chunk(number + ahead));
+  if (!next) return;
+  for (std::size_t at = 0; at < 3 * line; at += line) __builtin_prefetch(next + at);
+}
+
+/// Returns true if any column was written, including ids and parents. Does not access the
+/// archetype, which is stored elsewhere: slots after the last column have version 0.
+bool is_written(const Chunk& chunk, std::uint64_t since) {
+  const std::size_t slots = (chunk.header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
+  return std::ranges::any_of(std::span(chunk.slots(), slots),
+                             [&](const ColumnSlot& slot) { return slot.version > since; });
+}
+
+}  // namespace
+
+Looks::~Looks() {
+  for (const auto& look : read_) registry_.remove_preserver(look->columns);
+}
+
+void Looks::want(TypeId component) {
+  Wanted& wanted = wanted_[component];
+  if (++wanted.users == 1) wanted_changed_ = true;
+}
+
+void Looks::drop(TypeId component) {
+  const auto at = wanted_.find(component);
+  if (at == wanted_.end() || --at->second.users > 0) return;
+  wanted_.erase(at);
+  wanted_changed_ = true;
+}
+
+void Looks::want_links() {
+  if (++link_users_ == 1) links_new_ = true;
+}
+
+void Looks::drop_links() { --link_users_; }
+
+void Looks::want_texts() {
+  if (++text_users_ == 1) texts_anew_ = true;
+}
+
+void Looks::drop_texts() {
+  if (--text_users_ > 0) return;
+  std::vector<std::uint64_t>().swap(texts_told_);
+}
+
+bool Looks::is_free() {
+  std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
+    if (!look->done()) return false;
+    registry_.remove_preserver(look->columns);
+    // There was no memory for a copy, so the next look contains everything.
+    if (look->columns.given_up()) {
+      for (std::uint64_t& uid : seen_)
+        if (uid != 0) uid = no_uid;  // still to be reported as removed if it disappears
+      looked_ = 0;
+    }
+    return true;
+  });
+  return read_.empty();
+}
+
+void Looks::forget() {
+  seen_.clear();
+  kinds_.clear();
+  for (auto& [type, wanted] : wanted_) wanted.is_new = true;
+  wanted_changed_ = true;
+  links_new_ = link_users_ > 0;
+  texts_anew_ = text_users_ > 0;
+  looked_ = 0;
+}
+
+std::shared_ptr<Look> Looks::take() {
+  is_free();
+  auto look = std::make_shared<Look>();
+  look->sequence = registry_.sequence();
+  look->clock_ns = registry_.now_ns();
+  const std::uint64_t since = looked_;
+  looked_ = registry_.begin_version();
+  // Remove kinds of archetypes without entities.
+  if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)
+    std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
+  look_at(*look, since);
+  const auto size_of = [&](TypeId type) {
+    const auto* const stored = registry_.storage().component(type);
+    return stored ? stored->saved_size() : 0;
+  };
+  for (const auto& [type, wanted] : wanted_) wanted_changed_ = wanted_changed_ || wanted.size != size_of(type);
+  if (wanted_changed_) {
+    auto all = std::make_shared<std::vector<SeenType>>();
+    for (auto& [type, wanted] : wanted_) {
+      wanted.is_new = false;
+      wanted.size = size_of(type);
+      all->push_back({type, wanted.size, registry_.types().find(type)});
+    }
+    look->wanted = std::move(all);
+    wanted_changed_ = false;
+  }
+  if (link_users_ > 0) look_at_links(*look, since);
+  look->texts = take_texts();
+  if (look->values.empty() && look->chunks.empty()) return look;
+  registry_.add_preserver(look->columns);
+  read_.push_back(look);
+  return look;
+}
+
+void Looks::look_at(Look& look, std::uint64_t since) {
+  const Storage& storage = registry_.storage();
+  const std::uint32_t numbers = storage.chunk_numbers();
+  if (seen_.size() < numbers) seen_.resize(numbers);
+  const bool any_new = std::ranges::any_of(wanted_, [](const auto& each) { return each.second.is_new; });
+  const Archetype* last = nullptr;
+  for (std::uint32_t number = 0; number < seen_.size(); ++number) {
+    ask_ahead(storage, number);
+    const Chunk* const chunk = number < numbers ? storage.chunk(number) : nullptr;
+    if (!chunk) {
+      if (std::exchange(seen_[number], 0) != 0) look.gone.push_back(number);
+      continue;
+    }
+    if (seen_[number] == chunk->uid && !any_new && !is_written(*chunk, since)) continue;
+    if (chunk->archetype != std::exchange(last, chunk->archetype)) find_columns(*chunk->archetype);
+    look_at(look, *chunk, since, any_new);
+  }
+}
+
+void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool any_new) {
+  const Archetype& archetype = *chunk.archetype;
+  const auto is_newer = [&](std::uint16_t slot) {
+    return slot != muster::no_column && chunk.slots()[slot].version > since;
+  };
+  // Rows whose set of components has changed are reported as rows that have moved here.
+  const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
+                     (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
+  seen_[chunk.number] = chunk.uid;
+  Look::ChunkNews news{.uid = chunk.uid,
+                       .kind = nullptr,
+                       .number = chunk.number,
+                       .depth = chunk.depth,
+                       .rows = chunk.count,
+                       .first = static_cast<std::uint32_t>(look.values.size())};
+  if (moved) news.ids = add(look, chunk, column_ids, column_ids, sizeof(Entity));
+  if (chunk.depth > 0 && (moved || chunk.slots()[column_parents].version > since))
+    news.parents = add(look, chunk, column_parents, column_parents, sizeof(Entity));
+  for (const Column& column : columns_) {
+    const ColumnSlot& slot = chunk.slots()[column.slot];
+    if (!moved && slot.version <= since && !(any_new && column.is_new)) continue;
+    const std::size_t size = archetype.slot_types[column.slot]->saved_size();
+    look.values.push_back({column.type, add(look, chunk, column.slot, column.type, size)});
+  }
+  news.last = static_cast<std::uint32_t>(look.values.size());
+  if (!moved && news.parents == Look::no_column && news.first == news.last) return;
+  news.kind = kind_of(archetype);
+  news.says_first = static_cast<std::uint32_t>(look.says.size());
+  if (moved && archetype.enableable)
+    for (std::size_t i = 0; i < archetype.types.size(); ++i)
+      if (const std::uint16_t slot = archetype.presences[i]; slot != muster::no_column)
+        look.says.push_back(
+            {archetype.types[i], add(look, chunk, slot, archetype.slot_types[slot]->id, sizeof(PresenceWord))});
+  news.says_last = static_cast<std::uint32_t>(look.says.size());
+  look.chunks.push_back(std::move(news));
+}
+
+std::uint32_t Looks::add(Look& look, const Chunk& chunk, std::uint32_t slot, std::uint32_t id, std::size_t size) {
+  return look.columns.add(chunk.uid, id, {chunk.slots()[slot].data, size * chunk.count});
+}
+
+/// Finds the watched columns that have values.
+void Looks::find_columns(const Archetype& archetype) {
+  columns_.clear();
+  auto wanted = wanted_.begin();
+  for (std::size_t i = 0; i < archetype.types.size(); ++i) {
+    while (wanted != wanted_.end() && wanted->first < archetype.types[i]) ++wanted;
+    if (wanted == wanted_.end()) return;
+    const std::uint16_t slot = archetype.columns[i];
+    if (wanted->first == archetype.types[i] && slot != muster::no_column &&
+        archetype.slot_types[slot]->saved_size() > 0)
+      columns_.push_back({wanted->first, slot, wanted->second.is_new});
+  }
+}
+
+std::shared_ptr<const SeenKind> Looks::kind_of(const Archetype& archetype) {
+  std::shared_ptr<const SeenKind>& known = kinds_[archetype.number];
+  if (!known)
+    known =
+        std::make_shared<const SeenKind>(SeenKind{archetype.number, {archetype.types.begin(), archetype.types.end()}});
+  return known;
+}
+
+void Looks::look_at_links(Look& look, std::uint64_t since) {
+  const Hierarchy& hierarchy = registry_.hierarchy();
+  const bool all = std::exchange(links_new_, false);
+  for (std::uint32_t number = 0; number < hierarchy.pages(); ++number)
+    if (const Hierarchy::Page* page = hierarchy.page(number); page && (all || page->version > since))
+      look.links.push_back({number, std::make_unique<Hierarchy::Page>(*page)});
+}
+
+/// The table keeps texts in order of arrival, so removed texts are found by traversing both lists
+/// in parallel.
+TextNews Looks::take_texts() {
+  TextNews news;
+  if (text_users_ == 0) return news;
+  if (std::exchange(texts_anew_, false)) {
+    texts_told_.clear();
+    news.anew = true;
+  } else if (text_drops_ != registry_.text_drops()) {
+    std::size_t at = 0;
+    std::erase_if(texts_told_, [&](std::uint64_t hash) {
+      if (at < registry_.text_count() && registry_.text_id(at).hash == hash) {
+        ++at;
+        return false;
+      }
+      news.gone.push_back(hash);
+      return true;
+    });
+  }
+  text_drops_ = registry_.text_drops();
+  for (std::size_t i = texts_told_.size(); i < registry_.text_count(); ++i) {
+    const Text text = registry_.text_id(i);
+    news.came.emplace_back(text.hash, registry_.text(text));
+    texts_told_.push_back(text.hash);
+  }
+  return news;
+}
+
+}  // namespace muster

@@ -1,0 +1,82 @@
+// Finds changes in a registry for watches, chunk by chunk, using column versions. Does not compare
+// values, and copies only links and texts, if they are watched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "server/mirror/look.h"
+
+namespace muster {
+
+/// World thread only.
+class Looks {
+ public:
+  explicit Looks(EntityRegistry& registry) : registry_(registry) {}
+  /// No look may be in use during destruction.
+  ~Looks();
+  Looks(const Looks&) = delete;
+  Looks& operator=(const Looks&) = delete;
+
+  /// Includes the values of a component, starting with the next look, which contains all of them.
+  /// Calls are counted. An unknown type is accepted but has no values.
+  void want(TypeId component);
+  void drop(TypeId component);
+  /// Includes links between siblings, parents and children, starting with the next look. Calls are
+  /// counted. Entities, places and parents are always included.
+  void want_links();
+  void drop_links();
+  /// Includes texts, starting with the next look. Calls are counted.
+  void want_texts();
+  void drop_texts();
+
+  /// Returns a look with the changes since the last one. Until the look is done, the registry
+  /// preserves columns for it before they change.
+  std::shared_ptr<Look> take();
+  /// Returns only the news about texts.
+  TextNews take_texts();
+  /// Releases looks that are done. Returns true if all of them are.
+  bool is_free();
+  /// Call this when there are no watches left. The next look is then a first one again.
+  void forget();
+
+ private:
+  struct Wanted {
+    std::uint32_t users = 0;
+    bool is_new = true;      // not included in a look yet
+    std::uint32_t size = 0;  // as in the last look; unknown until an entity has the component
+  };
+  struct Column {
+    TypeId type;
+    std::uint16_t slot;
+    bool is_new;
+  };
+  void find_columns(const Archetype& archetype);
+  void look_at(Look& look, std::uint64_t since);
+  void look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool any_new);
+  void look_at_links(Look& look, std::uint64_t since);
+  std::shared_ptr<const SeenKind> kind_of(const Archetype& archetype);
+  std::uint32_t add(Look& look, const Chunk& chunk, std::uint32_t slot, std::uint32_t id, std::size_t size);
+
+  EntityRegistry& registry_;
+  std::map<TypeId, Wanted> wanted_;
+  bool wanted_changed_ = false;
+  std::uint32_t link_users_ = 0, text_users_ = 0;
+  bool links_new_ = false;           // not included in a look yet
+  std::uint64_t looked_ = 0;         // storage version of the last look
+  std::vector<std::uint64_t> seen_;  // uid by chunk number; 0 if not included in a look yet
+  std::vector<Column> columns_;      // of the current archetype
+  std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by archetype
+  std::vector<std::uint64_t> texts_told_;                                     // hashes
+  std::uint64_t text_drops_ = 0;
+  bool texts_anew_ = false;
+  std::vector<std::shared_ptr<Look>> read_;  // not done yet
+};
+
+}  // namespace muster

@@ -1,0 +1,325 @@
+#include "server/world/file/database.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "server/world/rows/format.h"
+
+namespace muster {
+namespace {
+
+constexpr int busy_ms = 2000;  // how long to wait for other connections
+
+}  // namespace
+
+Statement::Statement(Statement&& other) noexcept
+    : statement_(std::exchange(other.statement_, nullptr)), bound_(other.bound_) {}
+
+Statement& Statement::operator=(Statement&& other) noexcept {
+  std::swap(statement_, other.statement_);
+  std::swap(bound_, other.bound_);
+  return *this;
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::bind(int index, std::uint64_t value) noexcept {
+  bound_ &= sqlite3_bind_int64(statement_, index, static_cast<sqlite3_int64>(value)) == SQLITE_OK;
+  return *this;
+}
+
+Statement& Statement::bind(int index, std::span<const std::byte> bytes) noexcept {
+  // A null pointer would be SQL's NULL, which is not an empty blob.
+  const void* data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
+  bound_ &= sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK;
+  return *this;
+}
+
+Statement& Statement::bind(int index, std::string_view text) noexcept {
+  const char* data = text.empty() ? "" : text.data();
+  bound_ &= sqlite3_bind_text64(statement_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK;
+  return *this;
+}
+
+Statement& Statement::bind_null(int index) noexcept {
+  bound_ &= sqlite3_bind_null(statement_, index) == SQLITE_OK;
+  return *this;
+}
+
+Step Statement::step() noexcept {
+  if (!bound_) return Step::error;
+  switch (sqlite3_step(statement_)) {
+    case SQLITE_ROW: return Step::row;
+    case SQLITE_DONE: return Step::done;
+    default: return Step::error;
+  }
+}
+
+bool Statement::run() noexcept {
+  const bool good = step() == Step::done;
+  // If the step failed, the reset returns its error again, so the connection's error can still be
+  // read afterwards.
+  if (bound_) reset();
+  return good;
+}
+
+void Statement::reset() noexcept {
+  sqlite3_reset(statement_);
+  bound_ = true;
+}
+
+bool Statement::is_integer(int column) const noexcept {
+  return sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
+}
+bool Statement::is_blob(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_BLOB; }
+bool Statement::is_text(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
+bool Statement::is_null(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+std::uint64_t Statement::integer(int column) const noexcept {
+  return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
+}
+
+std::span<const std::byte> Statement::blob(int column) const noexcept {
+  const void* data = sqlite3_column_blob(statement_, column);
+  const int bytes = sqlite3_column_bytes(statement_, column);
+  if (data == nullptr || bytes <= 0) return {};
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)};
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* data = sqlite3_column_text(statement_, column);
+  if (data == nullptr) return {};
+  return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+std::expected<Database, WorldError> Database::begin(const std::string& name, int flags, const std::string& vfs,
+                                                    const std::string& shown) {
+  Database database;
+  database.shown_ = shown;
+  const int result = sqlite3_open_v2(name.c_str(), &database.connection_, flags | SQLITE_OPEN_NOMUTEX,
+                                     vfs.empty() ? nullptr : vfs.c_str());
+  if (database.connection_ == nullptr)
+    return std::unexpected(WorldError(WorldErrorCode::io, shown, "SQLite cannot be started: out of memory"));
+  sqlite3_extended_result_codes(database.connection_, 1);
+  // Closing the connection would merge the -wal, but a file that is refused must keep it.
+  database.merge_at_end(false);
+  if (result != SQLITE_OK) return std::unexpected(database.error("opening the file"));
+  sqlite3_busy_timeout(database.connection_, busy_ms);
+  // The file may come from an untrusted source, so code in it (views, triggers and the functions
+  // they call) must not run.
+  constexpr std::array settings = {
+      std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+      std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
+  for (const auto& [setting, on] : settings) sqlite3_db_config(database.connection_, setting, on, nullptr);
+  return database;
+}
+
+std::expected<Database, WorldError> Database::open_alone(const std::string& path, const std::string& shown) {
+  std::string name = "file:";
+  for (const char c : path) {
+    static constexpr char digits[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#')
+      name += {'%', digits[byte >> 4], digits[byte & 15]};
+    else
+      name += c;
+  }
+  return begin(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, {}, shown);
+}
+
+std::expected<Database, WorldError> Database::open(const std::string& path, bool create, const std::string& vfs,
+                                                   const std::string& shown) {
+  auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
+  if (!begun) return begun;
+  Database& database = *begun;
+  // No mmap: if another program truncated the file, a signal would end this process instead of an
+  // error.
+  constexpr const char* pragmas =
+      "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
+      "secure_delete=OFF; "
+      "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY";
+  if (auto done = database.run(pragmas, "opening the file"); !done) return std::unexpected(std::move(done.error()));
+  sqlite3_wal_hook(
+      database.connection_,
+      [](void* to, sqlite3*, const char*, int pages) {
+        WalCount& count = *static_cast<WalCount*>(to);
+        count.bytes = static_cast<std::uint64_t>(pages) * world_format::page_bytes;
+        ++count.commits;
+        return SQLITE_OK;
+      },
+      database.wal_.get());
+  database.merge_at_end(true);
+  return begun;
+}
+
+Database::Database(Database&& other) noexcept
+    : connection_(std::exchange(other.connection_, nullptr)),
+      blob_(std::exchange(other.blob_, nullptr)),
+      wal_(std::exchange(other.wal_, nullptr)),
+      shown_(std::move(other.shown_)) {}
+
+Database& Database::operator=(Database&& other) noexcept {
+  std::swap(connection_, other.connection_);
+  std::swap(blob_, other.blob_);
+  std::swap(wal_, other.wal_);
+  std::swap(shown_, other.shown_);
+  return *this;
+}
+
+Database::~Database() { close(); }
+
+void Database::close() noexcept {
+  sqlite3_blob_close(std::exchange(blob_, nullptr));
+  sqlite3_close_v2(std::exchange(connection_, nullptr));
+}
+
+std::expected<void, WorldError> Database::run(const char* sql, const char* doing) {
+  if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return std::unexpected(error(doing));
+  return {};
+}
+
+std::expected<Statement, WorldError> Database::prepare(const char* sql, const char* doing) {
+  Statement statement;
+  if (sqlite3_prepare_v3(connection_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement.statement_, nullptr) != SQLITE_OK)
+    return std::unexpected(error(doing));
+  return statement;
+}
+
+std::expected<std::string, WorldError> Database::value(const char* sql, const char* doing) {
+  auto statement = prepare(sql, doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  switch (statement->step()) {
+    case Step::row: return statement->text(0);
+    case Step::done: return std::string();
+    case Step::error: break;
+  }
+  return std::unexpected(error(doing));
+}
+
+WorldError Database::error(const char* doing) const {
+  const int extended = sqlite3_extended_errcode(connection_);
+  std::string said = sqlite3_errmsg(connection_);
+  const std::string during = std::string(" while ") + doing;
+  switch (extended & 0xff) {
+    case SQLITE_FULL: return {WorldErrorCode::disk_full, shown_, "the disk is full" + during};
+    case SQLITE_CORRUPT: return {WorldErrorCode::damaged, shown_, "damaged: found" + during + ": " + said};
+    case SQLITE_NOTADB: return {WorldErrorCode::not_a_world, shown_, "not a world: " + said};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return {WorldErrorCode::in_use, shown_, "another program holds the database" + during};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_AUTH: return {WorldErrorCode::denied, shown_, "access denied" + during + ": " + said};
+    case SQLITE_TOOBIG: return {WorldErrorCode::too_large, shown_, "a row is too large" + during};
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH: return {WorldErrorCode::damaged, shown_, "damaged: found" + during + ": " + said};
+    default: {
+      const int system = sqlite3_system_errno(connection_);
+      if (system == ENOSPC || system == EDQUOT) return {WorldErrorCode::disk_full, shown_, "the disk is full" + during};
+      if (system != 0 && (extended & 0xff) == SQLITE_IOERR) said += std::string(": ") + std::strerror(system);
+      return {WorldErrorCode::io, shown_,
+              "the disk failed" + during + ": " + said + " (SQLite code " + std::to_string(extended) + ")"};
+    }
+  }
+}
+
+std::int64_t Database::last_row() const noexcept { return sqlite3_last_insert_rowid(connection_); }
+bool Database::in_transaction() const noexcept { return sqlite3_get_autocommit(connection_) == 0; }
+
+void Database::stop_comparing() noexcept { sqlite3_blob_close(std::exchange(blob_, nullptr)); }
+
+void Database::roll_back() noexcept {
+  stop_comparing();
+  // A full disk may have caused a rollback already. If the rollback fails, a later one or closing
+  // the connection undoes everything, because no commit was written.
+  if (in_transaction()) sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+bool Database::is_read_only() const noexcept { return sqlite3_db_readonly(connection_, "main") != 0; }
+
+bool Database::is_in_wal_mode() const noexcept {
+  sqlite3_file* wal = nullptr;
+  return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) ==
+             SQLITE_OK &&
+         wal != nullptr && wal->pMethods != nullptr;
+}
+
+void Database::merge_at_end(bool merge) noexcept {
+  sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, merge ? 0 : 1, nullptr);
+}
+
+std::optional<std::uint64_t> Database::merge() noexcept {
+  int there = -1, merged = -1;
+  if (sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, &there, &merged) != SQLITE_OK ||
+      there < merged)
+    return std::nullopt;
+  return static_cast<std::uint64_t>(merged) * world_format::page_bytes;
+}
+
+std::expected<bool, WorldError> Database::merge_whole(const char* doing) {
+  sqlite3_busy_timeout(connection_, 0);
+  const int result = sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  sqlite3_busy_timeout(connection_, busy_ms);
+  if (result == SQLITE_BUSY || result == SQLITE_LOCKED) return false;
+  if (result != SQLITE_OK) return std::unexpected(error(doing));
+  return true;
+}
+
+std::expected<void, WorldError> Database::sync_wal(const char* doing) {
+  sqlite3_file* wal = nullptr;
+  if (sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) != SQLITE_OK)
+    return std::unexpected(error(doing));
+  if (wal == nullptr || wal->pMethods == nullptr)
+    return {};  // the file is not in WAL mode, so nothing was read from a -wal
+  const int result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+  if (result == SQLITE_OK) return {};
+  // The connection does not know about this error.
+  int system = 0;
+  (void)wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &system);
+  const std::string during = std::string(" while ") + doing;
+  if (system == ENOSPC || system == EDQUOT)
+    return std::unexpected(WorldError(WorldErrorCode::disk_full, shown_, "the disk is full" + during));
+  std::string said = "the -wal could not be synced";
+  if (system != 0) said += std::string(": ") + std::strerror(system);
+  return std::unexpected(
+      WorldError(WorldErrorCode::io, shown_,
+                 "the disk failed" + during + ": " + said + " (SQLite code " + std::to_string(result) + ")"));
+}
+
+std::expected<void, WorldError> Database::copy_to(const std::string& path, const std::string& vfs, const char* doing) {
+  auto copy = open(path, true, vfs, shown_);
+  if (!copy) return std::unexpected(std::move(copy.error()));
+  sqlite3_backup* const backup = sqlite3_backup_init(copy->connection_, "main", connection_, "main");
+  if (backup == nullptr) return std::unexpected(copy->error(doing));
+  sqlite3_backup_step(backup, -1);
+  if (sqlite3_backup_finish(backup) != SQLITE_OK) return std::unexpected(copy->error(doing));
+  return {};
+}
+
+bool Database::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {
+  // A blob handle is moved from row to row. If that failed, or its row was written to since, it
+  // must be opened again.
+  if (blob_ == nullptr || sqlite3_blob_reopen(blob_, id) != SQLITE_OK) {
+    sqlite3_blob_close(std::exchange(blob_, nullptr));
+    if (sqlite3_blob_open(connection_, "main", "state", "bytes", id, 0, &blob_) != SQLITE_OK) {
+      sqlite3_blob_close(std::exchange(blob_, nullptr));
+      return false;
+    }
+  }
+  if (static_cast<std::size_t>(sqlite3_blob_bytes(blob_)) != bytes.size()) return false;
+  std::array<std::byte, 16384> part;
+  for (std::size_t at = 0; at < bytes.size(); at += part.size()) {
+    const std::size_t length = std::min(part.size(), bytes.size() - at);
+    if (sqlite3_blob_read(blob_, part.data(), static_cast<int>(length), static_cast<int>(at)) != SQLITE_OK)
+      return false;
+    if (std::memcmp(part.data(), bytes.data() + at, length) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace muster

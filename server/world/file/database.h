@@ -1,0 +1,141 @@
+// Wraps SQLite for this directory: connections, statements, and errors as WorldErrors. Only .cc
+// files include sqlite3.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/world/file/world_error.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+struct sqlite3_blob;
+
+namespace muster {
+
+enum class Step : std::uint8_t { row, done, error };
+
+/// A prepared statement. Must be destroyed before its Database. Columns are valid until the next
+/// step() or reset().
+class Statement {
+ public:
+  Statement() = default;
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&& other) noexcept;
+  ~Statement();
+
+  explicit operator bool() const noexcept { return statement_ != nullptr; }
+  /// Binds values; indices start at 1. `bytes` and `text` must live until reset().
+  Statement& bind(int index, std::uint64_t value) noexcept;
+  Statement& bind(int index, std::span<const std::byte> bytes) noexcept;
+  Statement& bind(int index, std::string_view text) noexcept;
+  Statement& bind_null(int index) noexcept;
+  Step step() noexcept;
+  /// Runs one step, which must return no row, and resets the statement.
+  bool run() noexcept;
+  void reset() noexcept;
+
+  bool is_integer(int column) const noexcept;
+  bool is_blob(int column) const noexcept;
+  bool is_text(int column) const noexcept;
+  bool is_null(int column) const noexcept;
+  std::uint64_t integer(int column) const noexcept;
+  std::span<const std::byte> blob(int column) const noexcept;
+  std::string text(int column) const;
+
+ private:
+  friend class Database;
+  sqlite3_stmt* statement_ = nullptr;
+  bool bound_ = true;  // every bind since the last reset succeeded
+};
+
+/// One connection, used by one thread at a time.
+class Database {
+ public:
+  /// Opens a database. An empty `vfs` selects SQLite's default file access. Errors show the path as
+  /// `shown`.
+  [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
+                                                                const std::string& vfs, const std::string& shown);
+  /// Opens the file read-only, ignoring its -wal. Takes no locks, so a concurrent write makes the
+  /// result worthless.
+  [[nodiscard]] static std::expected<Database, WorldError> open_alone(const std::string& path,
+                                                                      const std::string& shown);
+  Database(Database&& other) noexcept;
+  Database& operator=(Database&& other) noexcept;
+  ~Database();
+
+  [[nodiscard]] std::expected<void, WorldError> run(const char* sql, const char* doing);
+  [[nodiscard]] std::expected<Statement, WorldError> prepare(const char* sql, const char* doing);
+  /// Returns the first column of the first row as text, or an empty string if there is no row.
+  [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
+
+  /// Returns this connection's last error as a sentence, for example "the disk is full while
+  /// writing a checkpoint".
+  WorldError error(const char* doing) const;
+  std::int64_t last_row() const noexcept;
+  bool in_transaction() const noexcept;
+  void roll_back() noexcept;
+  bool is_read_only() const noexcept;
+  /// Returns true if the last statement that read data found the file in WAL mode.
+  bool is_in_wal_mode() const noexcept;
+  /// Sets whether closing this connection merges the -wal into the file and removes it.
+  void merge_at_end(bool merge) noexcept;
+  /// Moves committed pages from the -wal into the file, as far as readers allow, even while another
+  /// connection writes. Returns how many bytes of pages at the front of the -wal are now in the
+  /// file (0 if the -wal was restarted), or nothing on failure. A failure only costs space.
+  std::optional<std::uint64_t> merge() noexcept;
+  /// Moves all pages, so that the next write restarts the -wal. Returns false without waiting if
+  /// another connection is reading the file.
+  [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
+  /// Returns the bytes of the -wal in use after this connection's last commit. A lower value than
+  /// before means that the -wal was restarted.
+  std::uint64_t wal_bytes() const noexcept { return wal_->bytes; }
+  /// Returns the number of commits on this connection that wrote to the -wal.
+  std::uint64_t wal_commits() const noexcept { return wal_->commits; }
+  /// Syncs the whole -wal to disk, because an earlier writer may have died before syncing. Changes
+  /// no bytes. Call it after reading from the database.
+  [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
+  /// Copies the database to a new file at `path`, which is on disk when the call returns. After an
+  /// error, part of the copy may exist. Must not be called within a transaction.
+  [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,
+                                                        const char* doing);
+  /// Returns true if row `id` of `state` has exactly these `bytes`. Keeps a reader open until
+  /// stop_comparing() is called.
+  bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept;
+  /// Call this before a commit, because an open reader prevents reuse of the -wal.
+  void stop_comparing() noexcept;
+
+ private:
+  Database() = default;
+  static std::expected<Database, WorldError> begin(const std::string& name, int flags, const std::string& vfs,
+                                                   const std::string& shown);
+  void close() noexcept;
+
+  sqlite3* connection_ = nullptr;
+  sqlite3_blob* blob_ = nullptr;
+  struct WalCount {
+    std::uint64_t bytes = 0, commits = 0;
+  };
+  std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite holds a pointer to it
+  std::string shown_;
+};
+
+/// Rolls back the caller's transaction unless it has ended.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() { database_.roll_back(); }
+
+ private:
+  Database& database_;
+};
+
+}  // namespace muster

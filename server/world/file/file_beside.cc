@@ -1,0 +1,150 @@
+#include "server/world/file/file_beside.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "server/world/file/file_meta.h"
+#include "server/world/file/world_file.h"
+#include "server/world/place/left_behind.h"
+
+namespace muster {
+namespace {
+
+/// Whether it ends as WorldFile::rescue ends the names that it gives: -rescued, -rescued-2 ...
+bool is_rescued_name(std::string_view stem) {
+  const std::size_t last = stem.find_last_not_of("0123456789");
+  if (last != stem.npos && last + 1 < stem.size() && stem[last] == '-') stem = stem.substr(0, last);
+  return stem.ends_with("-rescued");
+}
+
+std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+
+}  // namespace
+
+std::expected<std::string, WorldError> give_free_name(const std::string& unfinished,
+                                                      const std::function<std::string(int number)>& name,
+                                                      const std::string& shown) {
+  // Use link instead of rename, because it never replaces an existing file.
+  std::string given;
+  int reason = EEXIST;
+  for (int number = 1; reason == EEXIST && number <= 1000; ++number) {
+    given = name(number);
+    reason = ::link(unfinished.c_str(), given.c_str()) == 0 ? 0 : errno;
+  }
+  ::unlink(unfinished.c_str());
+  if (reason != 0)
+    return std::unexpected(
+        WorldError(WorldErrorCode::io, shown, "a file cannot be put at " + given + ": " + std::strerror(reason)));
+  if (auto synced = sync_directory(folder_of(given), shown); !synced) {
+    ::unlink(given.c_str());
+    return std::unexpected(std::move(synced.error()));
+  }
+  return given;
+}
+
+std::expected<std::string, WorldError> keep_original(Database& database, const std::string& path,
+                                                     const std::string& vfs, const std::string& shown) {
+  const std::string unfinished = path + "-format1-new";
+  const auto remove_unfinished = [&] {
+    for (const char* part : {"", "-journal", "-wal", "-shm"}) ::unlink((unfinished + part).c_str());
+  };
+  remove_unfinished();
+  if (auto copied = database.copy_to(unfinished, vfs, "keeping the original"); !copied) {
+    remove_unfinished();
+    return std::unexpected(std::move(copied.error()));
+  }
+  auto kept = give_free_name(
+      unfinished, [&](int number) { return path + "-format1" + (number == 1 ? "" : "-" + std::to_string(number)); },
+      shown);
+  remove_unfinished();
+  return kept;
+}
+
+std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& stamp, const Save& save) const {
+  const std::filesystem::path path(path_);
+  const std::string ending = path.extension().string();
+  const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
+  // Do not replace existing files: use a free name.
+  std::string unfinished;
+  int number = 0;
+  do unfinished = name + "-new-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ending;
+  while (!is_free_name(unfinished) && number < 1000);
+  const auto remove_unfinished = [&] {
+    for (const char* part : {"", "-wal", "-shm", "-lock"}) ::unlink((unfinished + part).c_str());
+  };
+  FileMeta meta = meta_;
+  meta.group = journal_.end().group;
+  meta.chain = journal_.end().checksum;
+  auto written = [&]() -> std::expected<void, WorldError> {
+    auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
+    if (!file) return std::unexpected(std::move(file.error()));
+    if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
+    // Closing the connection merges silently, so merge explicitly first; otherwise the file may be
+    // incomplete.
+    auto merged = file->database_->merge_whole("writing a rescued world");
+    if (!merged) return std::unexpected(std::move(merged.error()));
+    if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));
+    struct stat own{};
+    if (::fstat(lock_.descriptor(), &own) == 0) (void)::chmod(unfinished.c_str(), own.st_mode & 0777);
+    return {};
+  }();
+  if (!written) {
+    remove_unfinished();
+    return std::unexpected(error(written.error().code(), written.error().detail()));
+  }
+  ::unlink((unfinished + "-lock").c_str());
+  // SQLite would apply the companions of another file of that name to this one.
+  int taken = 0;
+  const auto free_name = [&](int given) {
+    std::string free;
+    do free = name + (given + taken == 1 ? "" : "-" + std::to_string(given + taken)) + ending;
+    while (!is_free_name(free) && ++taken < 1000);
+    return free;
+  };
+  auto rescued = give_free_name(unfinished, free_name, shown_);
+  remove_unfinished();
+  return rescued;
+}
+
+std::vector<std::string> newer_rescued(const std::string& path, const std::string& world, std::uint64_t sequence) {
+  std::vector<std::string> found, sentences;
+  std::error_code failure;
+  auto entry = std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), failure);
+  for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
+    const std::filesystem::path& file = entry->path();
+    if (file != path && is_rescued_name(file.stem().string())) found.push_back(file.string());
+  }
+  std::ranges::sort(found);
+  for (const std::string& file : found) {
+    struct stat there{}, own{};
+    if (::stat(file.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) continue;
+    if (::stat(path.c_str(), &own) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev) continue;
+    const FileAlone rescued = read_alone(file, file, false);
+    if (rescued.world != world || rescued.sequence <= sequence) continue;
+    sentences.push_back(file + " was saved when the world's file was not in its place, and ends at sequence " +
+                        std::to_string(rescued.sequence) + "; this file ends at sequence " + std::to_string(sequence) +
+                        ", so it may lack edits that are there. To go on with them, end this process, move " + path +
+                        ", " + path + "-wal and " + path + "-lock away, and give " + file + " the name " + path +
+                        ". To go on without them, move " + file + " away");
+  }
+  return sentences;
+}
+
+std::expected<void, WorldError> sync_directory(const std::string& directory, const std::string& shown) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool good = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (good) return {};
+  return std::unexpected(
+      WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(error))));
+}
+
+}  // namespace muster

@@ -1,0 +1,353 @@
+// Checkpoints: in one transaction, or in steps beside the current rows.
+#include <unistd.h>
+
+#include <utility>
+
+#include "server/world/file/file_beside.h"
+#include "server/world/file/type_rows.h"
+#include "server/world/file/world_file.h"
+#include "server/world/rows/format.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* doing = "writing a checkpoint";
+
+/// Decides when a step has done enough. Reads the clock only occasionally, because most rows cost
+/// next to nothing.
+class Limit {
+ public:
+  explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
+  bool reached(std::uint64_t bytes) {
+    if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
+    return ++asked_ % 64 == 0 && is_late();
+  }
+  /// Call this after each removed row. Removing a row costs about as much as writing 200 bytes, or
+  /// more if the row is large. Every step removes at least `removals_min` rows, even in a hurry;
+  /// otherwise garbage would grow faster than it is removed.
+  bool reached_by_removing() {
+    if (++removed_ * 200 >= slice_.bytes) return true;
+    return removed_ >= removals_min && ((slice_.hurries && slice_.hurries()) || is_late());
+  }
+
+ private:
+  static constexpr std::uint64_t removals_min = 4;
+  bool is_late() const { return std::chrono::steady_clock::now() - begun_ >= slice_.time; }
+
+  const CheckpointSlice& slice_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::uint64_t asked_ = 0, removed_ = 0;
+};
+
+/// Converts a file of format 1. Must run inside the transaction of the checkpoint that converts it.
+std::expected<void, WorldError> make_format_2(Database& database) {
+  std::string sql;
+  for (const world_format::Table& old : world_format::tables_of_format_1) {
+    bool same = false;
+    for (const world_format::Table& table : world_format::tables) same = same || table.sql == old.sql;
+    if (!same) sql += "DROP TABLE " + std::string(old.name) + ';';
+  }
+  for (const world_format::Table& table : world_format::tables) {
+    bool there = false;
+    for (const world_format::Table& old : world_format::tables_of_format_1) there = there || table.sql == old.sql;
+    if (!there) sql += std::string(table.sql) + ';';
+  }
+  sql += "PRAGMA user_version=" + std::to_string(world_format::version);
+  return database.run(sql.c_str(), "taking the file over to format 2");
+}
+
+}  // namespace
+
+std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp, const Save& save) {
+  if (!database_)
+    if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
+  give_up_checkpoint();
+  return save_whole(stamp, save, journal_.end());
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
+                                                                  const JournalEnd& contained) {
+  struct Original {
+    // If nothing was changed, the next attempt creates it again.
+    ~Original() {
+      if (!path.empty()) ::unlink(path.c_str());
+    }
+    std::string path;
+  } original;
+  if (is_older()) {
+    auto kept = keep_original(*database_, path_, options_.vfs, shown_);
+    if (!kept) return std::unexpected(std::move(kept.error()));
+    original.path = std::move(*kept);
+  }
+  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+  auto report = write(stamp, save, contained);
+  if (!report) return report;
+  report->original = std::exchange(original.path, {});
+  wrote(Merges::at_once);
+  return report;
+}
+
+StateCopy WorldFile::copy(const Save& save) const {
+  StateCopy copied(rows_known_ ? &rows_ : nullptr);
+  save(copied);
+  return copied;
+}
+
+StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
+                              std::optional<StateCopy>& used) const {
+  const KeptRows* const known = rows_known_ ? &rows_ : nullptr;
+  StateCopy copied = used ? StateCopy(known, saved, std::move(*used)) : StateCopy(known, saved, preserved_bytes_max);
+  used.reset();
+  copied.expect(meta_.rows);
+  save(copied);
+  return copied;
+}
+
+std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp,
+                                                                                 const StateCopy& copied) {
+  if (!database_)
+    if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
+  give_up_checkpoint();
+  return save_copy(stamp, copied, journal_.end());
+}
+
+std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save_copy(const CheckpointStamp& stamp,
+                                                                                const StateCopy& copied,
+                                                                                const JournalEnd& contained) {
+  struct Stale {};
+  const auto give = [&](StateSink& sink) {
+    if (!copied.give(sink)) throw Stale{};
+  };
+  try {
+    return save_whole(stamp, give, contained);
+  } catch (const Stale&) {
+    return std::nullopt;
+  }
+}
+
+std::expected<std::size_t, WorldError> WorldFile::remove_left_over(const std::function<bool()>& enough) {
+  constexpr const char* removing = "removing rows of the past";
+  if (left_over_.empty()) return 0;
+  auto statement = database_->prepare("DELETE FROM state WHERE id = ?1", removing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  std::size_t count = 0;
+  for (bool more = true; more && count < left_over_.size(); more = !enough())
+    if (!statement->bind(1, static_cast<std::uint64_t>(left_over_[count++])).run())
+      return std::unexpected(database_->error(removing));
+  return count;
+}
+
+std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<bool()>& enough) {
+  auto count = remove_left_over(enough);
+  if (!count) return std::unexpected(std::move(count.error()));
+  std::uint64_t group = 0;
+  if (*count == left_over_.size()) {
+    auto first_left = journal_.remove_past(*database_, journal_.past_last(), enough);
+    if (!first_left) return std::unexpected(std::move(first_left.error()));
+    group = *first_left;
+  }
+  if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
+  left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(*count));
+  if (group != 0) journal_.past_removed(group);
+  return settle();
+}
+
+std::expected<bool, WorldError> WorldFile::is_foreign() {
+  auto seen = database_->value("PRAGMA data_version", doing);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  const bool foreign = !rows_known_ || *seen != data_version_;
+  data_version_ = std::move(*seen);
+  if (foreign) rows_known_ = false;
+  return foreign;
+}
+
+FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
+  FileMeta meta = meta_;
+  ++meta.checkpoint;
+  meta.product = "muster " + std::string(world_format::product);
+  meta.saved = utc_now();
+  meta.code = stamp.code;
+  meta.sequence = stamp.sequence;
+  meta.tick = stamp.tick;
+  return meta;
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
+                                                             const JournalEnd& contained) {
+  const Transaction transaction(*database_);
+  // Another program may have written to the file with SQL. What is known about the rows is then
+  // invalid, so all rows are written.
+  const auto foreign = is_foreign();
+  if (!foreign) return std::unexpected(foreign.error());
+  if (*foreign) {
+    rows_.clear();
+    digest_ = {};
+    left_over_.clear();
+    auto emptied = format_ == 1 ? make_format_2(*database_) : database_->run("DELETE FROM state", doing);
+    if (!emptied) return std::unexpected(std::move(emptied.error()));
+  }
+  const auto all = [] { return false; };
+  const bool had_nothing_to_remove = left_over_.empty();
+  if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
+  FileMeta meta = next_meta(stamp);
+  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
+  save(sink);
+  for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
+  if (had_nothing_to_remove && !*foreign && is_unchanged(stamp, sink, contained)) {
+    sink.keep();
+    return unchanged();
+  }
+  const auto first_left = journal_.remove_past(*database_, contained.group, all);
+  if (!first_left) return std::unexpected(first_left.error());
+  auto report = make_current(stamp, sink, std::move(meta), contained);
+  if (!report) return report;
+  journal_.past_removed(*first_left);
+  format_ = world_format::version;
+  rows_known_ = true;
+  return report;
+}
+
+bool WorldFile::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
+  return stamp.only_if_changed && meta_.checkpoint > 0 && stamp.sequence == meta_.sequence &&
+         stamp.tick == meta_.tick && contained.group == meta_.group && !journal_.has_past() &&
+         sink.counts().rows_written == 0 && sink.counts().rows_removed == 0;
+}
+
+CheckpointReport WorldFile::unchanged() const {
+  return {.checkpoint = meta_.checkpoint, .sequence = meta_.sequence, .rows = meta_.rows};
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::make_current(const CheckpointStamp& stamp, FileSink& sink,
+                                                                    FileMeta meta, const JournalEnd& contained) {
+  database_->stop_comparing();
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
+  meta.rows = sink.digest().rows;
+  meta.digest = sink.digest().text();
+  meta.group = contained.group;
+  meta.chain = contained.checksum;
+  if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
+    return std::unexpected(std::move(types.error()));
+  if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
+  if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
+  sink.keep();
+  digest_ = sink.digest();
+  meta_ = std::move(meta);
+  left_over_ = sink.replaced();
+  journal_.kept(contained, meta_.sequence);
+  if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
+  set_mark(journal_.end().group);
+  const SinkCounts& counts = sink.counts();
+  return CheckpointReport{.checkpoint = meta_.checkpoint,
+                          .sequence = meta_.sequence,
+                          .rows = meta_.rows,
+                          .rows_written = counts.rows_written,
+                          .rows_removed = counts.rows_removed,
+                          .bytes_written = counts.bytes_written};
+}
+
+void WorldFile::begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied) {
+  give_up_checkpoint();
+  begun_.emplace(Begun{.stamp = &stamp, .copied = &copied, .contained = journal_.end()});
+}
+
+void WorldFile::give_up_checkpoint() {
+  if (!begun_) return;
+  if (begun_->sink) {
+    // The next checkpoint has the same number, so remove these rows before it writes its own.
+    const std::vector<std::int64_t> inserted = begun_->sink->inserted();
+    left_over_.insert(left_over_.end(), inserted.begin(), inserted.end());
+  }
+  if (database_) database_->stop_comparing();
+  begun_.reset();
+}
+
+std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const CheckpointSlice& slice) {
+  if (!begun_) return std::unexpected(error(WorldErrorCode::setup, "no checkpoint was begun"));
+  using State = CheckpointStep::State;
+  if (database_ && rows_known_) {
+    auto step = step_beside(slice);
+    if (!step || step->state != State::more) give_up_checkpoint();
+    return step;
+  }
+  // There is no previous checkpoint to preserve, so write everything at once.
+  if (!database_)
+    if (auto created = create(); !created) {
+      begun_.reset();
+      return std::unexpected(std::move(created.error()));
+    }
+  const Begun begun = std::move(*begun_);
+  begun_.reset();
+  auto report = save_copy(*begun.stamp, *begun.copied, begun.contained);
+  if (!report) return std::unexpected(std::move(report.error()));
+  if (!*report) return CheckpointStep{.state = State::stale};
+  return CheckpointStep{.state = State::done, .report = std::move(**report)};
+}
+
+std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const CheckpointSlice& slice) {
+  using State = CheckpointStep::State;
+  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*database_);
+  const auto foreign = is_foreign();
+  if (!foreign) return std::unexpected(foreign.error());
+  if (*foreign) return CheckpointStep{.state = State::stale};
+  const auto end_step = [&]() -> std::expected<CheckpointStep, WorldError> {
+    database_->stop_comparing();
+    if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
+    if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
+    wrote(slice.merges);
+    return CheckpointStep{};
+  };
+
+  Begun& now = *begun_;
+  if (!now.sink) {
+    // Rows left by an earlier checkpoint have the same number.
+    if (!left_over_.empty() || journal_.has_past()) {
+      Limit limit(slice);
+      if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
+        return std::unexpected(std::move(removed.error()));
+      wrote(slice.merges);
+      return CheckpointStep{};
+    }
+    now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside, shown_);
+  }
+  FileSink& sink = *now.sink;
+  const std::uint64_t before = sink.counts().bytes_written;
+  const auto written = [&] { return sink.counts().bytes_written - before; };
+  Limit limit(slice);
+  const auto enough = [&] { return limit.reached(written()); };
+  if (now.given < now.copied->size()) {
+    if (!now.copied->give(sink, now.given, enough)) return CheckpointStep{.state = State::stale};
+  }
+  if (now.given == now.copied->size() && !now.vanished) now.vanished = sink.vanished();
+  if (now.vanished)
+    for (bool more = true; more && now.removed < now.vanished->size(); more = !limit.reached_by_removing())
+      sink.remove((*now.vanished)[now.removed++]);
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
+  if (!now.vanished || now.removed < now.vanished->size()) return end_step();
+  if (is_unchanged(*now.stamp, sink, now.contained)) {
+    sink.keep();
+    return CheckpointStep{.state = State::done, .report = unchanged()};
+  }
+  auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
+  if (!report) return std::unexpected(std::move(report.error()));
+  now.sink.reset();
+  wrote(slice.merges);
+  return CheckpointStep{.state = State::done, .report = std::move(*report)};
+}
+
+std::expected<bool, WorldError> WorldFile::remove_past(const CheckpointSlice& slice) {
+  if (!database_ || !rows_known_ || begun_ || !(journal_.has_past() || !left_over_.empty())) return false;
+  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*database_);
+  const auto foreign = is_foreign();
+  if (!foreign) return std::unexpected(foreign.error());
+  if (*foreign) return false;
+  Limit limit(slice);
+  if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
+    return std::unexpected(std::move(removed.error()));
+  wrote(slice.merges);
+  return journal_.has_past() || !left_over_.empty();
+}
+
+}  // namespace muster

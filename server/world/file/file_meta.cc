@@ -1,0 +1,140 @@
+#include "server/world/file/file_meta.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "server/world/rows/checksum.h"
+#include "server/world/rows/format.h"
+#include "server/world/rows/hex.h"
+
+namespace muster {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+std::string checksum_of(const Values& values) {
+  std::string all;
+  for (const auto& [name, value] : values)
+    if (name != "checksum") all += name + '=' + value + '\n';
+  return hex(text_checksum(all));
+}
+
+Values values_of(const FileMeta& meta, std::uint32_t format) {
+  Values values{{"world", meta.world},
+                {"product", meta.product},
+                {"created", meta.created},
+                {"saved", meta.saved},
+                {"code", meta.code},
+                {"types", meta.types},
+                {"checkpoint", std::to_string(meta.checkpoint)},
+                {"sequence", std::to_string(meta.sequence)},
+                {"tick", std::to_string(meta.tick)},
+                {"rows", std::to_string(meta.rows)},
+                {"digest", meta.digest}};
+  if (format > 1) {
+    values["group"] = std::to_string(meta.group);
+    values["journal"] = hex(meta.chain);
+  }
+  values["checksum"] = checksum_of(values);
+  return values;
+}
+
+}  // namespace
+
+std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format, const std::string& shown) {
+  constexpr const char* doing = "reading the meta table";
+  auto statement = database.prepare("SELECT name, value FROM meta", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  Values values;
+  Step step;
+  while ((step = statement->step()) == Step::row) values[statement->text(0)] = statement->text(1);
+  if (step == Step::error) return std::unexpected(database.error(doing));
+
+  const auto damaged = [&](const std::string& what) {
+    return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the meta table " + what));
+  };
+  for (const auto& [name, value] : values_of({}, format))
+    if (!values.contains(name)) return damaged("'" + name + "' is missing");
+  if (values["checksum"] != checksum_of(values)) return damaged("the checksum does not fit the values");
+
+  FileMeta meta;
+  meta.world = values["world"];
+  meta.product = values["product"];
+  meta.created = values["created"];
+  meta.saved = values["saved"];
+  meta.code = values["code"];
+  meta.types = values["types"];
+  meta.digest = values["digest"];
+  struct Number {
+    const char* name;
+    std::uint64_t* value;
+    int base = 10;
+  };
+  std::vector<Number> numbers = {
+      {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows}};
+  if (format > 1) numbers.insert(numbers.end(), {{"group", &meta.group}, {"journal", &meta.chain, 16}});
+  for (const auto& [name, number, base] : numbers) {
+    const std::string& text = values[name];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, base);
+    if (error != std::errc() || end != text.data() + text.size())
+      return damaged("'" + std::string(name) + "' is no number: '" + text + "'");
+  }
+  return meta;
+}
+
+std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta) {
+  constexpr const char* doing = "writing the meta table";
+  if (auto emptied = database.run("DELETE FROM meta", doing); !emptied) return emptied;
+  auto statement = database.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  for (const auto& [name, value] : values_of(meta, world_format::version))
+    if (!statement->bind(1, std::string_view(name)).bind(2, std::string_view(value)).run())
+      return std::unexpected(database.error(doing));
+  return {};
+}
+
+std::string new_world_name() {
+  std::random_device random;
+  char digits[33];
+  std::snprintf(digits, sizeof digits, "%08x%08x%08x%08x", random(), random(), random(), random());
+  return digits;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+FileAlone read_alone(const std::string& path, const std::string& shown, bool whole) {
+  constexpr const char* doing = "reading the file without its -wal";
+  auto file = Database::open_alone(path, shown);
+  if (!file) return {};
+  if (whole)
+    if (const auto verdict = file->value("PRAGMA quick_check(1)", doing); !verdict || *verdict != "ok") return {};
+  const auto number = [&](const char* sql) {
+    const auto text = file->value(sql, doing);
+    std::uint64_t value = 0;
+    if (!text) return std::optional<std::uint64_t>();
+    if (!text->empty()) (void)std::from_chars(text->data(), text->data() + text->size(), value);
+    return std::optional(value);
+  };
+  const auto world = file->value("SELECT value FROM meta WHERE name = 'world'", doing);
+  const auto sequence = number("SELECT value FROM meta WHERE name = 'sequence'");
+  const auto checkpoint = number("SELECT value FROM meta WHERE name = 'checkpoint'");
+  const auto contained = number("SELECT value FROM meta WHERE name = 'group'");
+  const auto newest = number("SELECT max(id) FROM journal");
+  if (!world || !sequence || !checkpoint || !contained || !newest) return {};
+  return {.world = *world, .sequence = *sequence, .checkpoint = *checkpoint, .group = std::max(*contained, *newest)};
+}
+
+}  // namespace muster

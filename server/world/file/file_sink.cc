@@ -1,0 +1,184 @@
+#include "server/world/file/file_sink.h"
+
+#include "server/world/rows/format.h"
+
+namespace muster {
+namespace {
+constexpr const char* writing = "writing a checkpoint";
+}
+
+FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint,
+                   std::uint64_t save, Replacing replacing, std::string shown)
+    : database_(database),
+      rows_(rows),
+      digest_(digest),
+      checkpoint_(checkpoint),
+      save_(save),
+      replacing_(replacing),
+      shown_(std::move(shown)) {
+  const std::pair<Statement*, const char*> statements[] = {
+      {&insert_,
+       "INSERT INTO state(section, key, column_, checkpoint, checksum, bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"},
+      {&update_, "UPDATE state SET checkpoint = ?2, checksum = ?3, bytes = ?4 WHERE id = ?1"},
+      {&remove_, "DELETE FROM state WHERE id = ?1"}};
+  for (const auto& [statement, sql] : statements) {
+    auto prepared = database_.prepare(sql, writing);
+    if (!prepared) {
+      error_ = std::move(prepared.error());
+      return;
+    }
+    *statement = std::move(*prepared);
+  }
+}
+
+void FileSink::fail(const StateKey& key) {
+  const WorldError error = database_.error(writing);
+  // A full disk is not the row's fault. If a row is too large, the error names it.
+  error_ = error.code() == WorldErrorCode::too_large
+               ? WorldError(error.code(), shown_, error.detail() + ": " + world_format::place(key))
+               : error;
+}
+
+bool FileSink::see(const StateKey& key, KeptRow& kept) {
+  if (kept.seen == save_) {
+    error_.emplace(WorldErrorCode::damaged, shown_, "the registry saved a row twice: " + world_format::place(key));
+    return false;
+  }
+  kept.seen = save_;
+  ++(key.section == StateSection::columns ? columns_seen_ : whole_seen_);
+  return true;
+}
+
+bool FileSink::has(const StateKey& key, std::uint64_t version) {
+  if (error_) return true;
+  KeptRow* const kept = rows_.find(key);
+  if (kept == nullptr || !kept->given || kept->given_version != version) return false;
+  if (see(key, *kept) && key.section == StateSection::chunks) {
+    kept->seen_columns = save_;
+    columns_seen_ += rows_.column_count(key.key);
+  }
+  return true;
+}
+
+void FileSink::row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) {
+  if (error_) return;
+  KeptRow* const kept = rows_.find(key);
+  if (kept == nullptr) {
+    write(key, version, bytes, nullptr);
+    return;
+  }
+  if (!see(key, *kept) || (kept->given && kept->given_version == version)) return;
+  // A different version does not imply different bytes: a chunk's row counts its rows while only
+  // its columns may change, and a manager saved in one piece cannot tell.
+  if (kept->length == bytes.size() && kept->checksum == row_checksum(RowStamp::of(key, kept->checkpoint), bytes) &&
+      database_.holds(kept->id, bytes)) {
+    compared_.emplace_back(kept, version);
+    return;
+  }
+  write(key, version, bytes, kept);
+}
+
+void FileSink::insert(const StateKey& key, std::uint64_t checksum, std::optional<std::span<const std::byte>> bytes) {
+  insert_.bind(1, static_cast<std::uint64_t>(key.section))
+      .bind(2, key.key)
+      .bind(3, std::uint64_t{key.column})
+      .bind(4, checkpoint_)
+      .bind(5, checksum);
+  if (bytes)
+    insert_.bind(6, *bytes);
+  else
+    insert_.bind_null(6);
+  if (!insert_.run()) fail(key);
+}
+
+void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old) {
+  const RowStamp stamp = RowStamp::of(key, checkpoint_);
+  KeptRow kept{.id = old != nullptr ? old->id : 0,
+               .checkpoint = checkpoint_,
+               .checksum = row_checksum(stamp, bytes),
+               .length = bytes.size(),
+               .given_version = version,
+               .given = true,
+               .seen = save_};
+  if (old != nullptr && replacing_ == Replacing::in_place) {
+    if (!update_.bind(1, static_cast<std::uint64_t>(old->id))
+             .bind(2, checkpoint_)
+             .bind(3, kept.checksum)
+             .bind(4, bytes)
+             .run())
+      fail(key);
+  } else {
+    insert(key, kept.checksum, bytes);
+    kept.id = database_.last_row();
+  }
+  if (error_) return;
+  if (old != nullptr) {
+    digest_.remove(RowStamp::of(key, old->checkpoint), old->checksum, old->length);
+    if (replacing_ == Replacing::beside) replaced_.push_back(old->id);
+  }
+  digest_.add(stamp, kept.checksum, kept.length);
+  written_.emplace_back(key, kept);
+  ++counts_.rows_written;
+  counts_.bytes_written += bytes.size();
+}
+
+void FileSink::remove(const Row& row) {
+  if (error_) return;
+  const auto& [key, kept] = row;
+  if (replacing_ == Replacing::in_place) {
+    if (!remove_.bind(1, static_cast<std::uint64_t>(kept.id)).run()) return fail(key);
+  } else {
+    insert(key, row_checksum(RowStamp::of(key, checkpoint_, true), {}), std::nullopt);
+    if (error_) return;
+    replaced_.push_back(kept.id);
+    removals_.push_back(database_.last_row());
+  }
+  digest_.remove(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
+  removed_.push_back(key);
+  ++counts_.rows_removed;
+}
+
+std::vector<FileSink::Row> FileSink::vanished() const {
+  std::vector<Row> all;
+  // If all known rows were seen, nothing has vanished, and no further checks are needed.
+  if (whole_seen_ < rows_.whole().size())
+    for (const auto& [key, kept] : rows_.whole())
+      if (kept.seen != save_) all.emplace_back(key, kept);
+  if (columns_seen_ < rows_.column_count())
+    for (const auto& [chunk, columns] : rows_.columns()) {
+      const KeptRow* const whole = rows_.find({StateSection::chunks, chunk, 0});
+      if (whole != nullptr && whole->seen_columns == save_) continue;
+      for (const KeptRows::Column& column : columns)
+        if (column.row.seen != save_)
+          all.emplace_back(StateKey{StateSection::columns, chunk, column.column}, column.row);
+    }
+  return all;
+}
+
+std::expected<void, WorldError> FileSink::good() const {
+  if (error_) return std::unexpected(*error_);
+  return {};
+}
+
+std::vector<std::int64_t> FileSink::replaced() const {
+  std::vector<std::int64_t> all = replaced_;
+  all.insert(all.end(), removals_.begin(), removals_.end());
+  return all;
+}
+
+std::vector<std::int64_t> FileSink::inserted() const {
+  std::vector<std::int64_t> all = removals_;
+  for (const auto& [key, kept] : written_) all.push_back(kept.id);
+  return all;
+}
+
+void FileSink::keep() {
+  for (const auto& [kept, version] : compared_) {
+    kept->given = true;
+    kept->given_version = version;
+  }
+  for (const StateKey& key : removed_) rows_.erase(key);
+  for (const auto& [key, kept] : written_) rows_.put(key, kept);
+}
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+// Writes changed rows of a registry to the `state` table, and removes rows that have vanished.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "server/world/file/database.h"
+#include "server/world/rows/kept_rows.h"
+
+namespace muster {
+
+struct SinkCounts {
+  std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
+};
+
+/// What happens to a row that is replaced.
+enum class Replacing : std::uint8_t {
+  in_place,  ///< overwritten, all within one transaction
+  beside,    ///< stays valid until the checkpoint is current; vanished rows get one without bytes
+};
+
+/// Used inside one write transaction of `database`, or in several with `beside`. `rows` and
+/// `digest` do not change until keep() is called after the commit. After a failed checkpoint,
+/// discard the sink.
+class FileSink : public StateSink {
+ public:
+  /// `checkpoint` is the number of the checkpoint being written. `save` is a number that no earlier
+  /// sink for `rows` has used.
+  FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint, std::uint64_t save,
+           Replacing replacing, std::string shown);
+
+  bool has(const StateKey& key, std::uint64_t version) override;
+  void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
+
+  using Row = std::pair<StateKey, KeptRow>;
+  /// Returns the rows that were neither passed to row() nor asked about with has(). Call it once,
+  /// after all rows.
+  std::vector<Row> vanished() const;
+  void remove(const Row& row);
+  /// Returns the first error. Rows after an error are ignored.
+  [[nodiscard]] std::expected<void, WorldError> good() const;
+  /// Returns the digest that the state has after the commit.
+  const StateDigest& digest() const noexcept { return digest_; }
+  const SinkCounts& counts() const noexcept { return counts_; }
+  /// Updates `rows`. Call it after the commit.
+  void keep();
+  /// Returns the ids of rows that are no longer needed once the checkpoint is current. Rows without
+  /// bytes come last, because the rows they delete must be removed first. Empty if everything was
+  /// written in place.
+  std::vector<std::int64_t> replaced() const;
+  /// Returns the ids of inserted rows.
+  std::vector<std::int64_t> inserted() const;
+
+ private:
+  /// Marks the row as part of this save. Returns false and sets an error if it was already part of
+  /// it.
+  bool see(const StateKey& key, KeptRow& kept);
+  /// Inserts a row. A row without bytes deletes the row at that place.
+  void insert(const StateKey& key, std::uint64_t checksum, std::optional<std::span<const std::byte>> bytes);
+  void write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old);
+  void fail(const StateKey& key);
+
+  Database& database_;
+  KeptRows& rows_;
+  StateDigest digest_;
+  std::uint64_t checkpoint_;
+  std::uint64_t save_;
+  Replacing replacing_;
+  std::string shown_;
+  Statement insert_, update_, remove_;
+  std::vector<Row> written_;
+  std::vector<StateKey> removed_;
+  std::vector<std::int64_t> replaced_, removals_;             // row ids; removals have no bytes
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // equal to the rows in the file
+  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows in this save
+  SinkCounts counts_;
+  std::optional<WorldError> error_;
+};
+
+}  // namespace muster

@@ -1,0 +1,129 @@
+#include "server/world/file/file_source.h"
+
+#include <algorithm>
+
+#include "server/world/rows/format.h"
+#include "server/world/rows/hex.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* reading = "reading the state";
+
+}  // namespace
+
+void FileSource::fail(WorldErrorCode code, std::string detail) {
+  if (!error_) error_.emplace(code, shown_, std::move(detail));
+}
+
+std::span<const std::byte> FileSource::aligned(std::span<const std::byte> bytes) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % 16 == 0) return bytes;
+  buffer_.assign(bytes.begin(), bytes.end());  // operator new aligns to 16
+  return buffer_;
+}
+
+void FileSource::rows(StateSection section,
+                      const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
+  if (error_) return;
+  StateDigest digest;
+  const std::string columns = format_ == 1 ? "SELECT id, key, column_, version, checkpoint, checksum, bytes FROM state "
+                                           : "SELECT id, key, column_, 0, checkpoint, checksum, bytes FROM state ";
+  const std::string order = format_ == 1 ? " ORDER BY key, column_" : " ORDER BY key, column_, checkpoint DESC";
+  // Keys are unsigned, but SQL integers are signed, so keys with the highest bit set come second.
+  for (const char* half : {"WHERE section = ?1 AND key >= 0", "WHERE section = ?1 AND key < 0"}) {
+    auto statement = database_.prepare((columns + half + order).c_str(), reading);
+    if (!statement) {
+      error_ = std::move(statement.error());
+      return;
+    }
+    statement->bind(1, static_cast<std::uint64_t>(section));
+    if (!read(*statement, section, digest, take)) return;
+  }
+  digests_[section] = digest;
+}
+
+bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
+                      const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
+  std::optional<StateKey> last;  // the place whose newest row was found
+  Step step;
+  while ((step = statement.step()) == Step::row) {
+    const StateKey key{section, statement.integer(1), static_cast<std::uint32_t>(statement.integer(2))};
+    const std::uint64_t checkpoint = statement.integer(4);
+    const auto damaged = [&](const std::string& what) {
+      fail(WorldErrorCode::damaged, "damaged: " + world_format::place(key) + ": " + what);
+      return false;
+    };
+    for (int column = 0; column < 6; ++column)
+      if (!statement.is_integer(column)) return damaged("a value that must be a number is none");
+    const bool removal = format_ > 1 && statement.is_null(6);
+    if (statement.integer(2) > 0xffffffffu || (!removal && !statement.is_blob(6)))
+      return damaged("the row is not made like one");
+    const auto id = static_cast<std::int64_t>(statement.integer(0));
+    if (format_ > 1 && (checkpoint > meta_.checkpoint || last == key)) {
+      (removal ? removals_ : left_over_).push_back(id);
+      continue;
+    }
+    last = key;
+    const RowStamp stamp = format_ == 1 ? RowStamp::of_format_1(key, statement.integer(3), checkpoint)
+                                        : RowStamp::of(key, checkpoint, removal);
+    const std::span<const std::byte> bytes = removal ? std::span<const std::byte>() : statement.blob(6);
+    const std::uint64_t stored = statement.integer(5);
+    const std::uint64_t found = row_checksum(stamp, bytes);
+    if (found != stored)
+      return damaged("the checksum of its " + std::to_string(bytes.size()) + " bytes is " + hex(found) +
+                     ", stored was " + hex(stored));
+    if (removal) {
+      removals_.push_back(id);
+      continue;
+    }
+    digest.add(stamp, stored, bytes.size());
+    if (format_ > 1) rows_.put(key, {.id = id, .checkpoint = checkpoint, .checksum = stored, .length = bytes.size()});
+    if (take) take(key, aligned(bytes));
+  }
+  if (step == Step::error) {
+    error_ = database_.error(reading);
+    return false;
+  }
+  return true;
+}
+
+std::expected<void, WorldError> FileSource::finish() {
+  std::vector<StateSection> left;
+  if (!error_) {
+    auto statement = database_.prepare("SELECT DISTINCT section FROM state ORDER BY section", reading);
+    if (!statement) return std::unexpected(std::move(statement.error()));
+    Step step;
+    while ((step = statement->step()) == Step::row) {
+      const std::uint64_t section = statement->integer(0);
+      if (!statement->is_integer(0) || section > 0xffff) {
+        fail(WorldErrorCode::damaged, "damaged: a row of section " + statement->text(0) + ", which cannot be");
+        break;
+      }
+      if (!world_format::knows(static_cast<StateSection>(section))) {
+        fail(WorldErrorCode::newer, "holds rows of section " + statement->text(0) + ", which this Muster " +
+                                        std::string(world_format::product) + " does not know");
+        break;
+      }
+      if (!digests_.contains(static_cast<StateSection>(section))) left.push_back(static_cast<StateSection>(section));
+    }
+    if (step == Step::error) return std::unexpected(database_.error(reading));
+  }
+  for (const StateSection section : left) rows(section, nullptr);
+  if (error_) return std::unexpected(*error_);
+  for (const auto& [section, digest] : digests_) whole_.add(digest);
+  if (whole_.rows != meta_.rows || whole_.text() != meta_.digest)
+    return std::unexpected(
+        WorldError(WorldErrorCode::damaged, shown_,
+                   "damaged: the rows are not those of checkpoint " + std::to_string(meta_.checkpoint) + ": " +
+                       std::to_string(whole_.rows) + " with digest " + whole_.text() + " are there, " +
+                       std::to_string(meta_.rows) + " with digest " + meta_.digest + " were written"));
+  return {};
+}
+
+std::vector<std::int64_t> FileSource::left_over() const {
+  std::vector<std::int64_t> all = left_over_;
+  all.insert(all.end(), removals_.begin(), removals_.end());
+  return all;
+}
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+// Reads the `state` table as a StateSource. Checks each row before passing it on, and computes the
+// digest of all rows.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "server/world/file/database.h"
+#include "server/world/file/file_meta.h"
+#include "server/world/rows/kept_rows.h"
+
+namespace muster {
+
+/// For each place, passes on the newest row that is not newer than the checkpoint in `meta`, with
+/// bytes aligned to 16. Used inside one read transaction of `database`. After the first error it
+/// passes on no more rows; finish() returns that error, which takes precedence over the reader's
+/// own.
+class FileSource : public StateSource {
+ public:
+  FileSource(Database& database, std::uint32_t format, const FileMeta& meta, KeptRows& rows, std::string shown)
+      : database_(database), format_(format), meta_(meta), rows_(rows), shown_(std::move(shown)) {}
+
+  void rows(StateSection section,
+            const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
+
+  /// Reads the remaining rows, and compares the result with the checkpoint's data in `meta`.
+  [[nodiscard]] std::expected<void, WorldError> finish();
+  /// Returns the digest of all rows. Call it after finish().
+  const StateDigest& digest() const noexcept { return whole_; }
+  /// Returns the ids of rows that are not needed: rows of a checkpoint that never became current,
+  /// and replaced rows. Rows without bytes come last, because the rows they delete must be removed
+  /// first.
+  std::vector<std::int64_t> left_over() const;
+
+ private:
+  bool read(Statement& statement, StateSection section, StateDigest& digest,
+            const std::function<void(const StateKey&, std::span<const std::byte>)>& take);
+  void fail(WorldErrorCode code, std::string detail);
+  std::span<const std::byte> aligned(std::span<const std::byte> bytes);
+
+  Database& database_;
+  std::uint32_t format_;
+  const FileMeta& meta_;
+  KeptRows& rows_;  // empty for a file of format 1, which is rewritten
+  std::string shown_;
+  std::map<StateSection, StateDigest> digests_;  // of the sections read so far
+  StateDigest whole_;
+  std::vector<std::int64_t> left_over_, removals_;
+  std::vector<std::byte> buffer_;
+  std::optional<WorldError> error_;
+};
+
+}  // namespace muster

@@ -1,0 +1,18 @@
+// Writes the `types` table, which describes the rows of `state` for users of SQL tools.
+#pragma once
+
+#include <span>
+
+#include "schema/descriptor.h"
+#include "server/world/file/database.h"
+#include "server/world/file/file_meta.h"
+
+namespace muster {
+
+/// Replaces the table if `fingerprint` differs from the one in `meta`, and records the new
+/// fingerprint there. Must run inside the caller's transaction.
+[[nodiscard]] std::expected<void, WorldError> write_types(Database& database,
+                                                          std::span<const TypeDescriptor* const> types,
+                                                          std::uint64_t fingerprint, FileMeta& meta);
+
+}  // namespace muster

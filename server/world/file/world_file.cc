@@ -1,0 +1,587 @@
+#include "server/world/file/world_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "server/world/file/file_beside.h"
+#include "server/world/file/file_header.h"
+#include "server/world/file/file_sink.h"
+#include "server/world/file/file_source.h"
+#include "server/world/file/type_rows.h"
+#include "server/world/place/left_behind.h"
+#include "server/world/rows/format.h"
+
+namespace muster {
+namespace {
+
+bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
+
+/// Removes the temporary name of the file. create() links the final name before removing the
+/// temporary one, so a crash in between leaves both.
+void remove_unfinished_name(const std::string& path, const struct stat& file) noexcept {
+  const std::string unfinished = path + "-new";
+  struct stat other{};
+  if (file.st_nlink > 1 && ::stat(unfinished.c_str(), &other) == 0 && other.st_ino == file.st_ino &&
+      other.st_dev == file.st_dev)
+    ::unlink(unfinished.c_str());
+}
+
+}  // namespace
+
+std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, WorldFileOptions options) {
+  const auto refuse = [&](WorldErrorCode code, std::string detail) {
+    return std::unexpected(WorldError(code, given, std::move(detail)));
+  };
+  constexpr std::size_t name_bytes_max = 220, system_bytes_max = 255;
+  const std::size_t name_bytes = std::filesystem::path(given).filename().string().size();
+  const std::string long_name = "its name has " + std::to_string(name_bytes) + " bytes; a new world's may have " +
+                                std::to_string(name_bytes_max) + ", because other files lie beside it";
+  if (name_bytes > system_bytes_max) return refuse(WorldErrorCode::missing, long_name);
+  std::error_code failure;
+  // Make the path absolute first: for a relative path that does not exist yet, weakly_canonical
+  // does not add the directory.
+  std::filesystem::path resolved = std::filesystem::absolute(given, failure);
+  if (!failure) resolved = std::filesystem::weakly_canonical(resolved, failure);
+  if (given.empty() || failure) return refuse(WorldErrorCode::missing, "no path of a file: " + failure.message());
+  const std::string path = resolved.string();
+  const std::string directory = resolved.parent_path().string();
+  // SQLite allows 512 bytes, and the file is created under a name that is 12 bytes longer.
+  constexpr std::size_t path_bytes_max = 500;
+  if (path.size() > path_bytes_max)
+    return refuse(WorldErrorCode::missing, "its path has " + std::to_string(path.size()) +
+                                               " bytes, links followed; a world's may have " +
+                                               std::to_string(path_bytes_max));
+
+  struct stat file{};
+  const bool exists = ::stat(path.c_str(), &file) == 0;
+  if (!exists && errno != ENOENT && errno != ENAMETOOLONG)
+    return refuse(WorldErrorCode::denied, "cannot be reached: " + std::string(std::strerror(errno)));
+  if (exists && !S_ISREG(file.st_mode)) return refuse(WorldErrorCode::not_a_world, "not a world: no regular file");
+  if (exists && options.mode == OpenMode::create_new)
+    return refuse(WorldErrorCode::exists, "exists already; a new world was asked for");
+  if (!exists && options.mode == OpenMode::open_existing) {
+    const std::string left = left_behind(path);
+    return refuse(WorldErrorCode::missing, left.empty() ? "no such file" : left);
+  }
+  if (exists && !may_write(path))
+    return refuse(WorldErrorCode::denied, "the file may not be written: " + std::string(std::strerror(errno)));
+  if (!exists && name_bytes > name_bytes_max) return refuse(WorldErrorCode::missing, long_name);
+  if (!may_write(directory))
+    return refuse(errno == ENOENT ? WorldErrorCode::missing : WorldErrorCode::denied,
+                  "its directory " + directory +
+                      (errno == ENOENT ? std::string(" does not exist")
+                                       : " may not be written: " + std::string(std::strerror(errno))));
+
+  auto lock = WorldLock::take(path, given);
+  if (!lock) return std::unexpected(std::move(lock.error()));
+  WorldFile world(given, path, std::move(options), std::move(*lock));
+  if (const auto absolute = std::filesystem::absolute(given, failure); !failure && absolute.lexically_normal() != path)
+    world.given_ = absolute.string();
+  if (!exists) {
+    // Another owner may have created the file after the check above and before we got the lock.
+    if (::stat(path.c_str(), &file) == 0) return refuse(WorldErrorCode::in_use, "just created by another process");
+    if (const std::string left = left_behind(path); !left.empty()) return refuse(WorldErrorCode::left_behind, left);
+    world.lock_.set_mark({}, 0, 0, {});
+    return world;
+  }
+  remove_unfinished_name(path, file);
+  auto opened = world.lock_.hold(path, given);
+  if (opened) opened = check_header(path, given);
+  if (opened) opened = world.check_wal();
+  if (opened) {
+    opened = world.open_database();
+    if (!opened) opened = std::unexpected(world.with_wal(opened.error()));
+  }
+  if (!opened) {
+    if (world.lock_.mark().world.empty()) world.lock_.remove_at_end();
+    return std::unexpected(std::move(opened.error()));
+  }
+  return world;
+}
+
+WorldFile::~WorldFile() {
+  if (!lock_.is_held()) return;
+  if (database_) {
+    // SQLite would merge into and remove whatever is now at the path.
+    (void)still_there();
+    beside_.reset();
+    journal_ = {};
+    begun_.reset();
+    database_.reset();
+    if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
+  }
+  // Nothing was written that the lock file could belong to.
+  if (lock_.mark().world.empty()) lock_.remove_at_end();
+}
+
+std::expected<void, WorldError> WorldFile::check_wal() {
+  const std::string wal = path_ + "-wal";
+  struct stat file{};
+  if (::lstat(wal.c_str(), &file) == 0 && !S_ISREG(file.st_mode))
+    return std::unexpected(error(WorldErrorCode::damaged, wal +
+                                                              " is no regular file. Move it away, or put back the one "
+                                                              "that belongs to the file"));
+  const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return {};
+  const auto header = read_wal_header(descriptor);
+  ::close(descriptor);
+  if (!header) return {};  // SQLite ignores such a -wal too
+  const LockMark& mark = lock_.mark();
+  const std::string lock = path_ + "-lock";
+  const std::string way_on = ". To open the file without it, move " + wal + " and " + lock + " away";
+  if (lock_.is_original() && mark.file && !mark.file.is(lock_.file()))
+    return std::unexpected(
+        error(WorldErrorCode::damaged, "another file was put in the place of the one that " + wal +
+                                           " belongs to. Put that one back, or move it and its -wal to another name "
+                                           "together" +
+                                           way_on));
+  if (mark.wal && header->salts != mark.wal && !header->salts.follows(mark.wal))
+    return std::unexpected(error(
+        WorldErrorCode::damaged,
+        wal + " is not the one that the last process here wrote, as " + lock + " says. If " + lock +
+            " is an older copy, move it alone away: the file and its -wal are then read together, and refused if they "
+            "do not fit. Else put the right -wal back" +
+            way_on));
+  unread_wal_ = true;
+  // The file may be damaged without its -wal; then its contents are unknown.
+  alone_ = read_alone(path_, shown_, true);
+  if (mark.wal && !alone_.world.empty() && !mark.world.empty() && alone_.world != mark.world)
+    return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
+                                                              lock + " belong to. Put that one back" + way_on));
+  return {};
+}
+
+WorldError WorldFile::with_wal(const WorldError& of) const {
+  if (!unread_wal_ || of.code() != WorldErrorCode::damaged) return of;
+  const std::string wal = path_ + "-wal";
+  return error(of.code(), of.detail() + ". The file was read together with " + wal +
+                              ", which may belong to another file or another time of this one. Put those back that "
+                              "belong together, or, to open the file without it, move " +
+                              wal + " and " + path_ + "-lock away");
+}
+
+std::expected<void, WorldError> WorldFile::open_database() {
+  const bool had_wal = file_bytes(path_ + "-wal") > 0;
+  auto opened = Database::open(path_, false, options_.vfs, shown_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  database_.emplace(std::move(*opened));
+  // Merge another process's -wal only before the first write, so that a refused file keeps it.
+  database_->merge_at_end(!had_wal);
+  foreign_wal_ = had_wal;
+  if (database_->is_read_only()) return std::unexpected(error(WorldErrorCode::denied, "the file may not be written"));
+
+  constexpr const char* doing = "opening the file";
+  if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*database_);
+  // The header in the file may be older than the one in a -wal.
+  auto format = database_->value("PRAGMA user_version", doing);
+  if (!format) return std::unexpected(std::move(format.error()));
+  format_ = *format == "1" ? 1 : world_format::version;
+  if (*format != std::to_string(format_))
+    return std::unexpected(error(WorldErrorCode::newer, "written in file format " + *format));
+  if (auto good = check_tables(); !good) return good;
+  if (options_.check_structure) {
+    auto verdict = database_->value("PRAGMA quick_check(1)", "checking the structure");
+    if (!verdict) return std::unexpected(std::move(verdict.error()));
+    if (*verdict != "ok") {
+      for (char& c : *verdict)
+        if (c == '\n') c = ' ';
+      return std::unexpected(error(WorldErrorCode::damaged, "damaged: " + *verdict));
+    }
+  }
+  if (had_wal) {
+    // The last transaction may come from an owner that died before the sync. After this sync,
+    // anything reported about the file is durable.
+    if (auto synced = database_->sync_wal(doing); !synced) return synced;
+  }
+  auto meta = read_meta(*database_, format_, shown_);
+  if (!meta) return std::unexpected(std::move(meta.error()));
+  meta_ = std::move(*meta);
+  if (!alone_.world.empty() && meta_.world != alone_.world)
+    return std::unexpected(error(WorldErrorCode::damaged, path_ + "-wal is of another world than the file"));
+  watch_ = std::make_unique<FileWatch>(path_, given_, lock_.descriptor());
+  if (const std::string wrong = watch_->begin(); !wrong.empty())
+    return std::unexpected(error(WorldErrorCode::in_use, wrong + " while it was opened"));
+  if (format_ > 1) {
+    if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
+    // The file is newer than its -wal.
+    if (alone_.checkpoint > meta_.checkpoint || alone_.group > journal_.newest())
+      return std::unexpected(error(WorldErrorCode::damaged, "the file is newer than " + path_ +
+                                                                "-wal, which is of an earlier time. To open the file "
+                                                                "without it, move " +
+                                                                path_ + "-wal and " + path_ + "-lock away"));
+    if (!had_wal) alone_ = {.world = meta_.world, .checkpoint = meta_.checkpoint, .group = journal_.newest()};
+    return check_mark(had_wal);
+  }
+  if (auto good = check_mark(had_wal); !good) return good;
+  auto journal = database_->value("SELECT sequence FROM journal LIMIT 1", "reading the journal");
+  if (!journal) return std::unexpected(std::move(journal.error()));
+  if (!journal->empty())
+    return std::unexpected(error(WorldErrorCode::newer, "holds journalled inputs from " + *journal +
+                                                            " on, which no Muster of file format 1 wrote"));
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::check_tables() {
+  constexpr const char* doing = "reading the tables";
+  auto statement = database_->prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  for (const world_format::Table& table : world_format::tables_of(format_)) {
+    const Step step = statement->bind(1, table.name).step();
+    if (step == Step::error) return std::unexpected(database_->error(doing));
+    if (step == Step::done)
+      return std::unexpected(
+          error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) + "' is missing"));
+    if (statement->text(0) != table.sql)
+      return std::unexpected(error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) +
+                                                                "' is not the one of file format " +
+                                                                std::to_string(format_)));
+    statement->reset();
+  }
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::check_mark(bool had_wal) const {
+  const LockMark& mark = lock_.mark();
+  if (mark.world != meta_.world) return {};
+  std::string lost;
+  if (mark.checkpoint > meta_.checkpoint)
+    lost = "damaged: it holds checkpoint " + std::to_string(meta_.checkpoint) + ", but checkpoint " +
+           std::to_string(mark.checkpoint);
+  else if (mark.group > journal_.newest())
+    lost = "damaged: its journal ends with group " + std::to_string(journal_.newest()) + ", but group " +
+           std::to_string(mark.group);
+  else
+    return {};
+  return std::unexpected(error(WorldErrorCode::damaged, lost + " was reported durable: " + path_ +
+                                                            (had_wal ? "-wal is cut off, or both are an older copy"
+                                                                     : "-wal is missing, or this is an older copy") +
+                                                            ". To go on from here, remove " + path_ + "-lock"));
+}
+
+std::expected<void, WorldError> WorldFile::create() {
+  // Use another name first, so that even after a power cut, `path_` names either a complete world
+  // or nothing.
+  const std::string unfinished = path_ + "-new";
+  const auto remove_unfinished = [&] {
+    for (const char* part : {"", "-wal", "-shm", "-journal"}) ::unlink((unfinished + part).c_str());
+  };
+  remove_unfinished();
+  FileMeta meta;
+  if (options_.continues) {
+    meta.world = options_.continues->world;
+    meta.created = options_.continues->created;
+    meta.checkpoint = options_.continues->checkpoint;
+    meta.group = options_.continues->group;
+    meta.chain = options_.continues->chain;
+  } else {
+    meta.world = new_world_name();
+    meta.created = utc_now();
+  }
+  meta.product = "muster " + std::string(world_format::product);
+  meta.digest = StateDigest{}.text();
+  const auto fill = [&]() -> std::expected<void, WorldError> {
+    constexpr const char* doing = "creating the file";
+    auto opened = Database::open(unfinished, true, options_.vfs, shown_);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    std::string sql = "PRAGMA page_size=" + std::to_string(world_format::page_bytes) +
+                      "; PRAGMA application_id=" + std::to_string(world_format::application_id) +
+                      "; PRAGMA user_version=" + std::to_string(world_format::version) +
+                      "; PRAGMA journal_mode=WAL; BEGIN;";
+    for (const world_format::Table& table : world_format::tables) sql += std::string(table.sql) + ';';
+    for (const world_format::SectionName& section : world_format::sections)
+      sql += "INSERT INTO section_names VALUES(" + std::to_string(static_cast<unsigned>(section.section)) + ", '" +
+             section.name + "');";
+    if (auto done = opened->run(sql.c_str(), doing); !done) return done;
+    if (auto done = write_meta(*opened, meta); !done) return done;
+    if (auto done = opened->run("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", doing); !done) return done;
+    return {};
+  };
+  if (auto filled = fill(); !filled) {
+    remove_unfinished();
+    return filled;
+  }
+  // Lock the file before it gets its name, so that no other process can take it.
+  if (auto held = lock_.hold(unfinished, shown_); !held) {
+    remove_unfinished();
+    return held;
+  }
+  // Use link instead of rename, because it never replaces a file that another program has created
+  // in the meantime.
+  if (::link(unfinished.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    remove_unfinished();
+    if (reason == EEXIST) return std::unexpected(error(WorldErrorCode::exists, "was put there by another program"));
+    return std::unexpected(
+        error(WorldErrorCode::io, "cannot be put in its place: " + std::string(std::strerror(reason))));
+  }
+  remove_unfinished();
+  // Remove a world that was never reported as created, so that the path is free for the next
+  // attempt.
+  const auto take_back = [&] {
+    for (const char* part : {"", "-wal", "-shm"}) ::unlink((path_ + part).c_str());
+  };
+  if (auto synced = sync_directory(std::filesystem::path(path_).parent_path().string(), shown_); !synced) {
+    take_back();
+    return synced;
+  }
+  if (auto opened = open_database(); !opened) {
+    database_.reset();
+    watch_.reset();
+    take_back();
+    return opened;
+  }
+  rows_known_ = true;
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::load(const Read& read) {
+  if (!database_) return {};
+  constexpr const char* doing = "reading the state";
+  begun_.reset();  // it points into the rows, and the rows it wrote are found again
+  rows_.clear();
+  left_over_.clear();
+  rows_known_ = false;
+  if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*database_);
+  auto meta = read_meta(*database_, format_, shown_);
+  if (!meta) return std::unexpected(std::move(meta.error()));
+  meta_ = std::move(*meta);
+  FileSource source(*database_, format_, meta_, rows_, shown_);
+  std::expected<void, StateError> taken;
+  if (!is_new()) taken = read(source);
+  if (auto whole = source.finish(); !whole) return std::unexpected(with_wal(whole.error()));
+  if (!taken) {
+    std::string detail = "the state is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what;
+    return std::unexpected(error(WorldErrorCode::incompatible, std::move(detail)));
+  }
+  digest_ = source.digest();
+  left_over_ = source.left_over();
+  auto seen = database_->value("PRAGMA data_version", doing);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  data_version_ = std::move(*seen);
+  rows_known_ = format_ > 1;  // rows of format 1 are rewritten
+  if (!journal_.is_unread()) unread_wal_ = false;
+  return {};
+}
+
+std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::Take& take) {
+  if (!database_ || format_ == 1) return {};
+  constexpr const char* doing = "reading the journal";
+  if (auto begun = database_->run("BEGIN", doing); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*database_);
+  auto report = journal_.read(*database_, meta_, shown_, take);
+  if (!report) return std::unexpected(with_wal(report.error()));
+  if (rows_known_) unread_wal_ = false;
+  return report;
+}
+
+bool WorldFile::is_as_left() const { return !watch_ || (!displaced() && watch_->look(use_.is_merging()).is_as_left()); }
+
+std::unexpected<WorldError> WorldFile::displace(const std::string& what) {
+  displaced_->text = what + " while this process had the world open. Nothing is written there any more";
+  displaced_->is_so.store(true, std::memory_order_release);
+  for (Database* each : {&*database_, beside_ ? &*beside_ : nullptr})
+    if (each) each->merge_at_end(false);
+  return std::unexpected(error(WorldErrorCode::displaced, displaced_->text));
+}
+
+std::expected<void, WorldError> WorldFile::still_there() {
+  if (const std::string* const text = displaced()) return std::unexpected(error(WorldErrorCode::displaced, *text));
+  if (!watch_) return {};
+  const FileWatch::Seen seen = watch_->look(use_.is_merging());
+  if (seen.is_as_left()) return {};
+  if (!seen.gone.empty()) return displace(seen.gone);
+  if (!seen.hidden.empty()) return std::unexpected(error(WorldErrorCode::denied, seen.hidden));
+  const FileStamp file = stamp_of(path_);
+  // Other programs' SQLite appends to the existing -wal. If they restarted it, the file already
+  // contains everything that was in it.
+  const bool alone = seen.wal_differs && !watch_->wal_only_grew();
+  if (alone || seen.file_differs) {
+    if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
+    if (const std::string wrong = alone_differs(); !wrong.empty()) return displace(wrong);
+    if (auto read = read_again(alone); !read) {
+      const WorldErrorCode code = read.error().code();
+      if (code == WorldErrorCode::io || code == WorldErrorCode::disk_full || code == WorldErrorCode::in_use ||
+          code == WorldErrorCode::denied)
+        return read;  // the file may be unchanged, so try again later
+      return displace((alone ? path_ + "-wal" : path_) + " was written over or cut off by another program (" +
+                      read.error().detail() + ")");
+    }
+    watch_->take_file(file);
+  }
+  if (alone) watch_->take_wal();
+  return {};
+}
+
+std::string WorldFile::alone_differs() const {
+  // Pages in the -wal hide the file's own versions of them until the -wal is gone.
+  const FileAlone now = read_alone(path_, shown_, true);
+  if (alone_.world.empty() || now.world.empty()) return {};
+  if (now.world != meta_.world) return path_ + " was written over with another world";
+  // Another program may have merged part of the -wal.
+  if (now.checkpoint < alone_.checkpoint || now.group < alone_.group)
+    return path_ + " was written over with an older copy of it";
+  if (now.checkpoint > meta_.checkpoint || now.group > journal_.newest())
+    return path_ + " was written over with another copy of it";
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
+  constexpr const char* doing = "reading the file again";
+  auto opened = alone ? Database::open_alone(path_, shown_) : Database::open(path_, false, options_.vfs, shown_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  opened->merge_at_end(false);
+  if (auto begun = opened->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*opened);
+  auto verdict = opened->value("PRAGMA quick_check(1)", doing);
+  if (!verdict) return std::unexpected(std::move(verdict.error()));
+  if (*verdict != "ok") return std::unexpected(error(WorldErrorCode::damaged, "damaged: its structure is"));
+  const auto meta = read_meta(*opened, format_, shown_);
+  if (!meta) return std::unexpected(meta.error());
+  if (meta->world != meta_.world || meta->checkpoint != meta_.checkpoint || meta->digest != meta_.digest)
+    return std::unexpected(error(WorldErrorCode::damaged, "it holds another checkpoint"));
+  KeptRows rows;
+  FileSource source(*opened, format_, *meta, rows, shown_);
+  if (auto whole = source.finish(); !whole) return whole;
+  if (format_ == 1) return {};
+  FileJournal journal;
+  if (auto read = journal.read(*opened, *meta, shown_, {}); !read) return std::unexpected(std::move(read.error()));
+  if (!journal_.is_unread() &&
+      (journal.end().group != journal_.end().group || journal.end().checksum != journal_.end().checksum))
+    return std::unexpected(error(WorldErrorCode::damaged, "its journal ends with another group"));
+  return {};
+}
+
+void WorldFile::set_mark(std::uint64_t group) noexcept {
+  const bool was_unknown = !lock_.mark().wal;
+  lock_.set_mark(meta_.world, meta_.checkpoint, group, watch_->salts());
+  // The salts of the first -wal are random; those of later ones follow from them.
+  if (was_unknown) lock_.sync();
+}
+
+std::expected<void, WorldError> WorldFile::commit(const char* doing) {
+  const std::uint64_t commits = database_->wal_commits();
+  if (auto committed = database_->run("COMMIT", doing); !committed) return committed;
+  const bool wrote = database_->wal_commits() != commits;
+  const std::string wrong =
+      watch_->committed(wrote ? database_->wal_bytes() / world_format::page_bytes : 0, file_differs_);
+  if (!wrong.empty()) return displace(wrong);
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::settle() {
+  return std::exchange(file_differs_, false) && !use_.is_merging() ? still_there() : std::expected<void, WorldError>();
+}
+
+std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
+  if (auto there = still_there(); !there) return there;
+  if (journal_.is_unread())
+    return std::unexpected(error(WorldErrorCode::setup, "holds inputs that were recorded after checkpoint " +
+                                                            std::to_string(meta_.checkpoint) +
+                                                            " and not read since; nothing is written over them"));
+  if (unread_wal_)
+    return std::unexpected(error(WorldErrorCode::setup, path_ + "-wal waits to be merged, and was not read since"));
+  if (!database_->is_in_wal_mode()) {
+    if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
+    watch_->take_file(stamp_of(lock_.descriptor()));
+  }
+  // After a power cut, the lock file must name this -wal or the previous one. Marks of an earlier
+  // process may not be on disk yet.
+  if (!lock_is_synced_ || lock_.mark().wal != watch_->salts()) {
+    lock_.note_wal(watch_->salts());
+    lock_.sync();
+    lock_is_synced_ = true;
+  }
+  if (foreign_wal_) {
+    // After its end, the -wal may contain pages of a transaction that was lost in a power cut. If
+    // the first of these pages were rewritten with the same content and power failed again, that
+    // transaction would appear complete.
+    auto merged = database_->merge_whole(doing);
+    if (!merged) return std::unexpected(std::move(merged.error()));
+    foreign_wal_ = !*merged;
+    watch_->take_file(stamp_of(lock_.descriptor()));
+    alone_ = read_alone(path_, shown_, false);
+  }
+  return database_->run("BEGIN IMMEDIATE", doing);
+}
+
+void WorldFile::wrote(Merges merges) noexcept {
+  database_->merge_at_end(true);
+  use_.wrote(database_->wal_bytes());
+  if (merges == Merges::at_once) merge_in_time();
+}
+
+bool WorldFile::merge_is_due(std::uint64_t bytes) const noexcept {
+  return !use_.is_merging() && use_.unmerged() > 0 && use_.unmerged() >= std::min(bytes, options_.merge_bytes);
+}
+
+void WorldFile::merge_in_time() noexcept {
+  if (!merge_is_due(options_.merge_bytes)) return;
+  use_.merge_begun();
+  lock_.sync();
+  in_file_ = database_->merge();
+  note_merge();
+  end_merge();
+}
+
+void WorldFile::end_merge() noexcept {
+  use_.merge_ended(in_file_);
+  if (merged_ && !displaced()) {
+    watch_->take_file(*merged_);
+    alone_ = std::move(*merged_alone_);
+  }
+  merged_.reset();
+}
+
+void WorldFile::merge_beside() noexcept {
+  in_file_.reset();
+  merged_.reset();
+  // If the file were a different one or had changed, the merge would overwrite it with the contents
+  // of the -wal.
+  const auto is_ours = [&] {
+    const FileStamp file = stamp_of(path_);
+    return file.is_same_file(watch_->file()) && file.is_unwritten_since(watch_->file());
+  };
+  if (displaced() || !is_ours()) return;
+  if (!beside_) {
+    auto opened = Database::open(path_, false, options_.vfs, shown_);
+    // A connection does not know that there is a -wal until it has read something.
+    if (!opened || !is_ours() || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
+    opened->merge_at_end(false);
+    beside_.emplace(std::move(*opened));
+  }
+  // After a power cut, the lock file must name this -wal or the previous one.
+  lock_.sync();
+  in_file_ = beside_->merge();
+  note_merge();
+}
+
+void WorldFile::note_merge() {
+  merged_ = stamp_of(lock_.descriptor());
+  merged_alone_ = read_alone(path_, shown_, false);
+}
+
+std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {
+  constexpr const char* doing = "writing the journal";
+  if (is_new() || is_older())
+    return std::unexpected(error(WorldErrorCode::setup, "inputs cannot be recorded before the first checkpoint"));
+  if (auto begun = begin_writing(doing); !begun) return begun;
+  const Transaction transaction(*database_);
+  if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
+  if (auto committed = commit(doing); !committed) return committed;
+  journal_.keep(group);
+  if (auto settled = settle(); !settled) return settled;
+  set_mark(group.id);
+  wrote(merges);
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,294 @@
+// A world's file: opens or refuses it, reads its state and journal, and writes checkpoints and
+// groups of inputs. Knows rows of bytes and records, but no registry. docs/file-format.md draws the
+// tables.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/state/state.h"
+#include "schema/descriptor.h"
+#include "server/world/file/checkpoint_report.h"
+#include "server/world/file/database.h"
+#include "server/world/file/file_journal.h"
+#include "server/world/file/file_meta.h"
+#include "server/world/file/file_sink.h"
+#include "server/world/file/lock.h"
+#include "server/world/file/wal_use.h"
+#include "server/world/place/file_watch.h"
+#include "server/world/rows/format.h"
+#include "server/world/rows/kept_rows.h"
+#include "server/world/rows/state_copy.h"
+
+namespace muster {
+
+struct WorldFileOptions {
+  OpenMode mode = OpenMode::open_or_create;
+  bool check_structure = true;            ///< check all pages when opening, at about 3 GB/s
+  std::uint64_t merge_bytes = 16u << 20;  ///< size of the -wal at which it is merged
+  std::string vfs = {};                   ///< a registered SQLite VFS; tests use a failing disk
+  const FileMeta* continues = nullptr;    ///< checkpoint of the world to continue, or null
+};
+
+/// The data that a checkpoint records besides rows.
+struct CheckpointStamp {
+  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
+  std::uint64_t tick = 0;
+  std::string code = {};                              ///< code identity of the host
+  std::uint64_t types_fingerprint = 0;                ///< `types` is written if this changed
+  std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+  /// If true and rows, sequence and tick equal those of the last checkpoint, nothing is written and
+  /// the last report is returned.
+  bool only_if_changed = false;
+};
+
+/// Selects when the -wal is merged into the file, if a merge is due after a write.
+enum class Merges : std::uint8_t {
+  at_once,    ///< before the call returns
+  by_caller,  ///< by the caller, who calls begin_merge() soon after the write
+};
+
+/// Limits on one step of a checkpoint; a single row may exceed them.
+struct CheckpointSlice {
+  std::uint64_t bytes = 1u << 20;
+  std::chrono::nanoseconds time = std::chrono::milliseconds(20);
+  /// Called after each row. If it returns true, the step ends once bytes_min are written. May be
+  /// null.
+  std::function<bool()> hurries = {};
+  std::uint64_t bytes_min = 32u << 10;
+  Merges merges = Merges::at_once;
+};
+
+struct CheckpointStep {
+  enum class State : std::uint8_t {
+    more,   ///< another step follows
+    done,   ///< the checkpoint is current and on the disk
+    stale,  ///< given up: another program wrote to the file; the next checkpoint writes everything
+  };
+  State state = State::more;
+  CheckpointReport report = {};  ///< set if the state is `done`
+};
+
+/// A world file, open and locked by one owner. Used by one thread at a time, on any thread.
+/// Movable.
+///
+/// Before each write, and again before it counts as durable, the path must name the open file, and
+/// only this process's SQLite may have written to the file and its -wal. Otherwise the file is
+/// permanently displaced: nothing more is written to the file at the path or its -wal, and every
+/// call that writes fails with WorldErrorCode::displaced.
+class WorldFile {
+ public:
+  /// Opens the world at `path`, or prepares to create it at the first checkpoint. Until then only
+  /// the lock file exists, and it is removed if no checkpoint is made. After an error, the file,
+  /// its -wal and its companions are unchanged, byte for byte. Follows a symbolic link, so that all
+  /// names share one lock.
+  [[nodiscard]] static std::expected<WorldFile, WorldError> open(const std::string& path,
+                                                                 WorldFileOptions options = {});
+
+  WorldFile(WorldFile&&) noexcept = default;
+  WorldFile& operator=(WorldFile&&) = delete;
+  ~WorldFile();
+
+  /// Returns true until the world's first checkpoint is durable.
+  bool is_new() const noexcept { return meta_.checkpoint == 0; }
+  /// Returns true for a file in an older format. The first checkpoint converts it, and leaves a
+  /// copy of the original next to it.
+  bool is_older() const noexcept { return database_ && format_ < world_format::version; }
+  const FileMeta& meta() const noexcept { return meta_; }
+  const std::string& path() const noexcept { return shown_; }      ///< as given
+  const std::string& real_path() const noexcept { return path_; }  ///< absolute, links followed
+
+  using Save = std::function<void(StateSink&)>;
+  using Read = std::function<std::expected<void, StateError>(StateSource&)>;
+  /// Passes the rows to `read`, and checks all of them, including those that `read` does not take.
+  /// After an error, discard what `read` built; the file is unchanged. Does not call `read` for a
+  /// new world.
+  [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
+
+  /// Passes the verified groups of inputs after the checkpoint to `take`, in order. After `take`
+  /// returns false, the remaining groups are only verified. If a group is wrong or missing, the
+  /// error gives its position and a way to continue without it. Does not change the file. Call it
+  /// after load() and before any write: append() and checkpoint() fail while there are unread
+  /// groups.
+  [[nodiscard]] std::expected<JournalReport, WorldError> journal(const FileJournal::Take& take);
+  /// Appends a group in one transaction, which is on disk when the call returns, and sets the
+  /// group's id. Its inputs must directly follow `durable()`. After an error the file is unchanged
+  /// (after a power cut it may contain the group), and the same group may be appended again. Fails
+  /// before a world's first checkpoint, and if is_older().
+  [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group, Merges merges = Merges::at_once);
+  /// Returns true if the file and its -wal are as this object left them. Does not read their
+  /// contents. If false, call still_there().
+  bool is_as_left() const;
+  /// Fails if the file is displaced, or if it cannot be read to find out.
+  [[nodiscard]] std::expected<void, WorldError> still_there();
+  /// Returns a sentence about the displaced file, including its path, or null if it is not
+  /// displaced. Any thread; valid as long as this object exists.
+  const std::string* displaced() const noexcept {
+    return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
+  }
+  /// Writes the rows of `save` to a new file next to this one, NAME-rescued.muster, or -rescued-2
+  /// and so on. The new file is the same world with one more checkpoint and no journal. Returns its
+  /// path. After an error, there is no such file.
+  [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
+
+  /// Returns true if at least `bytes`, or as many as the limit in the options, were written to the
+  /// -wal since the last merge and no merge is running.
+  bool merge_is_due(std::uint64_t bytes) const noexcept;
+  /// Marks the current end of the -wal for merge_beside(), which must follow.
+  void begin_merge() noexcept { use_.merge_begun(); }
+  /// Merges the -wal on a separate connection, as fast as the disk allows. May run on any thread,
+  /// in parallel with append() and steps of a checkpoint.
+  void merge_beside() noexcept;
+  /// Call this after merge_beside() has returned.
+  void end_merge() noexcept;
+  const WalUse& wal_use() const noexcept { return use_; }
+  std::uint64_t merge_bytes() const noexcept { return options_.merge_bytes; }
+  /// Returns the sequence of the last input in the file's state or in the part of the journal that
+  /// was read. That input is on disk, because opening the file syncs an earlier owner's writes.
+  std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
+
+  /// Replaces the file's rows with those of `save` and removes all groups, which these rows
+  /// contain, in one transaction that is on disk when the call returns. Writes only rows whose
+  /// version has changed since this WorldFile wrote or compared them. After an error, the file
+  /// holds the previous checkpoint, and the next call tries everything again.
+  [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
+  /// Copies the rows of `save` for a checkpoint. No other checkpoint may be made in between.
+  StateCopy copy(const Save& save) const;
+  /// Lists the rows of `save` without copying columns. Until the checkpoint ends, call the copy's
+  /// preserver() before a column changes. The copy can be used for one checkpoint. `saved` is the
+  /// result of EntityRegistry::begin_version before this process's last successful checkpoint of
+  /// this file, or 0. `used` may contain an earlier, cleared copy with the same
+  /// `preserved_bytes_max`; its memory is reused, and it is empty afterwards.
+  StateCopy preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
+                     std::optional<StateCopy>& used) const;
+  /// Makes a checkpoint of copied rows. Returns no value if another program has written to the file
+  /// since they were copied, which makes the copy useless. The file then holds the previous
+  /// checkpoint, and the next one writes everything.
+  [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,
+                                                                                      const StateCopy& copied);
+
+  /// Begins a checkpoint in steps. Groups may be appended between the steps, but the checkpoint
+  /// does not contain them. Rows are written beside the current ones, so the file holds the
+  /// previous checkpoint until the step that makes all of them current. Stamp and copy must live
+  /// until the last step, this object must not be moved, and copy() must not be called. An
+  /// unfinished checkpoint is given up by this function, checkpoint() and load().
+  void begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied);
+  /// Runs one step in one transaction. After an error, the checkpoint is given up, and the file
+  /// holds the previous one.
+  [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
+  /// Removes some of the rows and groups that are no longer needed: rows that the last checkpoint
+  /// replaced or that a failed one left, and groups that the checkpoint contains. Returns true if
+  /// there are more. The next checkpoint removes the rest.
+  [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
+  /// Returns the bytes of pages that the last merge left in the -wal because another program is
+  /// reading an older state of the file. The -wal grows until that program stops reading.
+  std::uint64_t held_bytes() const noexcept { return use_.held(); }
+
+ private:
+  WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)
+      : shown_(std::move(shown)),
+        path_(std::move(path)),
+        given_(path_),
+        options_(std::move(options)),
+        lock_(std::move(lock)) {}
+  std::expected<void, WorldError> open_database();
+  std::expected<void, WorldError> create();
+  std::expected<void, WorldError> check_tables();
+  std::expected<void, WorldError> check_mark(bool had_wal) const;
+  std::expected<void, WorldError> check_wal();
+  /// Adds advice to an error if there is an unknown -wal next to the file.
+  WorldError with_wal(const WorldError& error) const;
+  std::expected<void, WorldError> begin_writing(const char* doing);
+  /// Commits the transaction and checks that the file is not displaced. settle() must follow.
+  std::expected<void, WorldError> commit(const char* doing);
+  /// Reads the file again if another program wrote to it during commit(). Call this once this
+  /// object's state is up to date.
+  std::expected<void, WorldError> settle();
+  void set_mark(std::uint64_t group) noexcept;
+  std::unexpected<WorldError> displace(const std::string& what);
+  /// Reads the whole file on a separate connection; `alone` leaves out the -wal.
+  std::expected<void, WorldError> read_again(bool alone) const;
+  /// Describes how the file without its -wal differs from its earlier state. Empty if it does not.
+  std::string alone_differs() const;
+  /// Removes leftover rows until `enough` returns true, and returns how many it removed.
+  std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
+  /// Removes rows and groups, and commits the caller's transaction.
+  std::expected<void, WorldError> remove_some_past(const std::function<bool()>& enough);
+  /// Returns true if another program has written to the file since the rows were read.
+  std::expected<bool, WorldError> is_foreign();
+  FileMeta next_meta(const CheckpointStamp& stamp) const;
+  /// Returns true if the checkpoint would be identical to the last one.
+  bool is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const;
+  CheckpointReport unchanged() const;
+  /// Writes the tables other than `state`, and makes everything current.
+  std::expected<CheckpointReport, WorldError> make_current(const CheckpointStamp& stamp, FileSink& sink, FileMeta meta,
+                                                           const JournalEnd& contained);
+  std::expected<CheckpointStep, WorldError> step_beside(const CheckpointSlice& slice);
+  void give_up_checkpoint();
+  void note_merge();
+  /// Counts written bytes, and merges if that is due.
+  void wrote(Merges merges) noexcept;
+  void merge_in_time() noexcept;
+  std::expected<CheckpointReport, WorldError> save_whole(const CheckpointStamp& stamp, const Save& save,
+                                                         const JournalEnd& contained);
+  std::expected<std::optional<CheckpointReport>, WorldError> save_copy(const CheckpointStamp& stamp,
+                                                                       const StateCopy& copied,
+                                                                       const JournalEnd& contained);
+  std::expected<CheckpointReport, WorldError> write(const CheckpointStamp& stamp, const Save& save,
+                                                    const JournalEnd& contained);
+  WorldError error(WorldErrorCode code, std::string detail) const { return {code, shown_, std::move(detail)}; }
+
+  /// An unfinished checkpoint in steps.
+  struct Begun {
+    const CheckpointStamp* stamp;
+    const StateCopy* copied;
+    JournalEnd contained;
+    std::optional<FileSink> sink = {};
+    std::size_t given = 0;                                    // rows of the copy passed so far
+    std::optional<std::vector<FileSink::Row>> vanished = {};  // set after all rows were passed
+    std::size_t removed = 0;                                  // how many of them were removed
+  };
+
+  std::string shown_, path_;
+  std::string given_;  // the given path, absolute
+  WorldFileOptions options_;
+  WorldLock lock_;  // released after the database is closed
+  std::optional<Database> database_;
+  FileJournal journal_;
+  std::uint32_t format_ = world_format::version;
+  FileMeta meta_;
+  StateDigest digest_;
+  KeptRows rows_;
+  std::vector<std::int64_t> left_over_;  // rows to remove, in this order
+  bool rows_known_ = false;              // rows_ and digest_ match the file
+  std::string data_version_;             // changes if another program writes
+  std::optional<Begun> begun_;
+  std::uint64_t saves_ = 0;
+  WalUse use_;
+  std::optional<Database> beside_;         // for merges; closed before database_
+  std::optional<std::uint64_t> in_file_;   // result of merge_beside()
+  std::optional<FileStamp> merged_;        // the file after a merge
+  bool foreign_wal_ = false;               // the -wal belongs to another process
+  bool lock_is_synced_ = false;            // since this process took the lock
+  bool file_differs_ = false;              // from commit() to settle()
+  bool unread_wal_ = false;                // foreign, and not yet verified to belong to the file
+  FileAlone alone_;                        // the file without its -wal, when opened or last merged
+  std::optional<FileAlone> merged_alone_;  // the next alone_, until end_merge()
+  std::unique_ptr<FileWatch> watch_;       // null if there is no file yet
+  struct Displaced {
+    std::atomic<bool> is_so = false;
+    std::string text;  // written before is_so
+  };
+  std::unique_ptr<Displaced> displaced_ = std::make_unique<Displaced>();
+};
+
+}  // namespace muster

@@ -1,0 +1,546 @@
+// - If the disk fails, recording stops and nothing more is reported durable. A successful save
+//   starts recording again. Until then, a server refuses edits, but ticks continue.
+// - After a save, an automatic save waits at least fifty times as long as copying took, so saves
+//   cost the world at most 2 % of its time.
+// - A world that is stopped before an input accepts no edits, because they would be lost along with
+//   that input.
+#include "server/world/saving/saver.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "system/mutex.h"
+
+namespace muster {
+
+/// A commit that another thread writes.
+struct Saver::Saving {
+  Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::uint64_t until, std::function<void(Report)> told)
+      : registry(its),
+        copied(std::move(rows)),
+        types(of.types.begin(), of.types.end()),
+        stamp(std::move(of)),
+        version(until),
+        then(std::move(told)) {
+    stamp.types = types;
+    registry.add_preserver(*copied.preserver());
+  }
+  ~Saving() {
+    if (copied.preserver()) registry.remove_preserver(*copied.preserver());
+  }
+  Saving(const Saving&) = delete;
+  Saving& operator=(const Saving&) = delete;
+  /// Returns the copy so that its memory can be reused. Called on the owner's thread when the save
+  /// is done.
+  StateCopy give_back() {
+    registry.remove_preserver(*copied.preserver());
+    copied.clear();
+    return std::move(copied);
+  }
+  EntityRegistry& registry;
+  StateCopy copied;
+  std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry keeps them
+  CheckpointStamp stamp;
+  std::uint64_t version;  // everything in the copy has this version or an earlier one
+  std::function<void(Report)> then;
+  std::expected<std::optional<CheckpointReport>, WorldError> written;
+  bool begun = false;                 // the queue's thread
+  bool is_current = false;            // the queue's thread: only removing replaced rows remains
+  std::atomic<bool> between = false;  // groups may be written between its steps
+  std::atomic<bool> done = false;
+};
+
+namespace {
+
+/// An automatic save waits this many times as long as the last save stopped the world.
+constexpr int rest_after_copy = 50;
+/// Delay before retrying a failed save that the journal's size made due.
+constexpr auto retry_after = std::chrono::seconds(1);
+/// Interval between checks of the file, and between attempts to write the state next to it.
+constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
+/// Bytes of the -wal that are merged at once with Durability::commit. The limit is small because
+/// edits that arrive during the merge share the disk with it for a few ms. While a save is being
+/// written, more bytes are merged at once.
+constexpr std::uint64_t short_merge = 1u << 20;
+/// Lengths of the -wal, in units of the bytes that are merged at once. At the first length, a
+/// save's steps wait until everything is merged, so that the -wal is restarted; at the second,
+/// groups wait too.
+constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
+
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+std::string kibibytes(std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
+
+std::string text_of(const JournalSize& size) {
+  return "the journal has " + mebibytes(size.bytes()) + " behind the last save";
+}
+
+}  // namespace
+
+Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
+    : file_(file),
+      registry_(registry),
+      host_(std::move(host)),
+      save_every_(host_.autosave),
+      size_(host_.journal_bytes_max),
+      // The work itself must not wake the world, which would find the queue busy and not check
+      // again.
+      queue_(host_.waiting_bytes_max, host_.wake) {}
+
+Saver::~Saver() {
+  put_all();
+  queue_.drain();
+  end_merge();
+  if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
+    // The save was given up, and no later frame will restart it.
+    saving_.reset();
+    (void)commit();
+  }
+  if (next_look()) {
+    (void)file_.still_there();
+    rescue(Clock::time_point::max());
+  }
+  if (recorder_) registry_.remove_sink(*recorder_);
+}
+
+std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
+  if (file_.is_new() || !stopped_.empty() || rescued_) return std::nullopt;
+  return next_look_;
+}
+
+void Saver::look_at_file(Clock::time_point now) {
+  if (saving_ || !next_look() || now < next_look_) return;
+  next_look_ = now + looks_every;
+  // Pending writes check the file themselves.
+  if (file_.displaced() || !queue_.is_idle()) return rescue(now);
+  if (merged_.load(std::memory_order_acquire)) end_merge();
+  if (!file_.is_as_left()) queue_.add(0, [this] { (void)file_.still_there(); });
+}
+
+void Saver::rescue(Clock::time_point now) {
+  const std::string* const what = file_.displaced();
+  if (!what || rescued_ || (!displaced_.empty() && now < next_look_)) return;
+  if (recorder_) recorder_->pause();
+  wait_for_saving();
+  queue_.drain();
+  end_merge();
+  const auto rescued = file_.rescue(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
+  rescued_ = rescued.has_value();
+  next_look_ = Clock::now() + rescues_every;
+  displaced_ = file_.path() + ": " + *what + ". Edits are refused. The world as it is now ";
+  displaced_ += rescued ? "was saved as " + *rescued + ". To go on with it, end this process, move what is left of " +
+                              file_.path() + ", " + file_.path() + "-wal and " + file_.path() +
+                              "-lock away, and give " + *rescued + " the name " + file_.path()
+                        : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
+  if (host_.fail) host_.fail(displaced_);
+  if (host_.wake) host_.wake();  // the next flush notifies anyone waiting for durability
+}
+
+void Saver::opened() {
+  if (!file_.is_new()) {
+    raise_durable(registry_.sequence());
+    saved_ = file_.meta().sequence;
+    saved_schemas_ = registry_.types().schemas().size();
+  }
+  if (!recorder_ && !file_.is_new() && !file_.is_older()) begin_recording();
+}
+
+void Saver::opened_stopped(std::string why) {
+  stopped_ = std::move(why);
+  raise_durable(registry_.sequence());
+  saved_ = file_.meta().sequence;
+}
+
+void Saver::begin_recording() {
+  if (host_.durability == Durability::checkpoint) return;
+  const CheckpointStamp stamp = host_.stamp();
+  recorder_.emplace(
+      registry_,
+      JournalRecorder::Start{
+          .code = stamp.code, .epoch = host_.epoch, .tick = stamp.tick, .mark = host_.mark, .spare = &spare_});
+  registry_.add_sink(*recorder_);
+}
+
+void Saver::put_all() {
+  if (!recorder_) return;
+  for (JournalGroup& group : recorder_->take()) {
+    const std::size_t bytes = group.records.size();
+    size_.add(bytes);
+    queue_.add(bytes, [this, held = std::move(group)]() mutable {
+      write(held);
+      spare_.give(std::move(held.records));
+    });
+  }
+}
+
+void Saver::put_in_time() {
+  if (host_.disk_lags == DiskLags::wait) return put_all();
+  if (!recorder_ || recorder_->paused() || queue_.has_room(recorder_->waiting_bytes())) return put_all();
+  stop_recording(mebibytes(host_.waiting_bytes_max) + " wait for the disk, which is slower than what is to be written");
+}
+
+void Saver::stop_recording(std::string why) {
+  lagged_ = true;
+  failed_seen_ = true;
+  error_ = file_.path() + ": " + std::move(why);
+  recorder_->pause();
+  // Later groups would follow a gap, so only a whole save may be written next.
+  queue_.add(0, [this, text = error_] {
+    {
+      const MutexLock lock(mutex_);
+      failure_ = text;
+    }
+    failed_.store(true, std::memory_order_release);
+  });
+}
+
+void Saver::write(JournalGroup& group) {
+  if (failed_.load(std::memory_order_acquire)) return;  // anything after a gap is useless
+  const auto begun = Clock::now();
+  if (const auto done = file_.append(group, Merges::by_caller)) {
+    raise_durable(group.last);
+    step_size_.wrote_group(group.records.size(), begun, Clock::now());
+    merge();
+  } else {
+    {
+      const MutexLock lock(mutex_);
+      failure_ = done.error().what();
+    }
+    failed_.store(true, std::memory_order_release);
+  }
+}
+
+void Saver::notice_failure() {
+  if (!failed_.load(std::memory_order_acquire) || !recorder_ || recorder_->paused()) return;
+  // A checkpoint begun after the failure either repairs it or fails as well.
+  if (saving_ && !saving_->between.load(std::memory_order_acquire)) return;
+  recorder_->pause();
+  failed_seen_ = true;
+  const MutexLock lock(mutex_);
+  error_ = failure_;
+}
+
+void Saver::mended() {
+  lagged_ = false;
+  failed_ = false;
+  failed_seen_ = false;
+}
+
+bool Saver::has_news() const noexcept {
+  return registry_.sequence() != saved() || registry_.types().schemas().size() != saved_schemas_;
+}
+
+void Saver::autosave(Clock::time_point now) {
+  if (saving_ || file_.is_new() || !stopped_.empty() || !displaced_.empty()) return;
+  if (is_long() && now >= retry_) {
+    warn_of_size();
+    return save_by_itself(now);
+  }
+  if (lagged_ && queue_.is_idle()) return save_by_itself(now);
+  if (host_.autosave.count() == 0) return;
+  if (!next_save_) {
+    if (has_news()) next_save_ = now + save_every_;
+    return;
+  }
+  if (now >= *next_save_) save_by_itself(now);
+}
+
+void Saver::save_by_itself(Clock::time_point now) {
+  next_save_.reset();
+  (void)begin([this, now](const Report& report) {
+    autosave_error_ = report ? std::string() : report.error().what();
+    if (!report) retry_ = now + retry_after;
+  });
+  save_every_ = std::max<std::chrono::nanoseconds>(host_.autosave, rest_after_copy * (Clock::now() - now));
+}
+
+void Saver::warn_of_size() {
+  if (std::exchange(warned_of_size_, true) || !host_.warn) return;
+  host_.warn(size_warning() + ": the world is saved now");
+}
+
+/// Only warns, because a reader in another process cannot be limited.
+void Saver::warn_of_held() {
+  const bool much = size_.is_much(held_bytes());
+  if (!much) warned_of_held_ = false;
+  if (much && !std::exchange(warned_of_held_, true) && host_.warn) host_.warn(held_text());
+}
+
+std::string Saver::held_text() const {
+  return "another program reads the file as it was: " + file_.path() + "-wal keeps " + mebibytes(held_bytes()) +
+         ", and grows until that ends";
+}
+
+std::string Saver::size_warning() const {
+  if (is_long()) return text_of(size_) + ", of " + mebibytes(size_.bytes_max()) + " that are allowed";
+  return size_.is_much(held_bytes()) ? held_text() : std::string();
+}
+
+/// Limits the journal: at the limit, the world waits for the current save, and recording stops if
+/// that save fails.
+void Saver::keep_size() {
+  if (!recorder_ || !size_.is_full()) return;
+  if (saving_ && host_.disk_lags == DiskLags::go_on) {
+    if (!recorder_->paused())
+      stop_recording(text_of(size_) + ", as many as are allowed, and it is still being written");
+    return;
+  }
+  wait_for_saving();
+  if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
+  {
+    const MutexLock lock(mutex_);
+    failure_ = file_.path() + ": " + text_of(size_) +
+               ", as many as are allowed, and the world could not be saved: " + autosave_error_;
+  }
+  failed_.store(true, std::memory_order_release);
+}
+
+void Saver::hand_over(Clock::time_point now) {
+  if (file_.displaced()) rescue(now);
+  look_at_file(now);
+  autosave(now);
+  warn_of_held();
+  if (!recorder_) return;
+  keep_size();
+  notice_failure();
+  constexpr std::size_t much = 1u << 20;
+  const std::size_t bytes = recorder_->waiting_bytes();
+  if (bytes == 0) return;
+  const bool may = host_.durability == Durability::commit || now >= next_;
+  if (bytes < much && !(may && queue_.is_idle())) return;
+  next_ = now + host_.batch_for;
+  put_in_time();
+}
+
+std::optional<Saver::Clock::time_point> Saver::due() const {
+  auto save = saving_ ? std::nullopt : next_save_;
+  if (!saving_ && is_long()) save = save ? std::min(*save, retry_) : retry_;
+  // While something is being written, the next event is the end of that write.
+  if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return save;
+  return save ? std::min(*save, next_) : next_;
+}
+
+WorldError Saver::stopped_error() const {
+  if (!stopped_.empty()) return {WorldErrorCode::stopped, file_.path(), stopped_};
+  return {WorldErrorCode::displaced, file_.path(), displaced_.substr(file_.path().size() + 2)};
+}
+
+Saver::Report Saver::commit() {
+  if (!stopped_.empty()) return std::unexpected(stopped_error());
+  wait_for_saving();
+  put_all();
+  queue_.drain();
+  end_merge();
+  if (file_.displaced()) {
+    rescue(Clock::time_point::max());
+    return std::unexpected(stopped_error());
+  }
+  // Changes made from now on must have a different version from the values that this save writes.
+  const std::uint64_t version = registry_.begin_version();
+  size_.save_begun();
+  auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
+  if (!report) {
+    notice_failure();
+    if (!file_.displaced()) return report;
+    rescue(Clock::time_point::max());
+    return std::unexpected(stopped_error());
+  }
+  note_saved(version);
+  held_.store(file_.held_bytes(), std::memory_order_relaxed);
+  raise_saved(report->sequence);
+  saved_schemas_ = registry_.types().schemas().size();
+  next_save_.reset();
+  autosave_error_.clear();
+  if (!recorder_) begin_recording();
+  if (recorder_ && (failed_ || recorder_->paused())) {
+    recorder_->pause();
+    recorder_->resume(host_.stamp().tick);
+  }
+  mended();
+  return report;
+}
+
+bool Saver::begin(std::function<void(Report)> then) {
+  if (saving_) return false;
+  if (!stopped_.empty() || !displaced_.empty()) {
+    then(std::unexpected(stopped_error()));
+    return true;
+  }
+  if (file_.is_new()) {
+    then(commit());
+    return true;
+  }
+  notice_failure();
+  put_in_time();
+  lagged_ = false;
+  const std::uint64_t version = registry_.begin_version();
+  size_.save_begun();
+  saved_schemas_ = registry_.types().schemas().size();
+  StateCopy rows =
+      file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
+  saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), version, std::move(then));
+  // Record from here on, assuming that this checkpoint will succeed.
+  if (!recorder_)
+    begin_recording();
+  else if (recorder_->paused())
+    recorder_->resume(saving_->stamp.tick);
+  queue_.add_steps([this, &own = *saving_] { return step(own); });
+  return true;
+}
+
+CheckpointSlice Saver::slice() const {
+  if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
+  // An edit that is to become durable waits for the current step, so steps are short and end early
+  // if a group is waiting.
+  return {.bytes = step_size_.bytes(Clock::now()),
+          .time = std::chrono::milliseconds(5),
+          .hurries = [this] { return queue_.waits_for_step(); },
+          .merges = Merges::by_caller};
+}
+
+void Saver::begin_merge() {
+  file_.begin_merge();
+  merged_.store(false, std::memory_order_relaxed);
+  merges_.add(0, [this] {
+    file_.merge_beside();
+    merged_.store(true, std::memory_order_release);
+    queue_.go_on();
+  });
+}
+
+void Saver::end_merge() {
+  if (!file_.wal_use().is_merging()) return;
+  merges_.drain();
+  file_.end_merge();
+  held_.store(file_.held_bytes(), std::memory_order_relaxed);
+}
+
+void Saver::merge() {
+  const auto is_long = [&](std::uint64_t times) {
+    const WalUse& use = file_.wal_use();
+    return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
+  };
+  if (merged_.load(std::memory_order_acquire)) end_merge();
+  if (is_long(all_wait_at) && host_.wake) host_.wake();  // report what is durable before waiting
+  while (is_long(all_wait_at)) {
+    if (!file_.wal_use().is_merging()) begin_merge();
+    end_merge();
+  }
+  const bool is_short = host_.durability == Durability::commit && !in_steps_;
+  const std::uint64_t bytes = is_long(steps_wait_at) ? 1 : is_short ? short_merge : ~std::uint64_t{0};
+  if (file_.merge_is_due(bytes)) begin_merge();
+}
+
+Steps Saver::step(Saving& of) {
+  if (in_steps_) {
+    merge();
+    const WalUse& use = file_.wal_use();
+    if (use.is_merging() && use.length() >= steps_wait_at * file_.merge_bytes()) return Steps::wait;
+  }
+  const auto begun = Clock::now();
+  in_steps_ = do_step(of);
+  step_size_.made_step(begun, Clock::now());
+  if (!in_steps_) return Steps::over;
+  merge();
+  return Steps::more;
+}
+
+bool Saver::do_step(Saving& of) {
+  const auto over = [&](std::expected<std::optional<CheckpointReport>, WorldError> written) {
+    held_.store(file_.held_bytes(), std::memory_order_relaxed);
+    if (written && *written) raise_saved((*written)->sequence);
+    of.written = std::move(written);
+    of.done.store(true, std::memory_order_release);  // the owner may access `of` from here on
+    return false;
+  };
+  if (of.is_current) {
+    // The next checkpoint removes the remaining rows.
+    const auto more = file_.remove_past(slice());
+    return more && *more ? true : over(std::move(of.written));
+  }
+  if (!of.begun) {
+    of.begun = true;
+    if (failed_) {
+      // The journal has a gap before this checkpoint, and records follow it, so nothing may be
+      // written in between.
+      auto written = file_.checkpoint(of.stamp, of.copied);
+      if (written && *written) failed_ = false;
+      return over(std::move(written));
+    }
+    of.between.store(true, std::memory_order_release);
+    file_.begin_checkpoint(of.stamp, of.copied);
+  }
+  auto done = file_.step_checkpoint(slice());
+  if (!done) return over(std::unexpected(std::move(done.error())));
+  switch (done->state) {
+    case CheckpointStep::State::more: return true;
+    case CheckpointStep::State::stale: return over(std::optional<CheckpointReport>());
+    case CheckpointStep::State::done: break;
+  }
+  raise_saved(done->report.sequence);
+  of.written = std::optional(std::move(done->report));
+  of.is_current = true;
+  return true;
+}
+
+void Saver::note_saved(std::uint64_t version) {
+  saved_version_ = version;
+  given_up_ = 0;
+  size_.save_succeeded();
+  warned_of_size_ = false;
+  retry_ = {};
+}
+
+void Saver::wait_for_saving() {
+  // A save that was given up is restarted. Nothing changes meanwhile, so the new save succeeds.
+  while (saving_) {
+    queue_.drain();
+    end_saving();
+  }
+}
+
+void Saver::look() {
+  if (saving_ && saving_->done.load(std::memory_order_acquire)) end_saving();
+}
+
+void Saver::end_saving() {
+  const std::unique_ptr<Saving> over = std::move(saving_);
+  const bool given_up = over->copied.preserver()->given_up();
+  used_.emplace(over->give_back());
+  if (!over->written) {
+    given_up_ = 0;
+    saved_schemas_ = 0;  // they may not be in the file
+    notice_failure();
+    return over->then(std::unexpected(std::move(over->written.error())));
+  }
+  if (!failed_) {
+    failed_seen_ = false;
+    autosave_error_.clear();
+  }
+  if (*over->written) note_saved(over->version);
+  notice_failure();
+  if (!*over->written && given_up) return begin_again(*over);
+  // Another program wrote to the file, so write the current state in full.
+  over->then(*over->written ? Report(**over->written) : commit());
+}
+
+void Saver::begin_again(Saving& over) {
+  constexpr int waits_after = 2;  // failed attempts; a world that changes constantly is saved too
+  const bool waits = ++given_up_ > waits_after;
+  if (host_.warn)
+    host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +
+               " changed before they were written: " + (waits ? "the world waits for the next" : "it is begun again"));
+  if (waits) return over.then(commit());
+  begin(std::move(over.then));
+}
+
+std::uint64_t Saver::preserved_bytes() const noexcept { return saving_ ? saving_->copied.preserver()->bytes() : 0; }
+
+std::uint64_t Saver::spare_bytes() const noexcept {
+  const StateCopy* const copy = saving_ ? &saving_->copied : used_ ? &*used_ : nullptr;
+  return spare_.bytes() + (copy ? copy->preserver()->spare_bytes() : 0);
+}
+
+}  // namespace muster

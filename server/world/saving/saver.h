@@ -1,0 +1,237 @@
+// Writes a running world to its file: saves, either at once or in steps, and the journal between
+// them.
+//
+//   registry ─ JournalRecorder      records of inputs, in memory              owner's thread
+//                 hand_over()       groups, at the end of a flush
+//              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file, but for
+//                  merge()          what it wrote, from the -wal to the file  a third thread
+//                 durable()         sequence of the last input on the disk
+//
+// What is recorded, and why not:
+//
+//               opened()            disk fails, or lags with go_on
+//      closed ───────────> recording ──────────────────────────> failed     error(); records are dropped,
+//        │                   │   ^                                 │        the journal has no gap
+//        │ opened_stopped()  │   └──── a save succeeds ────────────┘
+//        v                   │ the file was moved or overwritten
+//      stopped               └──────────────────────────────────> displaced
+//      until the end                                              until the end; state in a file beside it
+//
+// An automatic save begins, runs in steps, and ends. If copies of changed columns exceed
+// preserved_bytes_max, it is given up and restarted. If three saves in a row are given up, the
+// world waits for the next one.
+//
+// A checkpoint takes its place in the queue when its rows are listed, so it contains the groups
+// before it. It is written in steps, and later groups are written between the steps. The queue's
+// thread reads columns in place; see server/world/rows/preserved_columns.h.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "registry/entity_registry.h"
+#include "server/world/file/checkpoint_report.h"
+#include "server/world/file/world_error.h"
+#include "server/world/file/world_file.h"
+#include "server/world/journal/journal_recorder.h"
+#include "server/world/journal/spare_records.h"
+#include "server/world/saving/durability.h"
+#include "server/world/saving/journal_size.h"
+#include "server/world/saving/step_size.h"
+#include "server/world/saving/write_queue.h"
+#include "system/mutex.h"
+
+namespace muster {
+
+class WorkMark;
+
+/// Used on the world thread, except for members marked otherwise. Nothing else may use the file
+/// while work is waiting.
+class Saver {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Report = std::expected<CheckpointReport, WorldError>;
+  struct Host {
+    std::function<CheckpointStamp()> stamp;  ///< of the current state
+    std::function<void()> wake;              ///< called on any thread; requests a flush soon
+    Durability durability = Durability::checkpoint;
+    std::uint64_t epoch = 0;
+    /// Records the input being handled; may be null.
+    WorkMark* mark = nullptr;
+    /// Time between groups with Durability::batched.
+    std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
+    std::chrono::nanoseconds autosave{0};  ///< time until the next automatic save; 0 means never
+    /// Limit on the journal's bytes since the last save; 0 means none. At 80 %, a save begins
+    /// regardless of `autosave`, and `warn` is called. At 100 %, the world waits for that save; if
+    /// it fails, recording stops. `warn` is also called if another program's reader keeps 80 % of
+    /// this size in the -wal.
+    std::uint64_t journal_bytes_max = 0;
+    /// Limit on copies of columns that change before a running save has written them. At the limit,
+    /// that save is given up, reported and restarted; the third time in a row, the world waits for
+    /// the save.
+    std::uint64_t preserved_bytes_max = 256u << 20;
+    DiskLags disk_lags = DiskLags::wait;
+    /// Bytes of waiting records above which the disk is considered to lag.
+    std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;
+    std::function<void(const std::string&)> warn = {};  ///< called on the world thread; may be null
+    /// Called when durability is lost for good; may be null.
+    std::function<void(const std::string&)> fail = {};
+  };
+  Saver(WorldFile& file, EntityRegistry& registry, Host host);
+  /// Writes the recorded inputs and finishes a running save. If that save was given up, saves the
+  /// current state.
+  ~Saver();
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
+  /// Call this after the world was opened, when its file has all inputs up to the registry's
+  /// sequence. Starts recording inputs, or does so after the next save if the file cannot take them
+  /// yet.
+  void opened();
+  /// Adds the bytes of the records after the file's state. Call it before opened().
+  void found_journal(std::uint64_t bytes) { size_.add(bytes); }
+  /// Call this instead of opened() if the registry does not have the file's state. Nothing is
+  /// written from then on, and error() returns `why`.
+  void opened_stopped(std::string why);
+
+  Report commit();
+  /// Begins a save. Returns false if one is already running.
+  bool begin(std::function<void(Report)> then);
+  /// Reports a save that has ended, if there is one.
+  void look();
+  bool is_saving() const noexcept { return saving_ != nullptr; }
+
+  /// Queues recorded inputs for writing if they are due, and begins a save if one is due.
+  void hand_over(Clock::time_point now);
+  /// Call this about once a second. Checks that the file is still at its path and has not been
+  /// changed by others. If it has, writes the state to another file next to it (WorldFile::rescue),
+  /// retrying until that succeeds; error() reports both.
+  void look_at_file(Clock::time_point now);
+  /// Returns when to call look_at_file() next, or nothing if never.
+  std::optional<Clock::time_point> next_look() const noexcept;
+  /// Returns when hand_over() will have work to do if no input arrives before then.
+  std::optional<Clock::time_point> due() const;
+  void made_tick(std::uint64_t tick) {
+    if (recorder_) recorder_->made_tick(tick);
+  }
+  void set_code(std::string code) {
+    if (recorder_) recorder_->set_code(std::move(code));
+  }
+  /// Returns the reason why inputs are not being recorded although they should be, or null. The
+  /// reason remains until a save succeeds. Without a journal, returns autosave_error().
+  const std::string* error() const noexcept {
+    return !stopped_.empty()     ? &stopped_
+           : !displaced_.empty() ? &displaced_
+           : failed_seen_        ? &error_
+           : !recorder_          ? autosave_error()
+                                 : nullptr;
+  }
+  /// Returns the error of the last automatic save until a save succeeds; otherwise null.
+  const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
+  /// Returns the bytes in the journal since the last save, including those not yet on disk.
+  std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
+  /// Returns WorldFile::held_bytes(). Any thread.
+  std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
+  /// Returns the current warning about the journal's size or held_bytes(), or an empty text.
+  std::string size_warning() const;
+  /// Returns the number of bytes of columns copied for the running save.
+  std::uint64_t preserved_bytes() const noexcept;
+  /// Returns the bytes of memory reserved for the next save's copies and for large groups.
+  std::uint64_t spare_bytes() const noexcept;
+  /// Returns how often the world has waited for the disk.
+  std::uint64_t waits() const noexcept { return queue_.waits(); }
+  /// Any thread.
+  std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+  /// Returns the sequence of the last input in the file's state. Any thread.
+  std::uint64_t saved() const noexcept { return saved_.load(std::memory_order_acquire); }
+
+ private:
+  struct Saving;
+  bool has_news() const noexcept;
+  WorldError stopped_error() const;
+  /// Writes the state next to a displaced file, unless that has been done.
+  void rescue(Clock::time_point now);
+  void autosave(Clock::time_point now);
+  void save_by_itself(Clock::time_point now);
+  /// Returns true if a save is due because of the journal's size.
+  bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
+  void warn_of_size();
+  void warn_of_held();
+  std::string held_text() const;
+  void note_saved(std::uint64_t version);
+  void keep_size();
+  /// Writes part of a running save, on the queue's thread.
+  Steps step(Saving& of);
+  /// Writes one step of the save. Returns false if it was the last.
+  bool do_step(Saving& of);
+  CheckpointSlice slice() const;
+  /// Begins merging the -wal into the file if that is due, or finishes a merge. The queue's thread.
+  void merge();
+  void begin_merge();
+  /// Waits until no merge is running. The queue's thread, or the world thread while the queue is
+  /// drained.
+  void end_merge();
+  void begin_recording();
+  void put_all();
+  /// Queues records without waiting for the disk. If there is no room for them, behaves as
+  /// described for DiskLags::go_on.
+  void put_in_time();
+  /// Stops recording after the inputs in the queue because the disk lags.
+  void stop_recording(std::string why);
+  void write(JournalGroup& group);
+  void notice_failure();
+  void mended();
+  void end_saving();
+  void wait_for_saving();
+  void begin_again(Saving& over);
+  /// One thread at a time.
+  void raise_durable(std::uint64_t sequence) noexcept {
+    if (sequence > durable()) durable_.store(sequence, std::memory_order_release);
+  }
+  void raise_saved(std::uint64_t sequence) noexcept {
+    raise_durable(sequence);
+    saved_.store(sequence, std::memory_order_release);
+  }
+
+  WorldFile& file_;
+  EntityRegistry& registry_;
+  const Host host_;
+  std::optional<JournalRecorder> recorder_;
+  Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
+  std::unique_ptr<Saving> saving_;
+  std::optional<StateCopy> used_;               // the last copy, kept for its memory
+  std::uint64_t saved_version_ = 0;             // from begin_version before the last save, or 0
+  int given_up_ = 0;                            // consecutive saves that were given up
+  std::optional<Clock::time_point> next_save_;  // the next automatic save; none if nothing changed
+  std::chrono::nanoseconds save_every_;         // longer than `autosave` if saves are slow
+  JournalSize size_;
+  bool warned_of_size_ = false, warned_of_held_ = false;
+  Clock::time_point retry_ = {};   // earliest time of the next attempt after a failure
+  std::size_t saved_schemas_ = 0;  // number of the registry's schemas at the last save
+  std::string autosave_error_;
+  std::string stopped_;    // the reason, or empty
+  std::string displaced_;  // describes the file's change and where the state is, or empty
+  bool rescued_ = false;   // the state is in another file
+  Clock::time_point next_look_ = {};
+  bool failed_seen_ = false;
+  bool lagged_ = false;  // a save is due because the disk was lagging
+  std::string error_;    // as last seen by the world thread
+  std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
+  std::atomic<bool> failed_ = false;
+  SpareRecords spare_;     // filled by the queue's thread, used by recorder_
+  StepSize step_size_;     // the queue's thread
+  bool in_steps_ = false;  // the queue's thread: a save is being written in steps
+  Mutex mutex_;
+  std::string failure_ MUSTER_GUARDED_BY(mutex_);
+  std::atomic<bool> merged_ = false;  // set when the merge of begin_merge() has ended
+  WriteQueue merges_;                 // filled by the queue's thread
+  WriteQueue queue_;                  // destroyed first
+};
+
+}  // namespace muster
