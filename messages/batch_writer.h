@@ -183,8 +183,8 @@ class BatchWriter {
   void append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner);
   /// Appends a copy of a complete batch that was made by a writer or accepted by verify_batch().
   void append_batch(BatchView batch);
-  /// Appends the messages of another writer's batch one by one, so that batches end where they
-  /// would have if the messages had been appended here originally.
+  /// Appends the messages of another writer's batch one by one, so that batches end as if the
+  /// messages had been appended here originally.
   void append_messages(BatchView batch);
 
   /// Ends the open batch; the next message starts a new one.

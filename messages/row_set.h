@@ -1,5 +1,5 @@
 // Row sets: the components that follow a Create or Set message, and their positions in its payload.
-// The same rule gives the layout of sets known at compile time and of sets made at run time:
+// One rule gives the layout of sets known at compile time and of sets made at run time:
 //
 //   payload  | message struct | pad | component | pad | component ...
 //

@@ -1,4 +1,4 @@
-// The attributes of schemas: their names, where they are allowed, and what their values mean.
+// The attributes of schemas: their names, permitted places, and the meaning of their values.
 // Internal to schema/.
 #pragma once
 

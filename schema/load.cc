@@ -115,7 +115,7 @@ class Loader {
       if (!is_name(to.name, true)) return fail("", "", "an enum's name is no identifier");
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
-      if (from->is_union()) continue;  // fields of this type are refused where they are declared
+      if (from->is_union()) continue;  // each field of this type is refused
       if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is no integer");
       to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))

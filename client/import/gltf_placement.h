@@ -1,4 +1,4 @@
-// The placement of a glTF node in its parent's space. The same in glTF 1.0 and 2.0.
+// The placement of a glTF node in its parent's space. glTF 1.0 and 2.0 share it.
 #pragma once
 
 #include <array>

@@ -43,7 +43,7 @@ struct ImportedEntity {
 struct ImportedModel {
   /// The root comes first, parents before children, and children in file order.
   std::vector<ImportedEntity> entities;
-  /// Sentences about things that could not be kept exactly, and where they are.
+  /// Sentences about things that could not be kept exactly, with their places.
   std::vector<std::string> warnings;
 };
 

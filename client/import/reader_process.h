@@ -12,7 +12,7 @@ namespace muster {
 /// Limits on the child. All are above 0.
 struct ProcessLimits {
   std::uint64_t memory_bytes;             ///< beyond the calling process's current use
-  std::uint32_t seconds;                  ///< of processor time; three times as much wall time
+  std::uint32_t seconds;                  ///< of processor time; the limit on wall time is triple
   std::uint64_t answer_bytes = 1u << 30;  ///< limit on the model's size in the pipe
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace muster;
 
-/// The same exit codes as those of `muster`; docs/cli.md lists them.
+/// Uses the exit codes of `muster`; docs/cli.md lists them.
 enum ExitCode { exit_done = 0, exit_refused = 1, exit_usage = 2, exit_bad_file = 4 };
 
 int complain(const std::string& text, ExitCode code, bool json) {

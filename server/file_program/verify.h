@@ -27,8 +27,8 @@ struct VerifyReport {
 };
 
 /// Returns the error with which a server would refuse the world, including for a journal that
-/// cannot be replayed. Needs as much memory as the running world. Does not run handlers, because it
-/// does not have them.
+/// cannot be replayed. Needs the same amount of memory as the running world. Does not run handlers,
+/// because it does not have them.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster

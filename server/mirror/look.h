@@ -18,7 +18,7 @@
 
 namespace muster {
 
-/// What entities of an archetype have in common.
+/// The common properties of an archetype's entities.
 struct SeenKind {
   std::uint32_t number = 0;   ///< that of the archetype, or another one if components are missing
   std::vector<TypeId> types;  ///< sorted

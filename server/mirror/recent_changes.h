@@ -44,7 +44,7 @@ class RecentChanges {
     return since + 1 == now_ ? at->second.last_changed.size() : at->second.pages.size() * page_indices;
   }
   /// Calls f(entity) for each entity that was created, destroyed or moved to a different parent
-  /// after look `since`. The same restriction applies as to each().
+  /// after look `since`. It has the same restriction as each().
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);

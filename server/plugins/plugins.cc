@@ -3,8 +3,8 @@
 // - The new build is first tried in an empty registry that knows the world's types. The old
 //   instance ends before the new one is created, so names and resources are free.
 // - Changed layouts cannot be replaced in a running registry, because sessions, watches and other
-//   handlers use its types. The same applies to enums with different numbers. The world is then
-//   opened again with the new build.
+//   handlers use its types. Nor can enums with different numbers. The world is then opened again
+//   with the new build.
 // - Handlers belong to a part of the program, the plugin's position. Unnamed handlers run by part,
 //   then in order of subscription, so a reloaded plugin keeps its old position.
 // - Values of runtime components are destroyed by the library that created them, and created again

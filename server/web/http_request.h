@@ -10,8 +10,8 @@ namespace muster {
 
 struct HttpRequest {
   std::string method, target;                                 ///< "GET", "/assets/x.js?y"
-  std::vector<std::string> hosts;                             ///< of each Host field; see http_wire.cc
-  std::vector<std::string> origins;                           ///< of each Origin field
+  std::vector<std::string> hosts;                             ///< one per Host; see http_wire.cc
+  std::vector<std::string> origins;                           ///< one per Origin
   std::string authorization, accept_encoding, if_none_match;  ///< empty if there is none
   /// The fields Sec-WebSocket-Key and Sec-WebSocket-Version.
   std::string web_key, web_version;

@@ -60,8 +60,7 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   std::string path = folder_;
   for (const std::string& part : parts) path += "/" + part;
 
-  // First find out what is there without opening it. Only then is it known to be a file, and where
-  // it is.
+  // First find out what is there without opening it. Only then are its kind and its location known.
   const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
   if (!place) return none();
   const std::string real = path_of_descriptor(place.descriptor());

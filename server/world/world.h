@@ -62,8 +62,8 @@ struct WorldOptions {
   /// called instead.
   std::function<void(const std::string&)> on_failure = {};
   /// Sequence of the input to leave out, before which the world was stopped (World::stopped); 0
-  /// means none. It is an error if the world is not stopped there. Of the later inputs, only those
-  /// of sessions are applied. The state is then saved at once, and the world continues. If a later
+  /// means none. It is an error if the world is not stopped there. Only the later inputs of
+  /// sessions are applied. The state is then saved at once, and the world continues. If a later
   /// input ends the process before that save, WORLD-work records that this one is left out.
   std::uint64_t skip = 0;
   /// Time after which an input that is still being handled is reported as hanging (World::hang); 0

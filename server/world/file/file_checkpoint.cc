@@ -175,7 +175,7 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
                                                              const JournalEnd& contained) {
   const Transaction transaction(*database_);
-  // Another program may have written to the file with SQL. What is known about the rows is then
+  // Another program may have written to the file with SQL. The known data about the rows is then
   // invalid, so all rows are written.
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());

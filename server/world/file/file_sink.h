@@ -14,7 +14,7 @@ struct SinkCounts {
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
 };
 
-/// What happens to a row that is replaced.
+/// Selects what happens to a row that is replaced.
 enum class Replacing : std::uint8_t {
   in_place,  ///< overwritten, all within one transaction
   beside,    ///< stays valid until the checkpoint is current; vanished rows get one without bytes

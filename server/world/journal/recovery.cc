@@ -5,7 +5,7 @@
 // - If code or types differ, only the edits of sessions are applied, along with the grants and
 //   texts that they need. Every other input becomes an empty one, so that no number is used twice
 //   and sessions keep their ids. Ticks that are left out did not happen, so their numbers are used
-//   again. The same rules apply to inputs after a skipped one, because handlers would see a
+//   again. These rules also apply to inputs after a skipped one, because handlers would see a
 //   different state, and to a checkpoint whose values had to be corrected.
 // - A recovery that was not exact is saved before anything is recorded.
 #include "server/world/journal/recovery.h"

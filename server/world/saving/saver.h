@@ -7,7 +7,7 @@
 //                  merge()          what it wrote, from the -wal to the file  a third thread
 //                 durable()         sequence of the last input on the disk
 //
-// What is recorded, and why not:
+// The states of recording, and the reasons for leaving them:
 //
 //               opened()            disk fails, or lags with go_on
 //      closed ───────────> recording ──────────────────────────> failed     error(); records are dropped,
