@@ -37,11 +37,11 @@ void messages() {
   // guide: end
 
   // guide: timers
-  constexpr std::uint64_t second = 1'000'000'000;  // the world's clock counts ns
-  const muster::TimerId bomb = registry.post_at(registry.now_ns() + 2 * second, orc, Damage{.amount = 50});
-  registry.advance(second);  // the clock moves only here: a World does it with every tick
+  constexpr std::uint64_t second_ns = 1'000'000'000;  // the world's clock counts ns
+  const muster::TimerId bomb = registry.post_at(registry.now_ns() + 2 * second_ns, orc, Damage{.amount = 50});
+  registry.advance(second_ns);  // the clock moves only here: a World does it with every tick
   require(registry.get<Health>(orc).value == 88);
-  registry.advance(second);
+  registry.advance(second_ns);
   require(registry.get<Health>(orc).value == 38);
   require(registry.cancel(bomb).handled == 1);  // too late; nothing happens
   // guide: end
