@@ -312,7 +312,7 @@ TEST_CASE("a message that nobody may send from outside is refused before anythin
   fails(client.post_batch(update.bytes(), false), Kind::mistaken, why);
   fails(client.post_batch(update.bytes()), Kind::mistaken, why);
   fails(client.send(update.bytes()), Kind::mistaken, why);
-  fails(client.ask(session::Saved{}), Kind::mistaken, "muster.session.Saved may not be sent from outside");
+  fails(client.ask_all(session::Saved{}), Kind::mistaken, "muster.session.Saved may not be sent from outside");
   CHECK(client.destroy(Entity{1, 1}));
   CHECK(server.asked().size() == before + 1);
 }

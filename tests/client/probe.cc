@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   std::puts("connected");
   std::fflush(stdout);
   while (std::getchar() == '\n') {
-    const auto info = client->ask<session::GetInfo>();
+    const auto info = client->ask<muster::session::GetInfo>();
     if (!info) return complain(info.error());
     std::puts("answered");
     std::fflush(stdout);
