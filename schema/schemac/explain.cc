@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t files_max = 1000;
 
 struct Token {
-  std::string text;  ///< a string's without its quotation marks
+  std::string text;  ///< strings without their quotation marks
   bool is_string = false, is_word = false;
   std::size_t line = 1, column = 1;
 };
 
-/// Cuts a schema's text into words, strings, numbers and single signs. Comments are left out. It
-/// ends with an empty token.
+/// Splits a schema's text into words, strings, numbers and single characters. Omits comments. Ends
+/// with an empty token.
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   std::size_t at = 0, line = 1, line_begin = 0;
@@ -80,7 +80,7 @@ std::vector<Token> tokens_of(std::string_view text) {
   return tokens;
 }
 
-/// Returns flatc's name of a type that people call by another name, or an empty text.
+/// Returns flatc's name of a type that is often called by another name, or an empty text.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
@@ -99,14 +99,14 @@ bool is_scalar(std::string_view name) {
       "int32", "uint32", "long",  "ulong", "int64", "uint64", "float",  "double", "float32", "float64"};
   return std::ranges::find(names, name) != names.end();
 }
-/// Attributes that schema/muster.fbs declares.
+/// Returns true for attributes that schema/muster.fbs declares.
 bool is_musters(std::string_view attribute) {
   constexpr std::array<std::string_view, 15> names = {"component", "message", "tag",   "enableable", "default",
                                                       "range",     "unit",    "color", "text",       "asset",
                                                       "remote",    "journal", "was",   "answer",     "cost"};
   return std::ranges::find(names, attribute) != names.end();
 }
-/// Attributes that flatc knows without a declaration.
+/// Returns true for attributes that flatc knows without a declaration.
 bool is_flatcs(std::string_view attribute) {
   constexpr std::array<std::string_view, 14> names = {
       "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
@@ -119,7 +119,7 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& include_folders) : include_folders_(include_folders) {}
 
-  /// The first mistake of the file and of those that it includes; empty if none is found.
+  /// Returns the first mistake in the file and its includes, or an empty text.
   std::string read(const std::string& path) {
     std::error_code error;
     if (was_read_.size() >= files_max ||
@@ -140,7 +140,7 @@ class Reader {
     std::string path;
     std::vector<Token> tokens;
     std::size_t at = 0;
-    std::string space;  ///< the namespace, with a point behind it
+    std::string space;  ///< the namespace, followed by a dot
 
     const Token& now() const { return tokens[at]; }
     bool is(std::string_view text) const { return !now().is_string && now().text == text; }
@@ -151,7 +151,7 @@ class Reader {
     }
   };
 
-  /// Notes what the file declares: fields may name what comes further down.
+  /// Records the declarations of the file first, because fields may name types declared later.
   void declare(const File& file) {
     std::string space;
     for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
@@ -209,7 +209,7 @@ class Reader {
     return said;
   }
 
-  /// From the name on.
+  /// Reads a type, beginning with its name.
   std::string read_type(File& file, bool table) {
     const std::string type = file.space + file.now().text;
     while (!file.is("{") && !file.is("(") && !file.has_ended()) file.next();
@@ -222,7 +222,7 @@ class Reader {
     return {};
   }
 
-  /// Returns the attributes of a type or a field, if it has some.
+  /// Reads the attributes of a type or a field, if it has any.
   std::string read_attributes(File& file, const std::string& owner) {
     if (!file.is("(")) return {};
     bool at_name = true;
@@ -308,7 +308,8 @@ class Reader {
       return "no type is called " + name + "; write `" + std::string(scalar) + "`";
     return "no type is called " + name + " in this schema, nor in what it includes";
   }
-  /// The full name that the name means in a namespace ("a.b."), as flatc finds it.
+  /// Returns the full name to which the name refers in a namespace ("a.b."), using flatc's lookup
+  /// rules.
   std::optional<std::string> find(std::string space, const std::string& name) const {
     while (true) {
       if (types_.contains(space + name)) return space + name;
