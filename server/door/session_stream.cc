@@ -10,10 +10,10 @@ namespace {
 
 constexpr auto retry_after = std::chrono::milliseconds(1);  // the world is behind
 
-/// Listener's thread only. What is pending on the stream keeps it alive.
+/// Listener's thread only. Pending operations on the stream keep it alive.
 ///
-///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk       waits while the world is behind
-///     write_on   Outgoing -> stream                                             is called again when something is queued
+///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
+///     write_on   Outgoing -> stream; called again when something is queued
 class SessionStream final : public Connection, public std::enable_shared_from_this<SessionStream> {
  public:
   SessionStream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop, std::string address,

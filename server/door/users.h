@@ -1,14 +1,14 @@
-// Access by token: the server's own tokens, and users with their own tokens, which persist over
-// sessions and starts of the server. A file beside the world stores the users with hashes of their
+// Access by token: the server's own tokens, and users with their own tokens, which persist across
+// sessions and restarts of the server. A file beside the world stores the users with hashes of their
 // tokens: SHA-256, which is enough for 160 random bits.
 //
 //   level1.muster-users, text, readable by its owner only:
 //     muster-users 1
-//     next 4                                      the number of the next user: a list that was cut off is found out
-//     world 0123456789abcdef0123456789abcdef      whose users they are (World::id); lists of earlier versions lack the line
-//     1 edit 0 5f70bf18a0... ann                  number, role, until when (seconds since 1970; 0: for ever), hash, name
-//     2 view 1798761600 a1b2c3... the build
-//     3 revoked 0 - bob                           kept, so that the number and what it did stay somebody's
+//     next 4                                    number of the next user, which detects truncation
+//     world 0123456789abcdef0123456789abcdef    World::id; missing in lists of earlier versions
+//     1 edit 0 5f70bf18a0... ann                number, role, expiry, hash, name
+//     2 view 1798761600 a1b2c3... the build     expiry in seconds since 1970; 0 means never
+//     3 revoked 0 - bob                         kept, so that its number is not reused
 #pragma once
 
 #include <array>

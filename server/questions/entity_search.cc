@@ -130,7 +130,7 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  std::vector<std::uint32_t> known_;  // by index: generation, and whether it is below `under_`; 0 if unknown
+  std::vector<std::uint32_t> known_;  // by index: generation, whether below `under_`; 0: unknown
   std::vector<Entity> passed_;
 };
 

@@ -3,10 +3,10 @@
 //
 // There are two lanes, each in order. The first goes before the second:
 //   answers   acknowledgements, faults, answers to questions, texts
-//   watches   frames of watches, and about a watch itself (Watching, Following, Followed, Unwatched)
+//   watches   frames of watches, and frames about watches (Watching, Following, Followed, Unwatched)
 // The limit on bytes depends on their kind:
 //   control   answers, and frames about watches. Never dropped; too many of them end the session.
-//   data      frames of watches. A watch asks for room first, and without room delays or drops its data.
+//   data      frames of watches. A watch asks for room first; without room it delays or drops data.
 #pragma once
 
 #include <atomic>
