@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails if a question is answered outside the table that schemac writes from schema/session.fbs, if
-it does not have exactly one handler, or if the questions in docs/protocol.md differ from the schema's.
+it does not have exactly one handler, or if the questions in docs/protocol.md differ from those of
+the schema.
 
 `questions.py ROOT [TABLE]` checks a tree; TABLE is the question_table.md written by schemac.
 `questions.py ROOT TABLE --write`, or `ninja question_page`, writes the table into docs/protocol.md.
