@@ -501,7 +501,7 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
-  std::optional<session::Fault> fault_;  // created on demand, so that edits of one message stay fast
+  std::optional<session::Fault> fault_;  // created on demand, so that small edits stay fast
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {

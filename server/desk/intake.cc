@@ -219,7 +219,7 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   session::Ack ack;
   ack.sequence = receipt.sequence;
   ack.durable_through = world_.durable_sequence();
-  for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // they were not inputs, so they have no targets
+  for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // without targets
   if (edit.request == 0) return;
   ack.handled = receipt.handled;
   ack.unhandled = receipt.unhandled;

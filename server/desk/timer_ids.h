@@ -43,7 +43,7 @@ class TimerIds {
   EntityRegistry& registry_;
   std::map<Timers::Key, std::vector<std::uint32_t>> kept_;
   std::unordered_map<TimerId, std::uint64_t> due_;         // of the timers in kept_
-  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> number of times that kept_ has it
+  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> its count in kept_
   std::vector<TimerId> cancelled_;                         // since the last give_back
   // Timers that a handler or another timer cancels are not reported. After each change, the kept
   // timers are therefore checked in turn, at most this many at a time.
