@@ -65,12 +65,12 @@ struct Session {
   TextsTold texts_sent;                           ///< any thread
   std::unordered_set<std::uint64_t> texts_told;   ///< owner's thread; texts it sent to the world
   std::vector<session::Granted> grants;           ///< owner's thread; by index; may be unused
-  std::vector<std::uint64_t> timers;  ///< owner's thread; its timers, some of which may be over
+  std::vector<std::uint64_t> timers;              ///< owner's thread; its timers, some of which may be over
   /// Session's thread: the owner's processor time when the current requests arrived; 0 means now.
   std::uint64_t came_ns = 0;
-  std::uint64_t joined_ns = 0;  ///< steady clock
-  std::uint64_t edits = 0;      ///< owner's thread: edits that the world accepted
-  TimeCounts edit_waits;        ///< owner's thread: its processor time from arrival to answer
+  std::uint64_t joined_ns = 0;                    ///< steady clock
+  std::uint64_t edits = 0;                        ///< owner's thread: edits that the world accepted
+  TimeCounts edit_waits;                          ///< owner's thread: its processor time from arrival to answer
   std::atomic<std::uint64_t> received_bytes = 0;  ///< any thread; in frames
   std::atomic<std::uint64_t> told_rows = 0;       ///< any thread; of all its watches, ended or not
   std::uint64_t texts = 0, text_bytes = 0;        ///< owner's thread: texts new to the world
