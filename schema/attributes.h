@@ -1,5 +1,5 @@
-// The attributes that schemas may use, where each may be placed, and what its values mean. Internal
-// to schema/.
+// The attributes of schemas: their names, permitted places, and the meaning of their values.
+// Internal to schema/.
 #pragma once
 
 #include <flatbuffers/reflection.h>
@@ -16,7 +16,7 @@ namespace muster::schema_detail {
 using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyValue>>;
 
 /// Reads the attributes of a struct or table into role, tag, remote, journal and was. The error is
-/// only the sentence.
+/// the sentence only.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
 
@@ -38,7 +38,7 @@ struct QuestionAttributes {
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 
-/// Returns true if the enum is bit_flags.
+/// Returns true if an enum is bit_flags.
 [[nodiscard]] std::expected<bool, std::string> read_enum_attributes(const AttributeVector* attributes);
 
 }  // namespace muster::schema_detail

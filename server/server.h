@@ -29,7 +29,7 @@ struct ServerOptions {
   /// Tokens with fewer rights: {token, right}, with right "view", "edit" or "control".
   std::vector<std::pair<std::string, std::string>> more_tokens = {};
   /// File with the list of users and their tokens, which sessions with the right `admin` change;
-  /// server/door/users.h describes the format. The file need not exist. Empty means no users.
+  /// server/door/users.h draws it. The file need not exist. Empty means no users.
   std::string users_file = {};
   /// File for address and token, for clients on this machine. Readable by its owner only, and
   /// removed on a clean stop. Empty means none.

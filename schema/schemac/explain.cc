@@ -99,14 +99,14 @@ bool is_scalar(std::string_view name) {
       "int32", "uint32", "long",  "ulong", "int64", "uint64", "float",  "double", "float32", "float64"};
   return std::ranges::find(names, name) != names.end();
 }
-/// Returns true for attributes that schema/muster.fbs declares.
+/// Attributes that schema/muster.fbs declares.
 bool is_musters(std::string_view attribute) {
   constexpr std::array<std::string_view, 15> names = {"component", "message", "tag",   "enableable", "default",
                                                       "range",     "unit",    "color", "text",       "asset",
                                                       "remote",    "journal", "was",   "answer",     "cost"};
   return std::ranges::find(names, attribute) != names.end();
 }
-/// Returns true for attributes that flatc knows without a declaration.
+/// Attributes that flatc knows without a declaration.
 bool is_flatcs(std::string_view attribute) {
   constexpr std::array<std::string_view, 14> names = {
       "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
@@ -209,7 +209,7 @@ class Reader {
     return said;
   }
 
-  /// Reads a type, beginning with its name.
+  /// From the name on.
   std::string read_type(File& file, bool table) {
     const std::string type = file.space + file.now().text;
     while (!file.is("{") && !file.is("(") && !file.has_ended()) file.next();

@@ -64,7 +64,7 @@ class WorldBudget {
 
   std::uint64_t rows() const noexcept { return rows_; }
   std::uint64_t templates() const noexcept { return templates_; }
-  /// Returns the steps of counting in the last call. See server/questions/steps.h.
+  /// Of counting in the last question. server/questions/steps.h
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -3,9 +3,9 @@
 // answers the questions, and queues receipts and changes for each session. It never waits for a
 // socket.
 //
-//   listener's thread      Requests   world's thread
-//   desk.take_in(batch)       ->      before_flush: costs and pushes edits -> Ack (intake.h)
-//                                     after_flush: works on questions in slices (question_queue.h)
+//   listener's thread                         world's thread
+//   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/desk/intake.h
+//                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
 // A question begins after the session's earlier edits were pushed, so a session reads its own
 // writes. Both halves are bounded in steps. While there is more to do and no tick is due, the next

@@ -19,8 +19,8 @@ namespace muster {
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
   std::uint64_t steps = 0;     ///< server/questions/steps.h
-  std::uint64_t delivery = 0;  ///< for messages of the game: without the extra cost of handlers
-  std::uint64_t texts = 0;     ///< unknown to the world
+  std::uint64_t delivery = 0;  ///< of a message of the game: the part of it before its handlers' dearness
+  std::uint64_t texts = 0;     ///< that the world does not know
   std::uint64_t text_bytes = 0;
   std::uint64_t row_bytes = 0;           ///< at most
   std::uint64_t template_bytes = 0;      ///< without subtracting replaced ones

@@ -14,21 +14,21 @@ namespace muster {
 
 struct VerifyReport {
   FileMeta meta = {};
-  bool running = false;  ///< a process has the file open, so a copy was verified
+  bool running = false;  ///< a process has it open, so a copy was verified
   bool older = false;    ///< file format 1, which the next save converts
   std::uint64_t entities = 0;
   std::uint64_t hash = 0;    ///< EntityRegistry::hash at the checkpoint
-  std::uint64_t groups = 0;  ///< of the journal after the checkpoint
+  std::uint64_t groups = 0;  ///< of the journal, after the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
   std::uint64_t durable = 0;  ///< sequence of the last input in the file
-  /// One sentence for each problem that does not prevent the world from being opened: an impossible
-  /// enum value, or a file beside it with later inputs of this world (newer_rescued).
+  /// One sentence per deviation that is no reason to refuse the world: an impossible enum value, or a
+  /// file beside it with later inputs of this world (newer_rescued).
   std::vector<std::string> remarks = {};
 };
 
-/// Returns the error with which a server would refuse the world, including for a journal that
-/// cannot be replayed. Needs as much memory as the running world. Does not run handlers, because it
-/// has none.
+/// Returns the error with which a server would refuse the world, also for a journal that cannot be
+/// replayed. Needs the same memory as the running world. Does not run handlers, which it does not
+/// have.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster
