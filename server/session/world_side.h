@@ -26,7 +26,7 @@ struct WorldFacts {
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< time between automatic saves; 0 for never
-  bool watch_thread = false;             ///< if false, the world's thread sends watches after each flush
+  bool watch_thread = false;             ///< otherwise the world's thread sends them after a flush
 };
 
 /// Must outlive the desk. The calls have defaults for a world that is never saved, whose clock
