@@ -22,18 +22,19 @@ using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyV
 
 /// The attributes `answer` and `cost` of a question.
 struct QuestionAttributes {
-  std::string answer;  ///< as the schema names it: "Children", "muster.InternText"
+  std::string answer;  ///< ///< as the schema spells it: "Children", "muster.InternText"
   bool several = false;
   QuestionCost cost = QuestionCost::once;
 };
 
-/// Reads `answer` and `cost`; nothing if the type has neither. Call it after read_type_attributes, whose results in
-/// `type` it needs. The error is the sentence alone.
+/// Reads `answer` and `cost`. Returns nothing if the type has neither. Call it after
+/// read_type_attributes, because it needs the results in `type`. The error is only the sentence.
 [[nodiscard]] std::expected<std::optional<QuestionAttributes>, std::string> read_question_attributes(
     const AttributeVector* attributes, const TypeDescriptor& type);
 
-/// Reads the attributes of a field whose kind, count and enumeration are known. Turns a uint64 marked (text) into a
-/// text. `default` is kept as text; what it says is judged later.
+/// Reads the attributes of a field whose kind, count and enumeration are known. Turns a uint64
+/// marked (text) into a text. Stores `default` as text without checking it. The error is only the
+/// sentence.
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 

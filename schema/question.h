@@ -1,5 +1,6 @@
-// Questions: messages that a client asks a server, each with one answer. The attributes `answer` and `cost` of
-// schema/session.fbs make a message a question. schemac writes QuestionTraits from them, and the table of handlers.
+// Questions: messages that a client asks a server, each with one answer. A message is a question if
+// it has the attributes `answer` and `cost` in schema/session.fbs. From them, schemac generates
+// QuestionTraits and the table of handlers.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@ namespace muster {
 
 /// How a server works on a question.
 enum class QuestionCost : std::uint8_t {
-  door,    ///< the session's own thread answers it; the world is not asked
-  once,    ///< answered in one go: it costs little
+  door,    ///< the session's own thread answers it; the world is not involved
+  once,    ///< answered in one go, because its cost is low
   slices,  ///< answered in slices between the world's inputs
-  seldom,  ///< cannot be cut into slices: done at most a quarter of the time
+  seldom,  ///< cannot be cut into slices: uses at most a quarter of the time
 };
 
-/// As schemas write them in the attribute `cost`.
+/// Returns the cost as schemas write it in the attribute `cost`.
 constexpr std::string_view cost_name(QuestionCost cost) noexcept {
   constexpr std::string_view names[] = {"door", "once", "slices", "seldom"};
   return names[static_cast<std::size_t>(cost)];
@@ -29,7 +30,7 @@ constexpr std::string_view cost_name(QuestionCost cost) noexcept {
 struct QuestionDescriptor {
   TypeId question = 0;
   TypeId answer = 0;
-  bool several = false;  ///< the answer is one frame or several, all but the last flagged more
+  bool several = false;  ///< the answer may have several frames, all but the last flagged more
   QuestionCost cost = QuestionCost::once;
 };
 
@@ -43,7 +44,8 @@ struct QuestionTraits;
 template <class Q>
 concept QuestionType = requires { typename QuestionTraits<Q>::Answer; };
 
-/// What a client gets for a question: the answer, or a vector of answers if there may be several.
+/// The result of a question for a client: the answer, or a vector of answers if there may be
+/// several.
 template <QuestionType Q>
 using AnswerTo = std::conditional_t<QuestionTraits<Q>::several, std::vector<typename QuestionTraits<Q>::Answer>,
                                     typename QuestionTraits<Q>::Answer>;

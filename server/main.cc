@@ -1,4 +1,4 @@
-// muster-server: serves one world. Builds everything and passes references; see
+// muster-server serves one world. Creates all objects and passes references between them; see
 // `muster-server --help`.
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -34,7 +34,7 @@ namespace {
 
 using namespace muster;
 
-/// For scripts: what went wrong. Also in --help.
+/// Exit codes for scripts, also listed in --help.
 enum ExitCode {
   exit_done = 0,
   exit_usage = 2,
@@ -67,11 +67,11 @@ struct Arguments {
   bool make_new = false, must_exist = false, quiet = false;
 };
 
-World* running = nullptr;  // for the signal handler alone
-// between two openings of the world there is none to tell
+World* running = nullptr;  // only for the signal handler
+// Remembers a signal, because `running` is null while the world is being reopened.
 volatile std::sig_atomic_t was_signalled = 0;
-/// The first signal asks the world to stop, which it does between two inputs. A second one ends the
-/// process at once: the file then holds the last save.
+/// The first signal asks the world to stop, which it does between two inputs. A second signal ends
+/// the process immediately; the file then holds the last save.
 void on_signal(int) {
   was_signalled = 1;
   if (running) running->stop();
@@ -82,7 +82,7 @@ int complain(ExitCode code, const std::string& text) {
   return code;
 }
 
-/// From NAME=NUMBER each; the error is a sentence.
+/// Parses texts of the form NAME=NUMBER. The error is a sentence.
 std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string>& given) {
   ServerLimits limits;
   for (const std::string& each : given) {
@@ -101,7 +101,7 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
   return limits;
 }
 
-/// Reads the token file, and makes it if it is not there.
+/// Reads the token file, and creates it if it does not exist.
 std::expected<Tokens, std::string> tokens_of(const std::string& path) {
   if (path.empty()) return Tokens{};
   const auto made = make_token_file(path);
@@ -123,8 +123,8 @@ void end_trace(TraceFile& file) {
     spdlog::info("trace of {} slices in {}, {} left out", file.trace().slices(), file.path(), file.trace().left_out());
 }
 
-/// As many descriptors as the system lets this user have: each session is one, and many systems
-/// give 1024 at first.
+/// Raises the limit on file descriptors as far as the system allows this user. Each session needs
+/// one, and many systems start with 1024.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -132,7 +132,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Says that handlers of muster.Update are not called if nothing ticks.
+/// Warns that handlers of muster.Update are not called if there are no ticks.
 void warn_of_idle(const World& world, double hz) {
   if (hz > 0) return;
   std::string names;
@@ -147,8 +147,8 @@ void warn_of_idle(const World& world, double hz) {
   spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",
                world.path(), count, names, count > 3 ? ", ..." : "");
 }
-/// Says which values of the file no field can hold, and were put right: code of a plugin wrote
-/// them.
+/// Lists values in the file that are invalid for their field and were corrected. They were written
+/// by plugin code.
 void warn_of_mended(const World& world) {
   const LoadReport& report = world.load_report();
   for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
@@ -204,13 +204,13 @@ std::expected<std::unique_ptr<Plugins>, Failure> load_plugins(const Arguments& a
   return plugins;
 }
 
-/// A world and its dependencies, made at the start and when the world is opened again.
+/// A world and its dependencies, created at the start and whenever the world is reopened.
 struct Served {
   explicit Served(const Arguments& given) : arguments(given) {}
 
   const Arguments& arguments;
   Schemas schemas;
-  std::unique_ptr<Plugins> plugins;  // code goes after the world, whose registry ends the instances
+  std::unique_ptr<Plugins> plugins;  // destroyed after the world, whose registry ends the instances
   std::optional<World> world;
 
   std::expected<void, Failure> open(bool again) {
@@ -258,8 +258,8 @@ struct Served {
     return {};
   }
 
-  /// Saves and destroys the world, and opens it with schemas and plugins read anew, or, if that
-  /// fails, with the previous ones.
+  /// Saves and destroys the world, and reopens it with schemas and plugins read again. If that
+  /// fails, it is reopened with the previous ones.
   std::expected<void, Failure> open_again() {
     const Pace pace = world->pace();
     if (const auto saved = world->try_commit(); !saved)
@@ -315,7 +315,7 @@ int serve(const Arguments& arguments) {
   listening.token = tokens->all;
   listening.more_tokens = tokens->more;
   listening.page_folder = arguments.page;
-  // Companions lie beside the file itself, also if it is named by a link.
+  // Companion files are beside the world file itself, even if a link names it.
   std::error_code failure;
   const auto given = std::filesystem::absolute(arguments.world, failure).lexically_normal();
   const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
@@ -331,7 +331,7 @@ int serve(const Arguments& arguments) {
     again = true;
     world->stop();
   };
-  try {  // before anything is made of a new world
+  try {  // before a new world is created
     Server::check(listening);
   } catch (const ServerError& error) {
     return complain(exit_listen, error.what());
@@ -368,7 +368,7 @@ int serve(const Arguments& arguments) {
       running = nullptr;
       return complain(exit_listen, error.what());
     }
-    // When the world is opened again, clients find it at the same address.
+    // When the world is reopened, clients find it at the same address.
     listening.token = server->token();
     if (!server->address().empty()) listening.listen = server->address();
 

@@ -38,7 +38,7 @@ ListenerOptions listening(const ServerOptions& options) {
   return made;
 }
 
-/// `compress`: false where only the error is of interest.
+/// If `compress` is false, only the error matters.
 PageFiles page_of(const ServerOptions& options, bool compress) {
   const std::string folder = options.page_folder.empty() ? default_page_folder() : options.page_folder;
   if (options.listen.empty() || folder.empty() || options.page_folder == "none") return {};
@@ -49,7 +49,7 @@ PageFiles page_of(const ServerOptions& options, bool compress) {
 
 }  // namespace
 
-/// The world of one server: a desk sees it as WorldSide.
+/// The world of one server, which implements WorldSide for the desk.
 struct Server::Impl final : WorldSide {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
     if (options.token.empty()) options.token = draw_token();
@@ -123,8 +123,8 @@ struct Server::Impl final : WorldSide {
   }
   std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) override {
     if (!options.plugins) return WorldSide::reload(which);
-    world.set_code(options.plugins->code(options.program));  // what was recorded until now is the present build's
-    std::vector<std::string> opened_again;                   // what would be converted then
+    world.set_code(options.plugins->code(options.program));  // until now, this build was recorded
+    std::vector<std::string> opened_again;                   // types that would be converted
     std::expected<std::vector<ReloadedPlugin>, std::string> done =
         options.plugins->reload(world.registry(), which, options.open_again ? &opened_again : nullptr);
     if (!opened_again.empty())
@@ -156,7 +156,7 @@ struct Server::Impl final : WorldSide {
   WorldFacts known;
   mutable FrequentProcessorClock processor_clock;
   std::optional<Desk> desk;
-  std::optional<Listener> listener;  // goes before the desk
+  std::optional<Listener> listener;  // destroyed before the desk
   std::optional<AddressFile> address_file;
   std::string address, editor_url;
   bool has_editor = false;

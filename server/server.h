@@ -39,22 +39,22 @@ struct ServerOptions {
   std::string page_folder = {};
   /// Name of this program in Info.
   std::string program = "muster-server";
-  /// Called on the server's thread with one line about a session that came, went or was refused.
-  /// May be empty.
+  /// Called on the server's thread with one line about a session that connected, left or was
+  /// refused. May be empty.
   std::function<void(const std::string&)> log = {};
   /// Called with one line, at most once a second, about connections that were refused before they
-  /// became sessions, mostly for wrong tokens, on the server's thread. Also called on the world
-  /// thread when the disk begins to fail, or works again. If empty, `log` is called.
+  /// became sessions, mostly for wrong tokens. These calls are on the server's thread. Also called
+  /// on the world thread when the disk begins to fail or works again. If empty, `log` is called.
   std::function<void(const std::string&)> warn = {};
   ServerLimits limits = {};
   /// Plugins installed in the world, or null. Info lists them, and sessions with the right `admin`
   /// may load them again. With plugins, `log` is also called on the world thread. Must outlive the
   /// server.
   Plugins* plugins = nullptr;
-  /// Called when a plugin is loaded again whose types have other layouts than the world, if a copy
-  /// of the state could be converted. Called on the world thread, after the world was saved and
-  /// before the session gets its answer. The host must end the frames (World::stop), destroy the
-  /// server, save the world, and open it again with the plugins' files loaded anew. If empty, the
+  /// Called when a plugin is reloaded whose types have different layouts than the world's, if a
+  /// copy of the state could be converted. Called on the world thread, after the world was saved
+  /// and before the session gets its answer. The host must end the frames (World::stop), destroy
+  /// the server, save the world, and reopen it with the plugins' files loaded again. If empty, the
   /// server refuses such a build.
   std::function<void()> open_again = {};
 };
@@ -71,8 +71,8 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Throws if the constructor would throw now for these options. Has no other effect. Lets a host
-  /// check the options before it makes a world.
+  /// Throws if the constructor would now throw with these options, and has no other effect. A host
+  /// can check the options before it creates a world.
   static void check(const ServerOptions& options);
 
   /// Returns the address with the real port: "127.0.0.1:7717". Empty without TCP.
@@ -89,8 +89,8 @@ class Server {
   /// Number of open sessions.
   std::uint32_t sessions() const noexcept;
 
-  /// Tells all sessions that the server stops, sends queued frames for at most a second, and closes
-  /// them. The destructor calls it.
+  /// Notifies all sessions that the server stops, sends queued frames for at most a second, and
+  /// closes the sessions. The destructor calls it.
   void stop();
 
  private:

@@ -44,12 +44,13 @@ std::expected<bool, std::string> make_token_file(const std::string& path) {
     return std::unexpected(path + ": the file with a new token cannot be made: " + std::strerror(errno));
   };
   if (errno != ENOENT) return fail();
-  // Under another name first: link neither follows nor replaces what another process puts there.
+  // The file is first written under another name, because link neither follows nor replaces an
+  // entry created by another process.
   std::string unfinished = path + "-XXXXXX";
   const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);  // O_EXCL, mode 0600
   if (file < 0) return fail();
   const std::string text = draw_token() + "\n";
-  errno = ENOSPC;  // of a short write
+  errno = ENOSPC;  // in case of a short write
   bool good = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
   good = good && ::link(unfinished.c_str(), path.c_str()) == 0;
   const int why = errno;

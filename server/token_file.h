@@ -1,5 +1,4 @@
-// The file with a server's own tokens, which muster-server reads so that they stay the same from
-// start to start.
+// The file with a server's own tokens. muster-server reads it so that its tokens survive restarts.
 #pragma once
 
 #include <expected>
@@ -10,7 +9,7 @@
 namespace muster {
 
 struct Tokens {
-  /// Has every right. Empty: one is to be drawn.
+  /// The token with every right. If empty, a token is generated.
   std::string all;
   /// {token, right}
   std::vector<std::pair<std::string, std::string>> more;
@@ -20,9 +19,9 @@ struct Tokens {
 /// is not empty is a right and a token. The error is a sentence.
 [[nodiscard]] std::expected<Tokens, std::string> read_token_file(const std::string& path);
 
-/// Makes the file with a new token, readable by its owner only, if nothing lies at `path`. Returns
-/// whether it did. Never follows or replaces what lies there, and other processes see either no
-/// file or a whole one. The error is a sentence.
+/// Creates the file with a new token, readable by its owner only, if nothing exists at `path`.
+/// Returns true if it did. Never follows or replaces an existing entry. Other processes see either
+/// no file or a complete one. The error is a sentence.
 [[nodiscard]] std::expected<bool, std::string> make_token_file(const std::string& path);
 
 }  // namespace muster

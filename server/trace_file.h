@@ -16,8 +16,8 @@ class TraceFile {
  public:
   explicit TraceFile(std::string path) : path_(std::move(path)) {}
 
-  /// Begins to record. Makes the empty file at once, to find out whether it can be written. On
-  /// failure returns the reason and records nothing.
+  /// Begins to record. Creates the empty file first, to check that it can be written. On failure
+  /// returns the reason and records nothing.
   [[nodiscard]] std::expected<void, std::string> begin(EntityRegistry& registry);
   /// Ends the recording and writes the file. On failure returns the reason and leaves no incomplete
   /// file. Does nothing without a recording.

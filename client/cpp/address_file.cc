@@ -12,12 +12,12 @@
 namespace muster {
 namespace {
 
-/// Reads the one flat object of strings and numbers that the file holds; no more JSON than that.
+/// Parses the flat JSON object of strings and numbers in the file. Does not support other JSON.
 class FlatObject {
  public:
   explicit FlatObject(std::string_view text) : text_(text) {}
 
-  /// Calls f(key, value) for each member; false where the text is none such.
+  /// Calls f(key, value) for each member. Returns false if the text is not such an object.
   template <class F>
   bool each(F&& f) {
     if (!take('{')) return false;
@@ -79,7 +79,7 @@ class FlatObject {
 }  // namespace
 
 std::string address_file_of(const std::string& world_path) {
-  // Companions lie beside the file itself, also if it is named by a link.
+  // Companion files are beside the world file itself, even if a link names it.
   std::error_code failure;
   const auto given = std::filesystem::absolute(world_path, failure).lexically_normal();
   const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
@@ -88,7 +88,7 @@ std::string address_file_of(const std::string& world_path) {
 
 Result<ServerAddress> read_address_file(const std::string& world_path) {
   const std::string path = address_file_of(world_path);
-  // O_NONBLOCK, or a FIFO would be waited for.
+  // Without O_NONBLOCK, a FIFO would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     const int why = errno;

@@ -1,5 +1,5 @@
-// The address file, by which clients on the same machine find the server of a world. muster-server
-// writes it beside the world file.
+// The address file, with which clients on the same machine find the server of a world.
+// muster-server writes it beside the world file.
 //
 //   town.muster-server.json   {"world": ..., "address": "127.0.0.1:7717", "unix": ..., "token": ..., "pid": ..., "server": ...}
 //

@@ -1,4 +1,4 @@
-// The calls of a Client that name types, fields and entities by text.
+// The calls of a Client that identify types, fields and entities by name.
 #include "client/cpp/client_impl.h"
 #include "client/cpp/references.h"
 #include "messages/row_set.h"

@@ -1,5 +1,5 @@
-// One connection to a server, which sends and receives bytes with deadlines. The only part of the
-// client that uses sockets.
+// A connection to a server, which sends and receives bytes with deadlines. No other part of the
+// client uses sockets.
 #pragma once
 
 #include <chrono>

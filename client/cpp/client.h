@@ -30,12 +30,11 @@
 
 namespace muster {
 
-/// The position of a client. The next client uses it to find out whether the server was started
-/// anew.
+/// The position of a client. The next client uses it to determine whether the server was restarted.
 struct SoFar {
-  std::uint64_t epoch = 0;     ///< the start of the server
+  std::uint64_t epoch = 0;     ///< the epoch: the start of the server
   std::uint64_t session = 0;   ///< from Welcome
-  std::uint64_t sequence = 0;  ///< the newest received
+  std::uint64_t sequence = 0;  ///< the newest sequence received
 };
 
 struct ClientOptions {
@@ -51,19 +50,19 @@ struct ClientOptions {
   std::size_t watch_bytes_max = 256u << 20;
 };
 
-/// A received frame, which owns its memory. The batch was verified.
+/// A received frame, which owns its memory. The batch has been verified.
 struct Received {
   FrameHeader header;
   FrameEnvelope envelope;
   std::vector<std::byte> bytes;  ///< the batch, 16-aligned
-  std::uint64_t epoch = 0;       ///< the start of the server, for its sequences
+  std::uint64_t epoch = 0;       ///< the epoch of its sequences
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
-  /// True for the last frame of an answer. A watch's state is then the world's at
+  /// True for the last frame of an answer. A watch's state then matches the world at
   /// envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// True for an event of a watch: an input, a message of a handler, or a Gap in these. False for a
-  /// part of the state.
+  /// True for an event of a watch: an input, a message of a handler, or a Gap. False for a part of
+  /// the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
   bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
@@ -72,7 +71,7 @@ struct Received {
   }
 };
 
-/// An Ack, and the epoch of its sequences. Sequences of two epochs cannot be compared.
+/// An Ack and the epoch of its sequences. Sequences of different epochs cannot be compared.
 struct Acknowledged : session::Ack {
   std::uint64_t epoch = 0;
 };
@@ -90,7 +89,7 @@ struct ShownEntity {
   bool has() const noexcept {
     return find(TypeTraits<C>::id) != nullptr;
   }
-  /// Returns the value of C. Fails with `mistaken` if the entity has none, or if C has another
+  /// Returns the value of C. Fails with `mistaken` if the entity has no C, or if C has a different
   /// layout in the world than in this program.
   template <ComponentType C>
   Result<C> get() const {
@@ -112,16 +111,16 @@ struct ShownEntity {
   }
 };
 
-/// Not thread-safe. If a type has another layout or other enum numbers in the world than in this
-/// program's headers, calls with that type fail with `mistaken` and a sentence that names the type
-/// and the first differing field. Calls by name use the world's layout. A call fails with the
+/// Not thread-safe. If a type has a different layout or different enum values in the world than in
+/// this program's headers, calls with that type fail with `mistaken` and a sentence that names the
+/// type and the first differing field. Calls by name use the world's layout. A call fails with the
 /// server's sentence if the server refuses it, and with `lost` after the connection has ended.
-/// Frames of watches that arrive during other calls wait for next(). During a call, heartbeats keep
-/// the session alive. A program that makes no call for longer than welcome().silence_ns_max must
-/// call next(0, 0s) now and then.
+/// Frames of watches that arrive during other calls are kept for next(). Heartbeats keep the
+/// session alive during a call. A program that makes no call for longer than
+/// welcome().silence_ns_max must call next(0, 0s) from time to time.
 class Client {
  public:
-  /// Connects, begins a session, and learns the world's types. Compares them with `compiled`, the
+  /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
   /// types of all headers in the program. A program that reads all bytes with types() passes {}.
   [[nodiscard]] static Result<Client> connect(ClientOptions options,
                                               CompiledSchemas compiled = detail::compiled_schemas());
@@ -130,21 +129,21 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// The start of the server, for all sequences that this client receives. Each start of a server
-  /// has another epoch.
+  /// The start of the server, which applies to all sequences that this client receives. Each start
+  /// of a server has a different epoch.
   std::uint64_t epoch() const noexcept { return welcome().server; }
   /// Returns the position for ClientOptions::before of the next client.
   SoFar so_far() const noexcept;
-  /// True if the server was started anew since ClientOptions::before. Then earlier sequences and
-  /// ids mean nothing, changes that were not durable are lost, and a copy of the world must begin
-  /// anew. False without `before`.
+  /// True if the server was restarted since ClientOptions::before. Earlier sequences and ids are
+  /// then meaningless, changes that were not durable are lost, and a copy of the world must be
+  /// rebuilt. False without `before`.
   bool is_started_anew() const noexcept;
-  /// Types of the world and of the session. Grows when the world learns types.
+  /// Types of the world and of sessions. Grows when the world learns types.
   const TypeTable& types() const noexcept;
   /// Returns the content of a text that came with a value, or an empty text if it is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Returns the content of a text, and asks the server if it is unknown here.
+  /// Returns the content of a text. Asks the server if the client does not know it.
   Result<std::string> fetch_text(Text text);
   /// Finds the entity with an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower"). If
   /// there are several, the error lists them.
@@ -177,17 +176,17 @@ class Client {
   /// Sends a message by name, with values as texts: push("Damage", orc, {{"amount", "5"}}). A nil
   /// target is the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
-  /// Sends one whole batch of any kind. Like all pushes, it fails with `mistaken` and sends nothing
-  /// if clients may not send the message (remote: "none" in the schema).
+  /// Sends one whole batch of any kind. Like all pushes, fails with `mistaken` and sends nothing if
+  /// clients may not send the message (remote: "none" in the schema).
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
-  /// Sends a batch without waiting, and returns its id. Fetch each result with wait_ack, in any
+  /// Sends a batch without waiting, and returns its id. Fetch the results with wait_ack, in any
   /// order. If `acknowledged` is false, the server sends no result, and the id is 0.
   Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
   Result<Acknowledged> wait_ack(std::uint64_t request);
 
   // --- edits
 
-  /// Adds a text to the world, for `text` fields. Sends each text once per session.
+  /// Adds a text to the world, for `text` fields. Sends each text only once per session.
   Result<Text> intern(std::string_view text);
   /// Creates an entity as the last child of `parent` (nil: a root). An empty `name` means no name.
   /// The id comes from a grant of this session.
@@ -201,7 +200,7 @@ class Client {
     return created(prepared->first, builder.bytes());
   }
   Result<Entity> create(Entity parent, std::string_view name);
-  /// Returns the next id granted to this session, and asks for more if none is left.
+  /// Returns the next id granted to this session. Requests more ids if none is left.
   Result<Entity> next_id();
   Result<Acknowledged> destroy(Entity e) { return push(e, Destroy{}); }
   template <ComponentType... Cs>
@@ -211,8 +210,8 @@ class Client {
     builder.append_rows(e, Set{}, components...);
     return push_batch(builder.bytes());
   }
-  /// Adds or overwrites one component by name. Other fields get their defaults, or keep their
-  /// current values.
+  /// Adds or overwrites one component by name. A new component gets the defaults for omitted
+  /// fields; an existing one keeps their values.
   Result<Acknowledged> set(Entity e, std::string_view component, const FieldTexts& fields);
   /// Writes one field by name: set_field(orc, "Health.value", "50"). The component's name may be
   /// full or only its last part.
@@ -223,10 +222,10 @@ class Client {
 
   // --- questions
 
-  /// Asks the server. The type of the answer follows from the question:
+  /// Sends a question and returns its answer. The type of the answer follows from the question:
   /// ask(session::ListChildren{.entity = e}) returns session::Children, and ask<session::GetLoad>()
-  /// returns session::Load. A question that is answered in several frames returns a vector of them.
-  /// docs/protocol.md lists all questions with their answers.
+  /// returns session::Load. If an answer may have several frames, returns a vector of them.
+  /// docs/protocol.md lists all questions and their answers.
   template <QuestionType Q>
   Result<AnswerTo<Q>> ask(const Q& question = {}) {
     using Answer = QuestionTraits<Q>::Answer;
@@ -244,8 +243,8 @@ class Client {
       return answers;
     }
   }
-  /// Returns the frames of the answer unread. Show needs it, because its values come in a second
-  /// frame.
+  /// Returns the frames of the answer without reading them. Show needs this, because its values are
+  /// in a second frame.
   template <class Q>
   Result<std::vector<Received>> ask_all(const Q& question) {
     BatchBuilder builder;
@@ -258,14 +257,14 @@ class Client {
   Result<ShownEntity> show(Entity e);
   /// Returns all templates of the world.
   Result<session::Templates> templates();
-  /// Defines the templates in `text`, the content of `file`. Defines nothing if there is an error
-  /// in it.
+  /// Defines the templates in `text`, the content of `file`. If the text has an error, defines
+  /// nothing.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
-  /// Waits until every input up to `sequence`, from an Ack, survives a crash and a loss of power,
-  /// and returns how much does then. Refused if the disk fails, or if the server only writes on
-  /// session::Save.
+  /// Waits until every input up to `sequence`, from an Ack, survives a crash and a power failure,
+  /// and returns how much is then durable. Refused if the disk fails, or if the server writes only
+  /// on session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
-  /// Waits for an Ack's input. Fails with `mistaken` if the Ack is from another start of the
+  /// Waits for the input of an Ack. Fails with `mistaken` if the Ack is from another start of the
   /// server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
   /// Ends the recording that session::BeginTrace began and returns its text in Chrome's trace-event
@@ -274,36 +273,39 @@ class Client {
 
   // --- watches
 
-  /// Opens a watch and returns its id. next() returns its frames, beginning with Watching. If it
-  /// fails, there is no watch: if the server opens it after a failure with `late`, a later call
+  /// Opens a watch and returns its id. next() returns its frames, beginning with Watching. After a
+  /// failure there is no watch: if the server opens it after a failure with `late`, a later call
   /// ends it.
   Result<std::uint64_t> watch(const session::Watch& what);
   /// Opens a watch that can be changed later, and that can bring the ordered children of entities.
   /// Otherwise like watch().
   Result<std::uint64_t> follow(session::Follow what);
-  /// Changes a watch opened by follow(). Returns when all differences have arrived for next().
+  /// Changes a watch opened by follow(). Returns when all differences have arrived and are
+  /// available from next().
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
-  /// Adds to a watch opened by follow(), or takes away from it.
+  /// Adds entities and open nodes to a watch opened by follow(), or removes them.
   Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
-  /// Limits the frames of watches to about `bytes` that are on their way or wait for next(). The
-  /// frame that reaches the limit is sent whole; answers count too, but need no credit. After the
-  /// first call, call it again each time about half was fetched; otherwise watches stop. A smaller
-  /// credit than before changes nothing. Without any call, watches send as fast as the stream
-  /// takes. Sent without an answer; fails like post_batch(), and then changes nothing.
+  /// Limits the frames of watches that are in transit or waiting for next() to about `bytes`. The
+  /// frame that reaches the limit is sent whole. Answers count too, but need no credit. After the
+  /// first call, call it again each time about half of the bytes were fetched; otherwise watches
+  /// stop. A smaller credit than before changes nothing. Without any call, watches send as fast as
+  /// the stream allows. Sent without an answer. Fails like post_batch(), and then changes nothing.
   Result<void> give_credit(std::uint64_t bytes);
-  /// Bytes received over the stream so far, with frames, as the protocol's Credit counts them.
+  /// Bytes received over the stream so far, including frame headers, as counted by the protocol's
+  /// Credit.
   std::uint64_t received_bytes() const noexcept;
-  /// Returns the next frame of one watch, or of any (0), or nothing if none came within `time`. A
-  /// watch that brings a type with another layout than in this program fails from then on.
+  /// Returns the next frame of one watch, or of any watch (0), or nothing if none arrives within
+  /// `time`. A watch that brings a type whose layout differs from this program's fails from then
+  /// on.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
   // --- for other layers: frames as they are
 
   /// Sends one batch and returns the request's id for wait().
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// Returns all frames of the answer. Returns an error for a Fault, and for a type with another
-  /// layout.
+  /// Returns all frames of the answer. Returns an error for a Fault, and for a type with a
+  /// different layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
 
  private:
@@ -315,7 +317,7 @@ class Client {
     return std::unexpected(ClientError{
         ClientError::Kind::lost, "the server gave another answer than " + std::string(TypeTraits<Answer>::name), {}});
   }
-  /// Fails if a type of this program has another layout than in the world.
+  /// Fails if a type of this program has a different layout in the world.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                             std::span<const std::byte> schema) const;
   template <GeneratedType... Ts>
@@ -329,7 +331,7 @@ class Client {
   }
   /// Sends bytes in the world's layout, which may differ from this program's.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
-  /// Fails if one of the types that a watch asks for has another layout.
+  /// Fails if one of the types that a watch requests has a different layout.
   Result<void> check_types(std::span<const TypeId> types) const;
   Result<void> check_follow(const session::Follow& what) const;
   Result<std::vector<Received>> wait_any(std::uint64_t request);

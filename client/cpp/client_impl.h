@@ -1,4 +1,4 @@
-// The state of a Client: one connection, and received frames that were not fetched yet.
+// The state of a Client: one connection, and received frames that have not been fetched.
 #pragma once
 
 #include <deque>
@@ -36,7 +36,7 @@ struct Client::Impl {
   Result<void> beat();
   Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
-  /// Does the same with bytes that were made by name.
+  /// Like put, for bytes made by name.
   Result<void> put_named(std::span<const std::byte> batch, std::uint64_t request);
   Result<void> send_now();
   void receive_rest();
@@ -63,19 +63,19 @@ struct Client::Impl {
   Layouts layouts;
   session::Welcome welcome;
   std::uint64_t received_bytes = 0;  // of the stream, in bytes
-  std::uint64_t credit_through = 0;  // limit on them for watches; 0: no credit was given
-  std::uint64_t last_sequence = 0;   // the newest received
+  std::uint64_t credit_through = 0;  // limit for watches; 0 if no credit was given
+  std::uint64_t last_sequence = 0;   // the newest sequence received
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;
-  std::unordered_set<std::uint64_t> given_up;  // watches to be ended as soon as they open
+  std::unordered_set<std::uint64_t> given_up;  // watches to end as soon as they open
   std::unordered_map<std::uint64_t, std::string> texts;
-  std::unordered_set<std::uint64_t> told;   // texts that the world has from this client
-  session::Granted grant;                   // ids of it that are left
-  std::optional<session::Durable> durable;  // the newest received, from FollowDurable on
+  std::unordered_set<std::uint64_t> told;   // texts sent by this client
+  session::Granted grant;                   // its remaining ids
+  std::optional<session::Durable> durable;  // the newest received, after FollowDurable
 };
 
-/// Returns the server's fault as the error of a call.
+/// Converts a Fault from the server into the error of a call.
 inline ClientError error_of(const session::Fault& fault) {
   return {fault.closes ? ClientError::Kind::lost : ClientError::Kind::refused, fault.text, fault};
 }

@@ -1,5 +1,5 @@
 // Compares the types that a program was compiled with to those of the connected world. The client
-// neither sends nor returns bytes of a type with two different layouts.
+// neither sends nor returns values whose type has different layouts in the two.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// Binary schemas (.bfbs), perhaps with repetitions.
+/// Binary schemas (.bfbs), possibly with duplicates.
 using CompiledSchemas = std::span<const std::span<const std::uint8_t>* const>;
 
 #ifdef __ELF__
@@ -46,19 +46,18 @@ class Layouts {
   /// Reads the schemas that the program was compiled with, and skips invalid ones.
   explicit Layouts(CompiledSchemas compiled);
 
-  /// Call when the world has learned types. Compares the new ones.
+  /// Call when the world has learned types. Compares only the new ones.
   void compare(const TypeTable& world);
-  /// True if the world has a type of this program with another layout.
+  /// True if a type of this program has a different layout in the world.
   bool any_differ() const noexcept { return !faults_.empty(); }
   /// Returns a sentence that names the type and the first field that differs. Returns null if
   /// nothing differs, or if the world or the program does not know the type.
   const std::string* fault(TypeId type) const noexcept;
-  /// Returns the sentence for the first differing type of a verified batch: its message, the
+  /// Returns the sentence for the first differing type in a verified batch: its message, the
   /// components of its rows or Values, or the batch inside a timed one. Null if there is none.
   const std::string* fault(BatchView batch) const noexcept;
-  /// Returns the reason why a batch of this program must not be sent: a type with another layout,
-  /// or one that the world does not know. Empty if there is none, and for bytes that are not a
-  /// batch.
+  /// Returns the reason why a batch of this program must not be sent: a type has a different layout
+  /// in the world, or is unknown to it. Empty if there is none, and for bytes that are not a batch.
   std::string fault_of_sent(std::span<const std::byte> batch, const TypeTable& world) const;
 
  private:

@@ -1,4 +1,4 @@
-// The questions of a Client whose answer is put together from several frames.
+// The questions of a Client whose answers are assembled from several frames.
 #include <iterator>
 
 #include "client/cpp/client_impl.h"

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// The client must outlive it. An error of the connection becomes an unknown reference with the
+/// The client must outlive this object. A connection error becomes an unknown reference with the
 /// client's sentence.
 class ClientReferences final : public ValueReferences {
  public:

@@ -12,9 +12,9 @@ namespace muster {
 /// and `text` its sentence.
 struct ClientError {
   enum class Kind {
-    refused,   ///< by the server or the world; the session goes on unless fault.closes
+    refused,   ///< by the server or world; the session continues unless fault.closes
     lost,      ///< the connection could not be made or has ended
-    late,      ///< no answer in time; it may still come, and the message may have been applied
+    late,      ///< no answer in time; it may still arrive, and the message may have been applied
     mistaken,  ///< an error in the call: an unknown type or field name
   };
   Kind kind = Kind::lost;

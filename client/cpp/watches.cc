@@ -1,4 +1,4 @@
-// How a Client opens, changes and ends watches, and fetches what they bring.
+// How a Client opens, changes and ends watches, and fetches their frames.
 #include <algorithm>
 
 #include "client/cpp/client_impl.h"

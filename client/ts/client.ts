@@ -1,4 +1,5 @@
-// A session with a running world: the same notions and names as the client in C++ (client/cpp/client.h).
+// A session with a running world, with the concepts and names of the C++ client
+// (client/cpp/client.h).
 import { encode_batch, timed_batch } from './batch.js';
 import type { BatchPlan, Row } from './batch.js';
 import { hash64, view_of } from './bytes.js';
@@ -71,44 +72,44 @@ const field_bytes_max = 64;
 
 export interface ClientOptions {
   token?: string;
-  /** Shown to other users. */
+  /** The name shown to other users. */
   name?: string;
-  /** What this program is: "editor". */
+  /** The kind of this program: "editor". */
   kind?: string;
-  /** For an answer to come: 10,000 without it. */
+  /** Limit on waiting for an answer; 10,000 by default. */
   time_max_ms?: number;
-  /** `so_far` of the client before this one, where there was one. */
+  /** `so_far` of the previous client, if any. */
   before?: SoFar;
 }
 
-/** Where a message goes: one entity, several (the message once, for all of them), or the world. */
+/** The target of a message: one entity, several (one message for all of them), or the world. */
 export type Target = Entity | readonly Entity[] | 'world';
 
 /** A component and its value: [Health, { value: 50 }]. */
 export type RowOf<T> = readonly [TypeRef<T>, Init<NoInfer<T>>];
-/** Any number of them, each of its own type. */
+/** Any number of components and values, each of its own type. */
 export type RowsOf<Ts extends unknown[]> = { [K in keyof Ts]: RowOf<Ts[K]> };
 
 export interface ShownEntity {
   about: Shown;
-  /** By full name: components['game.Health']. */
+  /** Components by full name: components['game.Health']. */
   components: Record<string, StructValue>;
 }
 
-/** One part of one component of one entity, as set_field names it. */
+/** One part of a component of an entity, addressed as in set_field. */
 export interface FieldEdit {
   entity: Entity;
   component: TypeRef<never> | TypeRef;
   path: string;
   value: unknown;
-  /** Refused where the field holds something else. */
+  /** Refuses the edit if the field does not have this value. */
   expected?: unknown;
 }
 
 /**
- * Every call fails with a ClientError: `lost` once the connection is gone, `refused` with the server's words. Calls may run side by side:
- * creates keep their order among themselves, other edits too; await a call where another one depends on it. Heartbeats keep the
- * session alive.
+ * Every call fails with a ClientError: `lost` after the connection has ended, `refused` with the
+ * server's sentence. Calls may run concurrently. Creates keep their relative order, and so do other
+ * edits; if a call depends on another one, await that one first. Heartbeats keep the session alive.
  */
 export class Client {
   private readonly texts: Texts;
@@ -117,7 +118,7 @@ export class Client {
 
   private constructor(
     private readonly connection: Connection,
-    /** What the server said about itself, the world and this session. */
+    /** The server's description of itself, the world and this session. */
     readonly welcome: Welcome,
     private readonly before?: SoFar,
   ) {
@@ -125,8 +126,8 @@ export class Client {
   }
 
   /**
-   * Says hello on a connected stream and learns the world's types. Fails lost where the server ends the session, as it does with a
-   * wrong token, and closes the stream.
+   * Sends a Hello on a connected stream and receives the world's types. If the server ends the
+   * session, for example because the token is wrong, fails with `lost` and closes the stream.
    */
   static async open(stream: ByteStream, options: ClientOptions = {}): Promise<Client> {
     const connection = new Connection(stream, options.time_max_ms ?? 10_000);
@@ -151,53 +152,62 @@ export class Client {
     }
   }
 
-  /** All types of the world and of the session. Grows where the world learns types. */
+  /** All types of the world and of sessions. Grows when the world learns types. */
   get types(): TypeTable {
     return this.connection.types;
   }
-  /** Why the session is over, once it is. Never rejects. */
+  /** The reason why the session ended, once it has ended. Never rejects. */
   get closed(): Promise<ClientError> {
     return this.connection.closed;
   }
-  /** Null while the session lives. */
+  /** Null while the session is open. */
   get ended(): ClientError | null {
     return this.connection.ended;
   }
-  /** Which start of the server this is: every sequence that this client is told is of it. Another server has another. */
+  /**
+   * The start of the server, which applies to all sequences that this client receives. Each start
+   * has a different epoch.
+   */
   get epoch(): bigint {
     return this.welcome.server;
   }
-  /** For `before` of the next client. */
+  /** The position for `before` of the next client. */
   get so_far(): SoFar {
     return { epoch: this.epoch, session: this.welcome.session, sequence: this.connection.sequence };
   }
-  /** The server was started anew since `before`: what was told then means nothing here, and what was not durable is lost. */
+  /**
+   * True if the server was restarted since `before`. Earlier sequences and ids are then
+   * meaningless, and changes that were not durable are lost.
+   */
   get is_started_anew(): boolean {
     return this.before !== undefined && this.before.epoch !== this.epoch;
   }
-  /** Ends the session; calls that wait fail with `lost`. */
+  /** Ends the session. Waiting calls fail with `lost`. */
   close(): void {
     this.connection.close();
   }
 
   // --- texts and names
 
-  /** The text of a `text` field that came with a value; empty where it is unknown here. */
+  /** Returns the text of a `text` field that came with a value; empty if it is unknown here. */
   text(hash: bigint): string {
     return this.connection.text(hash);
   }
-  /** The same, asked of the server where it is unknown here. */
+  /** Like text, but asks the server if the text is unknown here. */
   async fetch_text(hash: bigint): Promise<string> {
     if (hash === 0n || this.connection.knows_text(hash)) return this.text(hash);
     const answer = await this.ask(GetText, { hash });
     this.connection.remember_text(hash, answer.text);
     return answer.text;
   }
-  /** Makes a text known to the world, once per session; returns what a `text` field holds for it. */
+  /** Adds a text to the world, once per session. Returns the value for a `text` field. */
   intern(text: string): Promise<bigint> {
     return this.texts.before([text], () => Promise.resolve(text === '' ? 0n : hash64(text)));
   }
-  /** The one entity that an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower") means. Several are an error that lists them. */
+  /**
+   * Returns the entity with an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower"). If
+   * there are several, the error lists them.
+   */
   async entity(text: string): Promise<Entity> {
     const id = /^#?(\d+):(\d+)$/.exec(text);
     if (id) return { index: Number(id[1]), generation: Number(id[2]) };
@@ -211,29 +221,29 @@ export class Client {
   // --- world messages. An Ack counts targets handled, unhandled and dead.
 
   /**
-   * Sends one message; resolves when the world has applied it. What is left out of `value` has its default; a string for a text field
-   * is made known to the world before.
+   * Sends one message. Resolves when the world has applied it. Omitted fields of `value` get their
+   * defaults; a string for a text field is added to the world first.
    */
   async push<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Acknowledged> {
     return this.push_plan(this.plan(target, type, value));
   }
-  /** The same without waiting, and nobody tells what became of it. Resolves when there is room to send more. */
+  /** Like push, but without an answer. Resolves when there is room to send more. */
   async post<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<void> {
     return this.send(this.plan(target, type, value), (batch) => this.post_batch(batch));
   }
-  /** To be delivered when the world's clock shows `due_ns`. */
+  /** Sends a message for delivery when the world's clock reaches `due_ns`. */
   async push_at<T>(due_ns: bigint, target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Acknowledged> {
     return this.send(this.plan(target, type, value), (batch) => this.push_batch(timed_batch(batch, due_ns)));
   }
-  /** One batch of many messages, as `push` sends one. */
+  /** Sends many messages in one batch, like `push`. */
   async push_plan(plan: BatchPlan): Promise<Acknowledged> {
     return this.send(plan, (batch) => this.push_batch(batch));
   }
-  /** One whole batch of any kind: see encode_batch. */
+  /** Sends one whole batch of any kind, see encode_batch. */
   async push_batch(batch: Uint8Array): Promise<Acknowledged> {
     return { ...answer_of((await this.connection.ask(batch))[0], Ack), epoch: this.epoch };
   }
-  /** The same without waiting. Resolves when there is room to send more. */
+  /** Like push_batch, but without an answer. Resolves when there is room to send more. */
   async post_batch(batch: Uint8Array): Promise<void> {
     this.connection.put(batch, 0n);
     while (this.connection.unsent_bytes > unsent_bytes_max) {
@@ -241,7 +251,7 @@ export class Client {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
-  /** Once the world knows the texts that it mentions. */
+  /** Sends the batch after the world knows the texts that it mentions. */
   private send<T>(plan: BatchPlan, send: (batch: Uint8Array) => Promise<T>): Promise<T> {
     if (plan.type.remote === 'none') throw mistaken(`${plan.type.name} may not be sent from outside`);
     const texts = new Set<string>();
@@ -260,7 +270,7 @@ export class Client {
   }
   // --- edits
 
-  /** The next of the ids granted to this session; asks for more where they are used up. */
+  /** Returns the next id granted to this session. Requests more ids if none is left. */
   async next_id(): Promise<Entity> {
     while (this.grant.count === 0) {
       this.granting ??= this.ask(RequestGrant, { count: grant_count })
@@ -271,11 +281,11 @@ export class Client {
     --this.grant.count;
     return { index: this.grant.first++, generation: 1 };
   }
-  /** A new entity as the last child of `parent` (nil: a root), with a name unless that is empty. */
+  /** Creates an entity as the last child of `parent` (nil: a root). An empty name means no name. */
   create<Ts extends unknown[]>(parent: Entity, name: string, ...rows: RowsOf<Ts>): Promise<Entity> {
     return this.create_before(parent, nil, name, ...rows);
   }
-  /** The same, before a sibling; nil: as the last child. */
+  /** Creates an entity before a sibling, or as the last child if `before` is nil. */
   async create_before<Ts extends unknown[]>(
     parent: Entity,
     before: Entity,
@@ -286,7 +296,10 @@ export class Client {
     await this.push_rows(Create, target, { parent, before, name }, rows as RowOf<unknown>[]);
     return target;
   }
-  /** A tree as a template has it; the root's id. The name of the root: empty for none; where a sibling has it, `clash` says what becomes. */
+  /**
+   * Creates a tree from a template and returns its root's id. An empty `name` means that the root
+   * has no name. `clash` determines what happens if a sibling has the name.
+   */
   async spawn(template: string, parent: Entity, name = '', clash: NameClash = NameClash.suffix): Promise<Entity> {
     const nodes = (await this.ask(GetTemplate, { name: template })).nodes.length;
     const targets: Entity[] = [];
@@ -297,19 +310,28 @@ export class Client {
   destroy(entity: Entity): Promise<Acknowledged> {
     return this.push(entity, Destroy, {});
   }
-  /** Adds or overwrites components: set(orc, [Health, { value: 50 }]). Fields that are left out have their defaults. */
+  /**
+   * Adds or overwrites components: set(orc, [Health, { value: 50 }]). Omitted fields get their
+   * defaults.
+   */
   async set<Ts extends unknown[]>(entity: Entity, ...rows: RowsOf<Ts>): Promise<Acknowledged> {
     return this.push_rows(SetMessage, entity, { mode: SetMode.add_or_replace }, rows as RowOf<unknown>[]);
   }
   remove(entity: Entity, component: TypeRef): Promise<Acknowledged> {
     return this.push(entity, Remove, { component: this.types.component(component).id });
   }
-  /** Writes a part of one component: set_field(orc, Health, 'value', 50), 'position.x', 'slots[2].count', or a whole array or struct. */
+  /**
+   * Writes a part of one component: set_field(orc, Health, 'value', 50), 'position.x',
+   * 'slots[2].count', or a whole array or struct.
+   */
   async set_field(entity: Entity, component: TypeRef<never> | TypeRef, path: string, value: unknown): Promise<Acknowledged> {
     const texts = new Set<string>();
     return this.push_field(texts, entity, SetField, this.field_message(component as TypeRef, path, value, texts));
   }
-  /** The same, where the field holds `expected` now; else refused, and fault_value(error.fault) is what it holds. */
+  /**
+   * Like set_field, but refused unless the field has the value `expected`. fault_value(error.fault)
+   * is then the current value.
+   */
   async set_field_if(
     entity: Entity,
     component: TypeRef<never> | TypeRef,
@@ -322,7 +344,10 @@ export class Client {
     const { value: bytes } = this.field_message(component as TypeRef, path, expected, texts);
     return this.push_field(texts, entity, SetFieldIf, { set, expected: bytes });
   }
-  /** Many of them in one batch, in this order. All have `expected`, or none has; those that are refused do not hinder the others. */
+  /**
+   * Writes many fields in one batch, in order. Either all of the edits have `expected`, or none. A
+   * refused edit does not affect the others.
+   */
   async set_fields(edits: readonly FieldEdit[]): Promise<Acknowledged> {
     const texts = new Set<string>();
     const is_conditional = edits.some((edit) => edit.expected !== undefined);
@@ -342,11 +367,14 @@ export class Client {
   reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Acknowledged> {
     return this.push(entity, Reparent, { parent, before });
   }
-  /** An empty name takes the name away. */
+  /** Renames an entity. An empty name removes its name. */
   async rename(entity: Entity, name: string): Promise<Acknowledged> {
     return this.push(entity, Rename, { name });
   }
-  /** What a field holds now, where an edit was refused because of that; undefined where the fault does not say. */
+  /**
+   * Returns the current value of a field, if an edit was refused because of it; undefined if the
+   * fault does not contain it.
+   */
   fault_value(fault: Fault): unknown {
     const type = this.types.find(fault.type);
     if (!type || fault.value.length === 0) return undefined;
@@ -377,7 +405,8 @@ export class Client {
       throw mistaken(
         `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} are set at once: name a part of it`,
       );
-    // Inside the defaults of its component: a struct that is given in part keeps them, as it does in a whole component.
+    // Starts with the defaults of the component. A struct that is given in part keeps them, as it
+    // does in a whole component.
     const whole = default_bytes(type).slice();
     write_place(place, view_of(whole), 0, value, `${type.name}.${path}`, (text) => texts.add(text));
     const bytes = new Array<number>(field_bytes_max).fill(0);
@@ -388,8 +417,9 @@ export class Client {
   // --- questions
 
   /**
-   * Asks the server. The type of the answer follows from the question: ask(session.ListChildren, { entity }) gives Children. A question whose
-   * answer may come in several frames gives an array of them. docs/protocol.md lists all questions with their answers.
+   * Sends a question and returns its answer. The type of the answer follows from the question:
+   * ask(session.ListChildren, { entity }) returns Children. If an answer may have several frames,
+   * returns an array of them. docs/protocol.md lists all questions and their answers.
    */
   async ask<Q, A>(key: QuestionKey<Q, A>, question: Init<NoInfer<Q>> = {} as Init<NoInfer<Q>>): Promise<A> {
     const answers = (await this.ask_all(key, question)).map((frame, i) =>
@@ -397,11 +427,14 @@ export class Client {
     );
     return (key.several ? answers : answers[0]) as A;
   }
-  /** The frames of the answer as they came: for Show, whose values come in a second frame. */
+  /**
+   * Returns the frames of the answer as they came. Show needs this, because its values are in a
+   * second frame.
+   */
   async ask_all<Q>(key: TypeKey<Q>, question: Init<NoInfer<Q>>): Promise<Received[]> {
     return this.connection.ask(this.connection.control(key, question));
   }
-  /** Page after page of what Find finds, until there are no more. */
+  /** Returns the results of Find page by page, until there are no more. */
   async *find_all(what: Init<Find>): AsyncGenerator<Found> {
     for (let after = what.after; ;) {
       const page = await this.ask(Find, after ? { ...what, after } : what);
@@ -410,7 +443,7 @@ export class Client {
       after = page.entities[page.entities.length - 1];
     }
   }
-  /** Page after page of the children, until there are no more. */
+  /** Returns the children page by page, until there are no more. */
   async *children_all(of: Entity): AsyncGenerator<Children> {
     for (let offset = 0; ;) {
       const page = await this.ask(ListChildren, { entity: of, offset });
@@ -426,15 +459,18 @@ export class Client {
       batch.rows.forEach((row, i) => (shown.components[row.type.name] = batch.component(0, i)));
     return shown;
   }
-  /** All templates of the world. */
+  /** Returns all templates of the world. */
   async templates(): Promise<Templates> {
     return in_one(await this.ask(ListTemplates));
   }
-  /** Defines the templates of a file's text; if something is wrong with it, defines nothing. */
+  /** Defines the templates in the text of a file. If the text has an error, defines nothing. */
   async read_templates(text: string, file: string): Promise<Templates> {
     return in_one(await this.ask(ReadTemplates, { text, file }));
   }
-  /** Who acts on which message, and which components that writes and reads: all handlers, in the order they were subscribed in. */
+  /**
+   * Returns all handlers in the order in which they were subscribed, with the message that calls
+   * each, and the components that it reads and writes.
+   */
   async handlers(): Promise<HandlerRow[]> {
     const rows: HandlerRow[] = [];
     for (let after = 0n; ; after = rows[rows.length - 1].handler) {
@@ -443,28 +479,33 @@ export class Client {
       if (!page.more || page.handlers.length === 0) return rows;
     }
   }
-  /** How much of the world is on the disk; `told`, where given, hears of it from then on, the newest only, when it is another. */
+  /**
+   * Returns how much of the world is on the disk. If `told` is given, it is called with the newest
+   * state after each change.
+   */
   durable(told?: (state: Durable) => void): Promise<Durable> {
     return ask_durable(this.connection, told);
   }
   /**
-   * Resolves when an Ack, or a sequence of this epoch, survives a crash; refused where the disk fails, or the server writes nothing by
-   * itself, `mistaken` where the Ack is of another start of the server.
+   * Resolves when an Ack, or a sequence of this epoch, survives a crash. Refused if the disk fails
+   * or the server writes nothing automatically, and `mistaken` if the Ack is from another start of
+   * the server.
    */
   wait_durable(of: bigint | Acknowledged): Promise<Durable> {
     return wait_durable(this.connection, of);
   }
   /**
-   * How the world's clock runs; from then on `told` hears of it, the newest only, when the clock was changed, a run of steps is over, or the
-   * world was saved, as long as the session lasts.
+   * Returns the state of the world's clock. Until the session ends, `told` is then called with the
+   * newest state when the clock is changed, a run of steps ends, or the world is saved.
    */
   follow_clock(told: (state: ClockState) => void): Promise<ClockState> {
     this.connection.on_clock(told);
     return this.ask(GetClock, { follow: 1 });
   }
   /**
-   * Pauses the clock, has it run, or sets its speed; what is left out stays as it is. `steps`: so many ticks more while it is paused.
-   * Resolves at once: the state's `steps` are still to be made.
+   * Pauses or runs the clock, or sets its speed. Omitted values stay unchanged. `steps` adds that
+   * many ticks to a paused clock. Resolves immediately; the `steps` of the returned state have not
+   * been made yet.
    */
   async set_clock(what: { paused?: boolean; speed?: number; steps?: number }): Promise<ClockState> {
     // To the server 0 says that the speed stays as it is.
@@ -472,11 +513,14 @@ export class Client {
     const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
     return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }
-  /** From then on `told` is called when somebody has taught the world types; `types` has them then. */
+  /** Calls `told` whenever types were added to the world; `types` then contains them. */
   on_types(told: () => void): void {
     this.connection.on_types(told);
   }
-  /** Ends the recording that BeginTrace began; all of its text, in Chrome's trace-event format. */
+  /**
+   * Ends the recording that BeginTrace began. Returns its whole text in Chrome's trace-event
+   * format.
+   */
   async end_trace(): Promise<string> {
     const decoder = new TextDecoder();
     const pieces = await this.ask(EndTrace);
@@ -485,7 +529,10 @@ export class Client {
 
   // --- watches
 
-  /** Opens a watch; resolves when the server has opened it. Its frames go to `handlers`, Watching first. */
+  /**
+   * Opens a watch. Resolves when the server has opened it. Its frames go to `handlers`, beginning
+   * with Watching.
+   */
   async watch(what: Init<Watch>, handlers: WatchHandlers): Promise<OpenWatch> {
     return this.open_watch(this.connection.control(Watch, what), handlers);
   }
@@ -507,7 +554,7 @@ export class Client {
       });
     });
   }
-  /** The same, of a watch that can be changed, and that may tell the children of entities in their order. */
+  /** Opens a watch that can be changed, and that can bring the ordered children of entities. */
   async follow(what: Init<Follow>, handlers: WatchHandlers): Promise<OpenFollow> {
     const { id, unwatch } = await this.open_watch(this.connection.control(Follow, { ...what, watch: 0n }), handlers);
     return {

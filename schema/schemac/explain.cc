@@ -18,13 +18,13 @@ namespace {
 constexpr std::size_t files_max = 1000;
 
 struct Token {
-  std::string text;  ///< a string's without its quotation marks
+  std::string text;  ///< strings without their quotation marks
   bool is_string = false, is_word = false;
   std::size_t line = 1, column = 1;
 };
 
-/// Cuts a schema's text into words, strings, numbers and single signs. Comments are left out. It
-/// ends with an empty token.
+/// Splits a schema's text into words, strings, numbers and single characters. Omits comments. Ends
+/// with an empty token.
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   std::size_t at = 0, line = 1, line_begin = 0;
@@ -81,7 +81,7 @@ std::vector<Token> tokens_of(std::string_view text) {
   return tokens;
 }
 
-/// Returns flatc's name of a type that people call by another name, or an empty text.
+/// Returns flatc's name of a type that is often called by another name, or an empty text.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
@@ -143,7 +143,7 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& include_folders) : include_folders_(include_folders) {}
 
-  /// The first mistake of the file and of those that it includes; empty if none is found.
+  /// Returns the first mistake in the file and its includes, or an empty text.
   std::string read(const std::string& path) {
     std::error_code error;
     if (was_read_.size() >= files_max ||
@@ -164,7 +164,7 @@ class Reader {
     std::string path;
     std::vector<Token> tokens;
     std::size_t at = 0;
-    std::string space;  ///< the namespace, with a point behind it
+    std::string space;  ///< the namespace, followed by a dot
 
     const Token& now() const { return tokens[at]; }
     bool is(std::string_view text) const { return !now().is_string && now().text == text; }
@@ -175,7 +175,7 @@ class Reader {
     }
   };
 
-  /// Notes what the file declares: fields may name what comes further down.
+  /// Records the declarations of the file first, because fields may name types declared later.
   void declare(const File& file) {
     std::string space;
     for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
@@ -278,7 +278,7 @@ class Reader {
     return {};
   }
 
-  /// Returns the attributes of a type or a field, if it has some.
+  /// Reads the attributes of a type or a field, if it has any.
   std::string read_attributes(File& file, const std::string& owner) {
     if (!file.is("(")) return {};
     bool at_name = true;
@@ -378,7 +378,8 @@ class Reader {
     if (!nearest.name().empty()) return "no type is called " + name + "; did you mean `" + nearest.name() + "`?";
     return "no type is called " + name + " in this schema, nor in what it includes";
   }
-  /// The full name that the name means in a namespace ("a.b."), as flatc finds it.
+  /// Returns the full name to which the name refers in a namespace ("a.b."), using flatc's lookup
+  /// rules.
   std::optional<std::string> find(std::string space, const std::string& name) const {
     while (true) {
       if (types_.contains(space + name)) return space + name;

@@ -1,4 +1,5 @@
-// Finds in a schema's text what flatc refuses with words that do not help, and says which field it is and what to write.
+// Finds mistakes in a schema's text that flatc rejects with unhelpful messages, and reports the
+// field and the fix.
 #pragma once
 
 #include <string>
@@ -6,8 +7,9 @@
 
 namespace muster::schemac {
 
-/// Says what is wrong with the schema in `source`, or with one that it includes: "game.fbs:3:5: game.Orc.name: a struct cannot hold
-/// a string; ...". Only the first mistake is named, in the order in which flatc reads. Empty if none of the known ones is found.
+/// Describes the mistake in the schema in `source`, or in one that it includes: "game.fbs:3:5:
+/// game.Orc.name: a struct cannot hold a string; ...". Reports only the first mistake, in the order
+/// in which flatc reads. Returns an empty text if it finds none of the known mistakes.
 std::string explain_refusal(const std::string& source, const std::vector<std::string>& include_folders);
 
 }  // namespace muster::schemac

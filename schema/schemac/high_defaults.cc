@@ -11,7 +11,7 @@
 namespace muster::schemac {
 namespace {
 
-/// By field, as flatc's JSON has them.
+/// Defaults by field name, as text from flatc's JSON.
 using Defaults = std::map<std::string, std::string, std::less<>>;
 
 bool may_be_lost(const reflection::Field& field) {
@@ -19,7 +19,7 @@ bool may_be_lost(const reflection::Field& field) {
          !field.deprecated();
 }
 
-/// flatc's output for a table without fields, with defaults.
+/// Runs flatc to print a table without fields, including its defaults.
 std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, const std::string& flatc,
                                                    const std::vector<std::string>& include_folders,
                                                    const std::string& source) {
@@ -36,10 +36,10 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
                              {"--json", "--strict-json", "--defaults-json", "--raw-binary", "--root-type", table, "-o",
                               scratch.path(), source, "--", binary});
       !done)
-    return fail(done.error().what);  // the schema is right: flatc has compiled it
+    return fail(done.error().what);  // the schema is valid: flatc has compiled it
   const auto bytes = read_file(scratch.path() + "/defaults.json");
   if (!bytes) return fail(bytes.error());
-  // Each on a line of its own:   "reach": 18446744073709551615,
+  // Each default has its own line:   "reach": 18446744073709551615,
   Defaults defaults;
   std::string_view rest(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   while (!rest.empty()) {
@@ -55,7 +55,7 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
   return defaults;
 }
 
-/// Reads a number, or the quoted names of an enum's values; several for flags.
+/// Reads a number, or the quoted names of an enum's values. There may be several names for flags.
 std::optional<std::uint64_t> number_of(std::string_view text, const reflection::Enum* enumeration) {
   std::uint64_t number = 0;
   if (!text.starts_with('"')) {
@@ -77,7 +77,7 @@ std::optional<std::uint64_t> number_of(std::string_view text, const reflection::
   return number;
 }
 
-/// The field with another default, as a buffer of its own.
+/// Returns the field with a different default, as a separate buffer.
 flatbuffers::DetachedBuffer field_with(const reflection::Field& from, std::uint64_t value) {
   flatbuffers::FlatBufferBuilder to;
   const auto text = [&](const flatbuffers::String* string) {
@@ -103,7 +103,8 @@ flatbuffers::DetachedBuffer field_with(const reflection::Field& from, std::uint6
   return to.Release();
 }
 
-/// Puts the field behind the schema's bytes, and the link at `link` to it: links lead forward.
+/// Appends the field to the schema's bytes and points the link at `link` to it, because links can
+/// only point forward.
 void replace(std::vector<std::byte>& bfbs, std::size_t link, const flatbuffers::DetachedBuffer& field) {
   constexpr std::size_t alignment = 16;
   const std::size_t begin = (bfbs.size() + alignment - 1) / alignment * alignment;
@@ -114,7 +115,7 @@ void replace(std::vector<std::byte>& bfbs, std::size_t link, const flatbuffers::
 }
 
 struct Found {
-  std::size_t link;  ///< in the vector of the table's fields
+  std::size_t link;  ///< its position in the vector of the table's fields
   std::uint64_t value;
   const reflection::Field* field;
 };
@@ -127,7 +128,7 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(bfbs.data());
   flatbuffers::Verifier verifier(bytes, bfbs.size(), 64, 1u << 18);
   if (bfbs.size() < 16 || !reflection::VerifySchemaBuffer(verifier))
-    return {};  // the loader says what is wrong with it
+    return {};  // the loader reports what is wrong with it
   const reflection::Schema& schema = *reflection::GetSchema(bytes);
   std::vector<Found> found;
   for (const reflection::Object* object : *schema.objects()) {
@@ -156,7 +157,7 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
       found.push_back({static_cast<std::size_t>(link - bytes), *value, &field});
     }
   }
-  std::vector<flatbuffers::DetachedBuffer> fields;  // made before the bytes they are made from move
+  std::vector<flatbuffers::DetachedBuffer> fields;  // created before their sources move
   for (const Found& each : found) fields.push_back(field_with(*each.field, each.value));
   for (std::size_t i = 0; i < found.size(); ++i) replace(bfbs, found[i].link, fields[i]);
   return {};

@@ -1,5 +1,5 @@
-// Defaults of tables above 2^63 - 1 (of a ulong, or of an enum of ulongs): flatc 2.0.8 writes 0 for
-// them into a binary schema, though its own classes and its JSON have them.
+// Restores table defaults above 2^63 - 1 (of a ulong, or of an enum of ulongs). flatc 2.0.8 writes
+// 0 for them into a binary schema, although its generated classes and JSON have the right values.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace muster::schemac {
 
-/// Asks flatc for the defaults of each table of `source` with a ulong whose default is 0 in `bfbs`,
-/// the binary schema that it just made of it, and writes those that are not 0 into `bfbs`. A
-/// failure leaves `bfbs` as it was.
+/// Asks flatc for the defaults of each table of `source` that has a ulong with default 0 in `bfbs`,
+/// the binary schema that flatc made from `source`. Writes the defaults that are not 0 into `bfbs`.
+/// After a failure `bfbs` is unchanged.
 [[nodiscard]] std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs,
                                                                   const std::string& flatc,
                                                                   const std::vector<std::string>& include_folders,

@@ -1,4 +1,4 @@
-// schemac: a schema becomes a C++ header, a TypeScript module, or both.
+// schemac: compiles a schema to a C++ header, a TypeScript module, or both.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -62,7 +62,7 @@ int complain(const std::string& file, const std::string& what, int code) {
   return code;
 }
 
-/// Empty if good, else what is wrong.
+/// Returns an error, or an empty text if the options are valid.
 std::string read_options(int count, char** words, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];

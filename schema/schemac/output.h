@@ -1,4 +1,4 @@
-// Shared state of the writers of structs and tables: the text so far, and its schema.
+// Shared state of the writers of structs and tables: the text written so far, and its schema.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Output {
   const TypeDescriptor& type(TypeId id) const {
     for (const TypeDescriptor& type : schema_.types)
       if (type.id == id) return type;
-    std::abort();  // the loader has seen to it
+    std::abort();  // the loader rejects such schemas
   }
 
   /// Sets the namespace of the following code ("game::battle"; empty for none).
@@ -48,23 +48,23 @@ class Output {
 
 void write_enum(Output& out, const EnumDescriptor& type);
 void write_struct(Output& out, const TypeDescriptor& type);
-/// The class that holds a table, and the class that reads one in place.
+/// Writes the class that holds a table, and the class that reads one in place.
 void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables);
 /// `schema_array`: the name of the array that holds the binary schema.
 void write_traits(Output& out, const TypeDescriptor& type, std::string_view schema_array);
 
-/// The QuestionTraits of a question.
+/// Writes the QuestionTraits of a question.
 void write_question_traits(Output& out, const QuestionDescriptor& question);
 
-/// The name of each field in C++: unlike all others of the type.
+/// Returns the C++ name of each field. All names of a type are different.
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
-/// As descriptors call it: "table_message".
+/// Returns the role as descriptors spell it: "table_message".
 const char* role_name(TypeRole role);
 /// "0x0000002a".
 std::string hex(std::uint64_t value, int digits);
 /// Returns a field's documentation with unit and range.
 std::string field_text(const FieldDescriptor& field);
-/// The doc comment of a field, with its unit and range, indented by two.
+/// Returns the documentation comment of a field with its unit and range, indented by two.
 std::string field_doc(const FieldDescriptor& field);
 
 }  // namespace muster::schemac

@@ -1,5 +1,5 @@
-// Muster's own schemas, which a game's schema includes as "schema/muster.fbs", and the headers that
-// belong to them.
+// Finds Muster's own schemas, which a game's schema includes as "schema/muster.fbs", and their
+// headers.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace muster::schemac {
 
-/// Returns the folder in which `schema/muster.fbs` lies, found from the place of this program:
-/// installed, beside it in share/muster; in a build folder, above it. Empty if it is in neither.
+/// Returns the folder that contains `schema/muster.fbs`, relative to this program: share/muster if
+/// installed, or a parent of the build folder. Empty if there is no such folder.
 std::filesystem::path own_schemas();
 
-/// Returns the header of the included schema `file`: `muster/schema/scene.h` for one of Muster's
-/// own, which has the name and the content of a file of `own`; else `parts.h`, as header_of does.
-/// `source_file` is what source_files() gives. A `file` that cannot be read is one of Muster's if
-/// it has the name of one and lies in a folder `schema`.
+/// Returns the header of the included schema `file`: `muster/schema/scene.h` if it is one of
+/// Muster's own, with the name and content of a file in `own`; otherwise `parts.h`, like header_of.
+/// `source_file` comes from source_files(). A `file` that cannot be read counts as Muster's if it
+/// has the name of one and its folder is called `schema`.
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file);
 

@@ -9,7 +9,7 @@
 namespace muster::schemac {
 namespace {
 
-/// One line for people: the first sentence of a comment.
+/// Returns the first sentence of a comment as one line.
 std::string first_sentence(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   const std::size_t end = text.find(". ");
@@ -20,7 +20,7 @@ std::string first_sentence(std::string text) {
   return shown;
 }
 
-/// As code in namespace muster names a type of muster.session.
+/// Returns the name of a type of muster.session for code in namespace muster.
 std::string session_name(const Output& out, TypeId id) { return "session::" + cpp_last_name(out.type(id).name); }
 
 std::string declaration(const Output& out, const QuestionDescriptor& question) {
@@ -34,7 +34,7 @@ std::string declaration(const Output& out, const QuestionDescriptor& question) {
   return {};
 }
 
-/// A function template that calls f<Q>() for one of the questions.
+/// Writes a function template that calls f<Q>() for one of the questions.
 std::string finder(const Output& out, const std::string& name, const std::vector<QuestionDescriptor>& questions) {
   std::string text = "template <class F>\nbool " + name + "(TypeId type, F&& f) {\n  switch (type) {\n";
   for (const QuestionDescriptor& question : questions) {

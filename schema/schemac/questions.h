@@ -1,5 +1,6 @@
-// Writes what a server and its documents say of the questions of schema/session.fbs: the declarations of their handlers
-// with the table that finds them, and the table of docs/protocol.md. The same bytes for the same schema, on every machine.
+// Writes the files that depend on the questions of schema/session.fbs: the declarations of their
+// handlers with the table that finds them, and the table of docs/protocol.md. Equal schemas give
+// equal bytes on every machine.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 
 namespace muster::schemac {
 
-/// The C++ header server/questions/question_table.h, with the questions of all included files.
+/// Writes the C++ header server/questions/question_table.h with the questions of all included
+/// files.
 std::string write_question_table(const HeaderInput& input);
 
-/// The same questions as a table in Markdown.
+/// Writes the Markdown table of the questions.
 std::string write_question_page(const HeaderInput& input);
 
 }  // namespace muster::schemac

@@ -1,4 +1,4 @@
-// Tables: a class that holds one (Chat), and a class that reads one in place (ChatView).
+// Writes tables: a class that holds one (Chat), and a class that reads one in place (ChatView).
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,10 +12,10 @@ namespace {
 // Not constexpr: GCC 12 rejects a constexpr initializer_list at namespace scope.
 const std::initializer_list<std::string_view> view_members = {"decode", "table_"};
 
-/// How the tables of one schema hold each other.
+/// The order in which the tables of one schema are defined.
 struct TableOrder {
   std::vector<const TypeDescriptor*> order;  ///< members before their owners, if possible
-  /// Fields whose table is not complete where the field stands.
+  /// Fields whose table is incomplete at the point where the field is declared.
   std::set<const FieldDescriptor*> back_edges;
 };
 
@@ -43,7 +43,7 @@ struct Placer {
   }
 };
 
-/// All that the writers below need to know of one field.
+/// The properties of one field that the writers below need.
 struct Member {
   const FieldDescriptor& field;
   std::string name;
@@ -113,7 +113,7 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
     std::string held = m.element, value = "{}";
     if (m.is_vector()) {
       held = "std::vector<" + m.element + ">";
-      // No initializer if it needs a class that is defined later.
+      // The field has no initializer if it needs a class that is defined later.
       if (order.back_edges.contains(&m.field) && m.field.type != type.id) value.clear();
     } else if (m.by_pointer) {
       held = "std::unique_ptr<" + m.element + ">";
@@ -134,7 +134,7 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
   out << "\n  friend bool operator==(const " << name << "& a, const " << name << "& b);\n};\n\n";
 }
 
-/// Of natives with pointers: compares what they point to.
+/// Writes the comparison of natives with pointers, which compares the values that they point to.
 void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::vector<Member> members = members_of(out, type, order);
   if (std::ranges::none_of(members, &Member::by_pointer)) return;
@@ -210,7 +210,7 @@ void write_view(Output& out, const TypeDescriptor& type, const TableOrder& order
   out << "\n private:\n  ::muster::TableReader table_;\n};\n\n";
 }
 
-/// Accessors that return views of tables declared later.
+/// Writes the accessors that return views of tables declared later.
 void write_late_accessors(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string view = cpp_last_name(type.name) + "View";
   for (const Member& m : members_of(out, type, order)) {
@@ -268,7 +268,7 @@ void write_encode(Output& out, const TypeDescriptor& type, const TableOrder& ord
   const std::size_t slots = type.fields.empty() ? 0 : type.fields.back().slot / 2u - 1;
   out << "inline void write_table(::muster::TableEncoder& to, const " << name << "&" << (members.empty() ? "" : " from")
       << ", std::size_t place) {\n  to.open(place, " << std::to_string(slots) << ");\n";
-  // Large fields first: least padding.
+  // Large fields come first, to minimize padding.
   std::vector<const Member*> sorted;
   std::map<const Member*, std::string> places;
   for (const std::uint32_t width : {8u, 4u, 2u, 1u})

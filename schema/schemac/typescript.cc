@@ -11,8 +11,8 @@
 namespace muster::schemac {
 namespace {
 
-/// What a type of a schema cannot be called in a module: words of the language, types that TypeScript keeps for itself, and the names
-/// that every module here has.
+/// Names that a type cannot have in a module: words of the language, types that TypeScript
+/// reserves, and the names that every module declares.
 constexpr std::string_view taken_names[] = {
     "Array",     "QuestionKey", "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",     "await",
     "bigint",    "boolean",     "break",   "case",       "catch",  "class",      "const",  "continue",  "debugger",
@@ -30,7 +30,8 @@ std::string stem_of(std::string_view file) {
   return std::string(file);
 }
 
-/// `text` as a documentation comment of its own lines, led by `indent`; nothing for nothing.
+/// Returns `text` as a documentation comment on its own lines, preceded by `indent`. Returns
+/// nothing for an empty text.
 std::string comment(std::string_view text, const std::string& indent) {
   if (text.empty()) return {};
   std::string lines;
@@ -80,13 +81,14 @@ class Typescript {
   }
 
  private:
-  /// The file whose module has the types of `file`.
+  /// Returns the file whose module has the types of `file`.
   const std::string& home(const std::string& file) const {
     const bool part = std::ranges::find(input_.parts, file.substr(file.rfind('/') + 1)) != input_.parts.end();
     return part ? file_ : file;
   }
 
-  /// Last names; where several types of one file share one, each of them has its full name ("game_fx_Flash").
+  /// Gives types their last names. Types of one file with the same last name get their full names
+  /// ("game_fx_Flash").
   void name_all() {
     std::map<std::pair<std::string, std::string>, int> uses;
     const auto each = [&](auto&& f) {
@@ -110,7 +112,7 @@ class Typescript {
 
   static std::string last_name(std::string_view name) { return std::string(name.substr(name.rfind('.') + 1)); }
 
-  /// As this module names a type, which it imports where another file declares it.
+  /// Returns the name of a type in this module, and imports it if another file declares it.
   std::string reference(const std::string& full_name) {
     const auto& [file, name] = names_.at(full_name);
     if (file == file_) return name;
@@ -162,7 +164,7 @@ class Typescript {
     return element(field, field.kind) + (may_lack ? " | null" : "");
   }
 
-  /// A text is a number to TypeScript; that it is more the comment says.
+  /// TypeScript sees a text as a number, so the comment says that it is a text.
   static std::string documentation(const FieldDescriptor& field) {
     const bool text =
         field.kind == FieldKind::text || (field.kind == FieldKind::vector && field.element == FieldKind::text);
@@ -227,7 +229,7 @@ class Typescript {
   const std::string file_;
   std::map<std::string, std::pair<std::string, std::string>> names_;  // full name -> file, name in its module
   std::map<std::string, std::string> imports_;                        // file -> name in this module
-  std::set<std::string> asked_files_;                                 // that declare an answer of a question here
+  std::set<std::string> asked_files_;                                 // files that declare answers
   bool has_questions_ = false;
 };
 

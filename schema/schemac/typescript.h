@@ -1,5 +1,6 @@
-// Writes the TypeScript of one schema: an interface for each struct and table, an object for each enum, and what names a
-// type to client/ts. The same bytes for the same schema, on every machine.
+// Writes the TypeScript module of one schema: an interface for each struct and table, an object for
+// each enum, and the keys by which client/ts identifies types. Equal schemas give equal bytes on
+// every machine.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace muster::schemac {
 
-/// `input.includes` is not looked at: included files that are referred to are imported as "./parts.js",
-/// except those of `input.parts`, whose types are written here.
+/// Ignores `input.includes`: included files that are referenced are imported as "./parts.js",
+/// except those in `input.parts`, whose types are written here.
 std::string write_typescript(const HeaderInput& input);
 
 }  // namespace muster::schemac

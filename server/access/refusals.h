@@ -1,5 +1,5 @@
-// Treatment of refused strangers (streams without an accepted Hello): the delay of the answer to a
-// wrong token, and log lines. No I/O.
+// Handles refused strangers (streams without an accepted Hello): the delay of the answer to a wrong
+// token, and log lines. No I/O.
 #pragma once
 
 #include <chrono>
@@ -16,23 +16,23 @@ class Refusals {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t addresses_max = 1024;
   static constexpr std::uint32_t free_attempts = 3;  ///< wrong tokens answered at once
-  /// Of the next one, doubled by each.
+  /// Delay of the first wrong token after these. Each further one doubles it.
   static constexpr std::chrono::milliseconds first_delay{100};
   /// Time after which one wrong token is forgotten.
   static constexpr std::chrono::seconds forgotten_after{1};
   static constexpr std::chrono::seconds told_every{1};
 
-  /// `log` is called with one line now and then; may be empty. `delay_max` limits the delay of an
+  /// `log` is occasionally called with one line; may be empty. `delay_max` limits the delay of an
   /// answer.
   Refusals(std::function<void(const std::string&)> log, std::chrono::nanoseconds delay_max)
       : log_(std::move(log)), delay_max_(delay_max) {}
 
   /// Records a wrong token from `address`, and returns the delay of its answer.
   std::chrono::nanoseconds wrong_token(const std::string& address, Clock::time_point now);
-  /// Records the refusal of a stranger from `address` for the reason `why`. Logs it at once, or,
-  /// with the number of refusals, told_every after the last line.
+  /// Records the refusal of a stranger from `address` for the reason `why`. Logs it immediately, or
+  /// together with other refusals if told_every has not yet passed since the last line.
   void note(const std::string& address, const std::string& why, Clock::time_point now);
-  /// Logs refusals that note() held back. Call it now and then.
+  /// Logs refusals that note() held back. Call it regularly.
   void tell(Clock::time_point now);
 
  private:

@@ -45,7 +45,7 @@ bool parse_hex(std::string_view text, TokenHash& hash) noexcept {
   return true;
 }
 
-/// The text up to the next space, which `line` then begins behind.
+/// Returns the text up to the next space, and removes both from `line`.
 std::string_view word(std::string_view& line) noexcept {
   const std::string_view found = line.substr(0, line.find(' '));
   line.remove_prefix(std::min(found.size() + 1, line.size()));
@@ -57,7 +57,7 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns the reason why it is invalid, or an empty text.
+/// Returns the reason why the name is invalid, or an empty text.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
     return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";
@@ -119,7 +119,7 @@ Users::Users(const std::vector<Admission>& own, std::string path, std::string wo
 }
 
 void Users::read() {
-  // O_NONBLOCK, or a FIFO would keep the start waiting for its writer.
+  // Without O_NONBLOCK, a FIFO would block the start until it has a writer.
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat found{};
   int why = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
@@ -132,7 +132,7 @@ void Users::read() {
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
-  next_ = 0;  // until it was read
+  next_ = 0;  // until the line is read
   for (int number = 1; std::getline(file, line); ++number) {
     const auto refuse = [&](const char* expected) {
       throw ServerError(path_ + ", line " + std::to_string(number) + ": " + expected);
@@ -188,7 +188,7 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // an older file with such a name can still be read
+  if (has_invisible(name))  // lists of earlier versions may have such names
     return std::unexpected(
         UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
   if (users_.size() >= users_max)
@@ -235,7 +235,8 @@ std::expected<void, UserFault> Users::write() const {
             (revoked ? "revoked" : std::string(right_name(static_cast<RemoteRight>(user.role)))) + ' ' +
             std::to_string(user.expires_s) + ' ' + (revoked ? "-" : hex(user.hash)) + ' ' + user.name + '\n';
   }
-  // Beside it first, so that a list is whole or as before, whenever the power goes.
+  // The list is first written to another file, so that it is either complete or unchanged after a
+  // power failure.
   const std::string beside = path_ + "-new";
   ::unlink(beside.c_str());
   const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -256,7 +257,7 @@ std::expected<void, UserFault> Users::write() const {
   const int folder =
       ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);  // if the sync fails, a power cut may bring back the previous list; it is never torn
+    ::fsync(folder);  // without it, a power failure may restore the previous list
     ::close(folder);
   }
   return {};

@@ -71,13 +71,13 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   {
     const MutexLock lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
-    // The upper half differs from desk to desk, so that a journal's authors stay apart.
+    // The upper half is different for each desk, so that the authors in a journal are distinct.
     session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
     greet(*session);
     sessions_.emplace(session->author, session);
     came_.push_back(session);
   }
-  wake();  // it is told where the disk fails
+  wake();  // it must be notified that the disk fails
   return session;
 }
 
@@ -126,7 +126,7 @@ void Desk::learn_types() {
   const auto schemas = registry_.types().schemas();
   const bool first = types() == nullptr;
   if (!first && schemas.size() == schemas_known_) return;
-  // Sessions read a table of their own: the registry's may grow while they judge.
+  // Sessions read their own table, because the registry's may grow while they judge.
   auto made = std::make_shared<TypeTable>();
   const auto add = [](const std::expected<void, SchemaError>& added) {
     require(added.has_value(), "Desk: a schema the registry accepted does not fit the session's");
@@ -177,7 +177,7 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
 }
 
 void Desk::before_flush() {
-  woken_.exchange(false);  // what was handed over before somebody woke it is seen after this
+  woken_.exchange(false);  // requests handed over before a wake are seen after this
   std::vector<std::shared_ptr<Session>> came;
   {
     const MutexLock lock(mutex_);
@@ -193,8 +193,9 @@ void Desk::before_flush() {
   end_sessions();
 }
 
-/// What they sent before they left counts, but not without end: who left first is done with first. Where many leave at once, and
-/// were told much, each flush is done with as many as there is time for.
+/// Ends sessions that left, after their requests are processed. Above left_sessions_max, the first
+/// to leave are ended first and their requests are dropped. If many sessions leave at once, each
+/// flush ends as many as time allows.
 void Desk::end_sessions() {
   ends_put_off_ = false;
   if (leaving_.empty()) return;
@@ -225,7 +226,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
-  let_edits_in();  // not after the look at what changed: watches are told the world that it saw
+  let_edits_in();  // before watches look for changes, because they send this state
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
   trace_watches();
   activity_.rest(now);
@@ -239,7 +240,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
   if (ends_put_off_ || questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
   if (questions_.waits_for_time() || sweep) {
-    // Where nothing waits for one of the two it is looked at once for nothing.
+    // If nothing waits for one of the two, the only cost is an unnecessary check.
     const auto at = Seldom::Clock::now();
     const auto wait = seldom_.due(at)           ? watches_seldom_.due_in(at)
                       : watches_seldom_.due(at) ? seldom_.due_in(at)
@@ -247,7 +248,8 @@ void Desk::after_flush(EntityRegistry& registry) {
     const auto in = static_cast<std::uint64_t>(wait.count()) + 1;
     due_in = due_in == 0 ? in : std::min(due_in, in);
   }
-  // One timer is enough for all that wait for a time: whoever is due later is looked at when it wakes.
+  // One timer is enough for all waiting work: work that is due later is checked when the timer
+  // fires.
   if (due_in > 0 && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
     wake_due_ns_ = now + due_in;
     world_.wake_in(std::chrono::nanoseconds(due_in));
@@ -262,7 +264,7 @@ void Desk::trace_watches() {
     trace->add_watching(slice.begin_ns, slice.ns, slice.count, slice.beside);
 }
 
-/// What takes long does not add up: after much work on edits and watches questions come after the next flush.
+/// Delays do not add up: if edits and watches took long, questions wait for the next flush.
 void Desk::work_on_questions() {
   questions_put_off_ =
       !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;
@@ -270,7 +272,8 @@ void Desk::work_on_questions() {
   let_edits_in();
 }
 
-/// Between two pieces of work: a cheap edit that came meanwhile waits for one of them, and not for the tick, which may be due.
+/// Called between two pieces of work, so that a cheap edit that arrived meanwhile waits for one
+/// piece of work and not for the tick, which may be due.
 void Desk::let_edits_in() {
   if (processor_ns() - edits_taken_ns_ < limits_.flush_ns / 4) return;
   intake_.take_cheap(limits_.intake_steps / 4);
@@ -315,7 +318,8 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   if (unused + count > limits_.unused_ids_max)
     return refused("unused_ids_max", "this session has " + std::to_string(unused) + " ids that it has not used; " +
                                          std::to_string(limits_.unused_ids_max) + " are allowed");
-  // Ids that came back are used up first, however few: else there would be ever more unused ones.
+  // Returned ids are used first, however few there are. Otherwise the number of unused ids would
+  // keep growing.
   if (const std::uint32_t returned = registry_.returned_ids()) count = std::min(count, returned);
   const Entity first = registry_.grant(count, to.author);
   if (!first) return std::unexpected(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"));
@@ -326,7 +330,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   return granted;
 }
 
-/// Forgets the ids that were used at either end of a grant. Returns how many are left.
+/// Removes the used ids at either end of each grant. Returns the number of remaining ids.
 std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
   const auto used = [&](std::uint32_t index) {
     return !registry_.storage().in_state(Entity{index, 1}, IdState::granted);
@@ -345,7 +349,7 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
 }
 
 void Desk::return_unused(Session& from) {
-  // Timers outlive their session: what they will create keeps its ids.
+  // Timers outlive their session, so the ids that they will use stay granted.
   const std::vector<Entity> named = timer_ids_.named_by(from.timers);
   timer_ids_.keep(from.timers);
   keep_unused(from.grants);

@@ -1,13 +1,15 @@
-// Where sessions and the registry meet. The listener's thread puts edits and questions into the queue of their
-// session and goes on. The world's thread takes them between inputs, pushes the edits, answers the questions,
-// and queues receipts and changes for each session. It never waits for a socket.
+// Connects sessions to the registry. The listener's thread adds edits and questions to their
+// session's queue without waiting. The world's thread takes them between inputs, pushes the edits,
+// answers the questions, and queues receipts and changes for each session. It never waits for a
+// socket.
 //
 //   listener's thread                         world's thread
 //   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
 //                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
-// Questions are begun after what their session sent before them was pushed: a session reads its own writes. Both halves are
-// bounded in steps; the next flush comes at once while there is more to do and no tick is due.
+// A question begins after the session's earlier edits were pushed, so a session reads its own
+// writes. Both halves are bounded in steps. While there is more to do and no tick is due, the next
+// flush follows immediately.
 #pragma once
 
 #include <atomic>
@@ -38,54 +40,60 @@ namespace muster {
 
 class Desk final : public FlushVisitor, private InputSink, private DeskSide {
  public:
-  /// World thread. Registry and world outlive the desk. The code that drives the registry calls the two visits.
+  /// World thread. Registry and world must outlive the desk. The code that drives the registry must
+  /// call before_flush and after_flush.
   Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits);
   ~Desk() override;
 
   // --- any thread
 
-  /// A session that was let in, of the user with this number (0: it has a token of the server's own). Null where there are
-  /// sessions_max already. `greet` is called before anybody else can send the session anything, so that a Welcome is the first that
-  /// its client reads; it asks the desk for nothing but numbers.
+  /// Adds an accepted session of the user with this number (0: the session has one of the server's
+  /// own tokens). Returns null if there are already sessions_max sessions. `greet` is called before
+  /// anything else can be sent to the session, so that a Welcome is the first message that its
+  /// client reads. `greet` may only ask the desk for numbers.
   std::shared_ptr<Session> join(session::Role role, std::string name, std::string kind,
                                 std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
   void leave(std::shared_ptr<Session> session);
-  /// The batch was judged and is copied. False, and nothing taken, where the session has sent as much as may wait; at most
-  /// requests_max questions are open for one session: see open_questions.
-  /// `latest`: of a type of which only the last that waits counts, see Requests::put.
+  /// Copies a batch that passed judge(). Returns false and takes nothing if too much of the session
+  /// is waiting. A session may have at most requests_max open questions: see open_questions.
+  /// `latest`: only the last waiting message of this type counts, see Requests::put.
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
                              bool latest = false) {
     const bool took = take_next(session, request, batch, for_world, latest);
     hand_over(session);
     return took;
   }
-  /// The same, where more of that session may come at once: the world comes to it after hand_over(), or before.
+  /// Like take_in, for use if more requests of the session may follow immediately. The world sees
+  /// the batch after hand_over() at the latest.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest);
   void hand_over(Session& session) {
     if (session.requests.hand_over()) wake();
   }
 
-  /// The world's types and those of the session. Another table where the registry learned types.
+  /// Returns the types of the world and of sessions. A new table is made when the registry learns
+  /// types.
   std::shared_ptr<const TypeTable> types() const;
-  /// How many tables there were: who keeps the last one asks again where there is another.
+  /// Returns the number of tables made. If it has changed, call types() again.
   std::uint64_t types_made() const noexcept { return types_made_.load(std::memory_order_acquire); }
-  /// A session's queue has room again for what it watches.
+  /// Called when a session's queue has room again for watches.
   void on_watch_room() {
     if (!watches_.room_came()) world_.wake();
   }
-  std::uint32_t sessions() const;  ///< how many there are
-  /// The Fault that ended a session, by its secret number, where one did: of those that are here, and the last ended_max that are gone.
+  std::uint32_t sessions() const;  ///< number of sessions
+  /// Returns the Fault that ended a session with this secret number, if any. Searches the present
+  /// sessions and the last ended_max that have left.
   std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
   static constexpr std::size_t ended_max = 1024;
-  /// Has `then` called on the owner's thread with the figures of the world as they are after the next flush, which comes soon.
+  /// Calls `then` on the owner's thread with the world's figures as of the next flush, which comes
+  /// soon.
   void ask_figures(std::function<void(const Figures&)> then);
-  /// Of WorldFacts, or drawn here.
+  /// The epoch from WorldFacts, or a random one.
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
-  /// What the desk serves; the calls that any thread may make.
+  /// The world that the desk serves. Use only the calls that any thread may make.
   WorldSide& world() const noexcept { return world_; }
 
   // --- owner's thread
@@ -99,7 +107,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
  private:
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
-  /// A flush is asked for once, until it comes.
+  /// Requests a flush, once until it comes.
   void wake();
   void learn_types() override;
   void end_sessions();
@@ -111,7 +119,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::optional<session::Fault> admit(Session& from, BatchView edit) override { return intake_.admit(from, edit); }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
-  /// Tells all sessions where the disk has begun to fail, and `came` where it fails.
+  /// Notifies all sessions if the disk has begun to fail, and the sessions in `came` while it
+  /// fails.
   void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Session& from);
@@ -125,7 +134,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   WorldSide& world_;
   const ServerLimits limits_;
   const std::uint64_t epoch_;
-  const std::uint64_t instance_;  // this desk, at random
+  const std::uint64_t instance_;  // random, for this desk
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
 
@@ -137,18 +146,18 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   // By author.
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
   std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
-  std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left and whose requests wait
+  std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with waiting requests
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_), left_
       MUSTER_GUARDED_BY(mutex_);  // since the last flush
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
-  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // by a Fault; the newest last
+  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // by a Fault; the newest is last
 
   // Owner's thread.
-  std::vector<std::shared_ptr<Session>> leaving_;  // some of what they sent may not be taken yet
+  std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be waiting
   QuestionQueue questions_;
   Intake intake_;
-  Seldom seldom_, watches_seldom_;  // to open a watch is another thing than what holds it up for long
+  Seldom seldom_, watches_seldom_;  // separate, because opening watches is short work
   TextKeeper texts_;
   TimerIds timer_ids_;
   Watches watches_;
@@ -158,11 +167,11 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   ClockQuestions clock_;
   DurableQuestions durable_;
   const AnswerSources sources_;
-  std::string disk_error_, save_error_;  // that sessions, and the log, were told
+  std::string disk_error_, save_error_;  // as last reported to sessions and the log
   std::size_t schemas_known_ = 0;
   std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
   bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush
-  std::uint64_t wake_due_ns_ = 0;                          // steady clock, when the host was last asked to wake
+  std::uint64_t wake_due_ns_ = 0;                          // steady clock, at the last wake request
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The desk's figures, for /metrics and /health.
+// Collects the desk's figures for /metrics and /health.
 #include "registry/apply/timers.h"
 #include "server/desk/desk.h"
 #include "server/figures/figures.h"

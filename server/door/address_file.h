@@ -1,4 +1,5 @@
-// Writes where clients on this machine find the server of a world; client/cpp/address_file.h reads it and says what is in it.
+// Writes the file in which clients on this machine find the server of a world.
+// client/cpp/address_file.h reads it and describes its contents.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@ struct AddressEntry {
   std::string world, address, unix_path, token, server;
 };
 
-/// Present from construction to destruction, readable by its owner only, never half written. One that is there already is
-/// replaced: the world's own lock says which server may serve it. Removed only if it is still the one written here.
+/// Exists from construction to destruction, readable by its owner only, and never partly written.
+/// An existing file is replaced, because the world's lock determines which server may serve it. The
+/// file is removed only if it is still the one written here.
 class AddressFile {
  public:
   /// Throws ServerError.

@@ -16,18 +16,18 @@ class Connection {
   using Clock = std::chrono::steady_clock;
   virtual ~Connection() = default;
 
-  /// Checks time limits; called a few times within each.
+  /// Checks time limits. Called several times within each limit.
   virtual void check_times(Clock::time_point now) = 0;
-  /// Closes a stranger at once, whose place another one gets.
+  /// Immediately closes a stranger whose place is needed.
   virtual void give_way() = 0;
-  /// Tells the client that the server stops, and ends within a second.
+  /// Notifies the client that the server stops, and ends within a second.
   virtual void stop() = 0;
 };
 
 /// Calls from a connection to the listener. Both may be called inside calls of the connection,
 /// which exists until these return.
 struct ConnectionEvents {
-  std::function<void()> known;  ///< it is no longer a stranger, or is closed; perhaps repeated
+  std::function<void()> known;  ///< no longer a stranger, or closed; may be called repeatedly
   std::function<void()> ended;  ///< called once, when nothing is pending
 };
 

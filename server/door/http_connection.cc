@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t head_bytes_max = 8192;
 constexpr std::size_t piece_bytes = 65536;                      // of a file, read and written at a time
-constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world's thread to tell its figures
+constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world's thread to answer
 
-/// Listener's thread only. What is pending on the stream keeps it alive. One request after the other: the next one is looked at when
-/// the answer has gone.
+/// Listener's thread only. Pending operations on the stream keep it alive. Handles one request at a
+/// time: the next one is read after the answer was sent.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ConnectionEvents events,
@@ -36,7 +36,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const std::size_t bytes = std::min(room.size(), came.size());
     std::copy_n(came.begin(), bytes, room.begin());
     reader_.received(bytes);
-    // What it leads to may end this connection: not before those who made it know it.
+    // The request may end this connection, which must not happen before its creator has stored it.
     host_.loop.post([self = shared_from_this()] { self->take_request(); });
   }
 
@@ -55,7 +55,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         if (!reader_.has_more()) return abort();
         too_late_ = true;
         return refuse({408, "the request did not come whole in time"});
-      case Phase::working: return;  // for a time that is known
+      case Phase::working: return;  // has its own time limit
       case Phase::writing: return spent > limits_.stall_max ? abort() : void();
       case Phase::closing: return spent > linger_max ? abort() : void();
     }
@@ -94,7 +94,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void took(StreamRead got) {
     if (got.end != StreamRead::End::none) {
-      if (phase_ == Phase::writing) return;  // that ends it
+      if (phase_ == Phase::writing) return;  // which ends it
       return end();
     }
     reader_.received(got.bytes);
@@ -126,7 +126,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     send(std::move(answer));
   }
 
-  /// As wrong tokens are answered in a Hello.
+  /// Delays the answer like the answer to a Hello with a wrong token.
   void send_late(HttpAnswer answer) {
     const auto now = Clock::now();
     const auto delay = host_.door.refusals.wrong_token(address_, now);
@@ -138,7 +138,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   void open_session(const HttpRequest& asked) {
-    // A client waits for the answer before it says more.
+    // A client must wait for the answer before it sends more.
     if (reader_.has_more()) return refuse({400, "something came behind the request before it was answered"});
     WebHandshake handshake;
     handshake.host = asked.hosts.front();
@@ -151,12 +151,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void send_figures(HttpAnswer answer, bool metrics) {
     answer_ = std::move(answer);
-    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // it would not come
+    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // none would come
     const auto told = [weak = weak_from_this(), work = work_, metrics](const Figures* figures) {
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
     host_.loop.call_in(figures_time, [told] { told(nullptr); });
-    // Told on the world's thread. The loop is there as long as the connection, whose last reference goes on the loop's own thread.
+    // Called on the world's thread. The loop exists as long as the connection, whose last reference
+    // is released on the loop's thread.
     host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
       auto self = weak.lock();
       if (!self) return;
@@ -222,7 +223,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       return write(std::as_bytes(std::span(*answer_.kept).last(static_cast<std::size_t>(std::exchange(unsent_, 0)))));
     bytes_.resize(std::min<std::uint64_t>(unsent_, piece_bytes));
     const ssize_t got = ::read(answer_.file.descriptor(), bytes_.data(), bytes_.size());
-    if (got <= 0) return end();  // it became shorter: what was promised cannot be kept
+    if (got <= 0) return end();  // the file became shorter, so the announced length cannot be sent
     bytes_.resize(static_cast<std::size_t>(got));
     unsent_ -= bytes_.size();
     write(bytes_);
@@ -241,9 +242,10 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     throw_away();
   }
 
-  /// What still comes is not read, as far as it is bounded, so that the answer is not lost to a reset.
+  /// Reads and discards what still arrives, up to a limit, so that a reset does not destroy the
+  /// answer.
   void throw_away() {
-    if (too_late_) return;  // a read is pending already: it ends with the stream
+    if (too_late_) return;  // the pending read ends with the stream
     ++pending_;
     stream_->read_some(rest_, [self = shared_from_this()](StreamRead got) {
       --self->pending_;
@@ -253,7 +255,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     });
   }
 
-  std::unique_ptr<WireStream> stream_;  // null: it is a WebSocket now
+  std::unique_ptr<WireStream> stream_;  // null after it became a WebSocket
   HttpHost& host_;
   const std::string address_;
   const ServerLimits limits_;
@@ -261,12 +263,12 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   Upgrade upgrade_;
   HttpReader reader_;
   HttpAnswer answer_;
-  std::vector<std::byte> bytes_;      // on their way
-  std::array<std::byte, 4096> rest_;  // what is thrown away
-  std::uint64_t unsent_ = 0;          // of the body, behind `bytes_`
+  std::vector<std::byte> bytes_;      // being sent
+  std::array<std::byte, 4096> rest_;  // discarded bytes
+  std::uint64_t unsent_ = 0;          // of the body, after `bytes_`
   std::size_t thrown_away_ = 0;
-  int pending_ = 0;         // reads and writes
-  std::uint64_t work_ = 0;  // of what is worked on: what comes for another one is too late
+  int pending_ = 0;         // number of reads and writes
+  std::uint64_t work_ = 0;  // number of the current request; results for others are late
   Phase phase_ = Phase::reading;
   bool too_late_ = false;
   Clock::time_point since_ = Clock::now();

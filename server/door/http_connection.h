@@ -1,5 +1,5 @@
-// A connection with HTTP. It always counts as a stranger, and takes no session's place. A WebSocket
-// on it becomes a session's stream.
+// A connection with HTTP. It always counts as a stranger and occupies no session's place. A
+// WebSocket request turns it into a session's stream.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,15 @@ struct HttpHost {
   Door& door;
   const Site& site;
   Loop& loop;
-  std::function<std::uint32_t()> connections;  ///< number of open ones, of all kinds
+  std::function<std::uint32_t()> connections;  ///< number of open connections of all kinds
 };
 
 /// Takes over the stream of a request for a WebSocket. The calling connection ends without calling
 /// `ended`.
 using Upgrade = std::function<void(std::unique_ptr<WireStream> stream, const WebHandshake& asked)>;
 
-/// Serves the stream until it ends; `host` must outlive it. `came` are the bytes read before, and
-/// `address` is the client's.
+/// Serves the stream until it ends; `host` must outlive it. `came` holds the bytes already read,
+/// and `address` is the client's.
 std::shared_ptr<Connection> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
                                                  std::string address, std::span<const std::byte> came,
                                                  ConnectionEvents events, Upgrade upgrade);

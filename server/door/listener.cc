@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
 
-/// The kernel notices a peer that vanished without a word (a pulled cable) within two minutes, as
-/// reads and writes that fail.
+/// Within two minutes, the kernel detects a peer that vanished silently (a pulled cable); reads and
+/// writes then fail.
 void keep_alive(tcp::socket& socket) {
   error_code ignored;
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
@@ -46,7 +46,7 @@ void keep_alive(tcp::socket& socket) {
   socket.set_option(Probes(4), ignored);
 }
 
-/// For those who slow down and log: of a Unix socket all clients are one.
+/// Returns the address for delays and logs. All clients of a Unix socket have the same one.
 std::string address_of(const tcp::socket& socket) {
   error_code ignored;
   return socket.remote_endpoint(ignored).address().to_string();
@@ -59,13 +59,13 @@ SocketKind kind_of(const tcp::socket& socket) {
 }
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 
-constexpr int kernel_bytes_max = 128 << 10;  // not received yet; Linux takes twice as much
-constexpr int kernel_unsent_max = 32 << 10;  // of these not on the line yet
+constexpr int kernel_bytes_max = 128 << 10;  // received bytes not yet read; Linux doubles it
+constexpr int kernel_unsent_max = 32 << 10;  // sent bytes not yet on the line
 
-/// Calls from other threads, for the listener's thread. They wake it by an eventfd of its own: Asio
-/// wakes its thread by a change of its epoll set, and the kernel holds that set's lock meanwhile. A
-/// thread woken so on the core of the waker sleeps at once again, until the waker was given the
-/// core to let go of the lock: two changes of thread more for each answer.
+/// Calls from other threads that are to run on the listener's thread. They wake it by a separate
+/// eventfd. Asio wakes its thread by changing its epoll set, and the kernel holds that set's lock
+/// meanwhile. If the thread is woken on the waker's core, it sleeps again until the waker releases
+/// the lock: two additional thread switches per answer.
 class PostedCalls {
  public:
   explicit PostedCalls(asio::io_context& io) : wake_(io, made()) { wait(); }
@@ -74,10 +74,10 @@ class PostedCalls {
     {
       const MutexLock lock(mutex_);
       calls_.push_back(std::move(call));
-      if (calls_.size() > 1) return;  // it is awake, or will be
+      if (calls_.size() > 1) return;  // it is awake or has been woken
     }
     const std::uint64_t one = 1;
-    // It fails only where the counter is full, and then the thread is woken already.
+    // The write fails only if the counter is full, and then the thread has already been woken.
     (void)!::write(wake_.native_handle(), &one, sizeof one);
   }
 
@@ -102,7 +102,7 @@ class PostedCalls {
 
   Mutex mutex_;
   std::vector<std::move_only_function<void()>> calls_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<std::move_only_function<void()>> called_;  // the listener's thread's
+  std::vector<std::move_only_function<void()>> called_;  // used by the listener's thread
   std::uint64_t count_ = 0;
   asio::posix::stream_descriptor wake_;
 };
@@ -149,9 +149,9 @@ struct Listener::Impl final : Loop {
   asio::steady_timer sweep;
   std::string address;
   std::optional<Site> site;
-  std::optional<HttpHost> http;  // if there is a TCP port
+  std::optional<HttpHost> http;  // only with a TCP port
   std::uint32_t strangers = 0;
-  std::deque<std::weak_ptr<Visit>> newcomers;  // as they came; many are strangers no more
+  std::deque<std::weak_ptr<Visit>> newcomers;  // in order of arrival; many are no longer strangers
   std::set<std::shared_ptr<Visit>> visits;
   std::atomic<std::uint32_t> streams_open = 0;
   bool stopping = false;
@@ -172,7 +172,7 @@ struct Listener::Impl final : Loop {
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
 
-  /// False: there is none.
+  /// Returns false if there is no stranger.
   bool send_oldest_stranger_away() {
     while (!newcomers.empty()) {
       const std::shared_ptr<Visit> oldest = newcomers.front().lock();
@@ -200,8 +200,8 @@ struct Listener::Impl final : Loop {
     return {known, ended};
   }
 
-  /// It is taken for a stream of frames until its first bytes say that HTTP is spoken, and again
-  /// when that led to a WebSocket.
+  /// Treats the connection as a stream of frames until its first bytes show that it is HTTP, and
+  /// again after it has become a WebSocket.
   void admit(int descriptor, SocketKind kind, const std::string& from) {
     auto visit = std::make_shared<Visit>();
     ++strangers;
@@ -237,15 +237,15 @@ struct Listener::Impl final : Loop {
     while (!stopping) {
       auto [error, accepted] = co_await acceptor.async_accept(use_tuple);
       if (error == asio::error::operation_aborted || stopping) co_return;
-      if (error) {  // out of descriptors: a stranger gives its up; sessions go on, newcomers wait
+      if (error) {  // out of descriptors: closes a stranger; newcomers wait
         door.refusals.note("a connection", "cannot be accepted: " + error.message(), Clock::now());
         (void)send_oldest_stranger_away();
         pause.expires_after(std::chrono::milliseconds(100));
         co_await pause.async_wait(use_tuple);
         continue;
       }
-      // On a slow line an answer waits for the watch data in the kernel's buffer, which without a
-      // limit takes seconds.
+      // On a slow line, an answer waits for the watch data in the kernel's buffer. Without a limit,
+      // that takes seconds.
       error_code ignored;
       constexpr bool is_tcp = std::is_same_v<Acceptor, tcp::acceptor>;
       accepted.set_option(asio::socket_base::send_buffer_size(is_tcp ? kernel_bytes_max : kernel_unsent_max), ignored);
@@ -255,7 +255,7 @@ struct Listener::Impl final : Loop {
         accepted.set_option(Unsent(kernel_unsent_max), ignored);
         keep_alive(accepted);
       }
-      // A client sends Hello at once, so if there are too many strangers, close the oldest.
+      // A client sends Hello at once, so the oldest stranger is closed if there are too many.
       while (strangers >= desk.limits().strangers_max && send_oldest_stranger_away()) {
       }
       const std::string from = address_of(accepted);
@@ -265,7 +265,7 @@ struct Listener::Impl final : Loop {
     }
   }
 
-  /// A call may end this connection, and others.
+  /// Returns a copy, because a call may end this connection and others.
   std::vector<std::shared_ptr<Connection>> present() const {
     std::vector<std::shared_ptr<Connection>> all;
     for (const auto& visit : visits) all.push_back(visit->now);

@@ -13,12 +13,12 @@
 namespace muster {
 
 struct ListenerOptions {
-  std::string listen;     ///< "127.0.0.1:7717", loopback only; empty: no TCP
-  std::string unix_path;  ///< empty: no Unix socket
+  std::string listen;     ///< "127.0.0.1:7717", loopback only; empty for no TCP
+  std::string unix_path;  ///< empty for no Unix socket
   std::vector<Admission> admissions;
-  /// On the listener's thread: a line about a session.
+  /// Called on the listener's thread with a line about a session.
   std::function<void(const std::string&)> log;
-  std::function<void(const std::string&)> warn;        ///< about refused strangers, once a second; empty: log
+  std::function<void(const std::string&)> warn;        ///< about refused strangers; if empty, log
   PageFiles page = {};                                 ///< served over HTTP; may be empty
   std::string world_folder = {};                       ///< folder of models for HTTP, or empty
   std::string world_file = {};                         ///< the world's file in it, which is not served
@@ -27,7 +27,7 @@ struct ListenerOptions {
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
 };
 
-/// Make, stop and destroy it on the world thread. The desk must outlive it.
+/// Create, stop and destroy it on the world thread. The desk must outlive it.
 class Listener {
  public:
   /// Throws ServerError.
@@ -37,11 +37,11 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   const std::string& address() const noexcept;
-  /// Returns the number of open connections, of sessions and strangers. Any thread.
+  /// Returns the number of open connections, both sessions and strangers. Any thread.
   std::uint32_t streams() const noexcept;
   /// Calls `f` after `time` on the listener's thread. Any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
-  /// Tells all sessions, waits at most a second until that is sent, and closes them.
+  /// Notifies all sessions, waits at most a second until that is sent, and closes them.
   void stop();
 
  private:

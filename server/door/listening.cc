@@ -38,7 +38,8 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 
-/// Whether a socket is there that no server listens on any more. Throws if another file is there.
+/// Returns true if there is a socket on which no server listens any longer. Throws if there is
+/// another file.
 bool is_stale_socket(const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path))
     throw ServerError("socket path '" + path + "' is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +

@@ -1,4 +1,5 @@
-// Makes listening sockets for local clients: TCP on loopback, and Unix sockets for their owner.
+// Creates listening sockets for local clients: TCP on loopback addresses, and Unix sockets for
+// their owner.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,15 @@ struct ListeningSocket {
   std::string address;  ///< "127.0.0.1:7717" with the real port, or a path
 };
 
-/// Listens on "127.0.0.1:7717", "[::1]:7717" or "localhost:0". Throws ServerError if it is not a
-/// loopback address, or is taken.
+/// Listens on "127.0.0.1:7717", "[::1]:7717" or "localhost:0". Throws ServerError if the address is
+/// not a loopback address or is in use.
 ListeningSocket listen_tcp(const std::string& listen);
-/// Makes the socket file, readable for its owner only, and replaces a stale one. Throws ServerError
-/// if a server listens there, or if there is another file.
+/// Creates the socket file, readable by its owner only, and replaces a stale one. Throws
+/// ServerError if a server is listening there or another file exists.
 ListeningSocket listen_unix(const std::string& path);
 
-/// Tries both addresses, unless empty, and closes them again. Leaves nothing. Throws ServerError.
+/// Tries to listen on both addresses, unless empty, and closes the sockets. Leaves nothing behind.
+/// Throws ServerError.
 void check_listening(const std::string& listen, const std::string& unix_path);
 
 }  // namespace muster

@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-/// What everybody may see of somebody's name: one line of moderate length.
+/// Returns a name in the form that others see: one line of limited length.
 std::string presentable(std::string text) {
   if (text.size() > 64) text.resize(utf8_prefix(std::string_view(text).substr(0, 64)));
   return without_invisible(text);
@@ -29,7 +29,7 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing,
 SessionProtocol::~SessionProtocol() {
   outgoing_->close();
   if (!session_) return;
-  // Whoever told it something found that it does not read, and told nobody else.
+  // If the queue closed because the client does not read, nothing has logged that yet.
   const auto why = outgoing_->closed_by();
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
@@ -108,11 +108,11 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
 }
 
 SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
-  // Nobody is asked more who has not read the answers.
+  // A client that has not read its answers must wait.
   if (const std::size_t max = desk_.limits().outgoing.control_bytes_max / 2;
       outgoing_->control_waiting() > max && outgoing_->answers_waiting() > max)
     return Outcome::wait;
-  // What is large and has to wait is not judged again and again meanwhile.
+  // A large request that has to wait is not judged repeatedly in the meantime.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
   if (const std::uint64_t made = desk_.types_made(); made != types_made_) {
@@ -128,7 +128,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
   limits.values = true;
   auto judged = judge_.judge(frame.batch, types, session_->role, limits);
   if (!judged) {
-    // Who waits for no answer gets none, as from the world.
+    // A request that wants no answer gets none, as from the world.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
     return refuse(judged.error(), frame.header.request);
   }
@@ -144,7 +144,8 @@ SessionProtocol::Outcome SessionProtocol::take_in(std::uint64_t request, BatchVi
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   const std::uint64_t request = frame.header.request;
   const std::shared_ptr<const TypeTable> types = desk_.types();
-  // Before the token was checked a stranger learns nothing of the world's types: only Hello is even looked at.
+  // Until its token is checked, a stranger must not learn anything about the world's types, so only
+  // Hello is examined.
   BatchHeader header;
   std::memcpy(&header, frame.batch.data(), sizeof header);
   if (header.type != TypeTraits<session::Hello>::id)
@@ -178,7 +179,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.role;
-  welcome.resumed = false;  // every session begins anew for now; watches are opened again
+  welcome.resumed = false;  // sessions cannot be resumed yet; clients reopen their watches
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
   welcome.hz = desk_.world().facts().hz;
@@ -190,7 +191,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     welcome.ended_code = why->code;
     welcome.ended = why->text;
   }
-  // A user is called as who let it in called it, whatever its client says.
+  // A user has the name under which the user was created, regardless of the name sent by the
+  // client.
   session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), outgoing_, admitted_.user, [&](Session& session) {
                           welcome.session = session.session_id;
@@ -234,7 +236,7 @@ void SessionProtocol::refuse_user(UserFault fault, std::uint64_t request) {
 }
 
 bool SessionProtocol::refuse_if_displaced(std::uint64_t request) {
-  // The list at that path may be that of another world.
+  // The list at that path may belong to another world.
   const std::string* const moved = door_.displaced ? door_.displaced() : nullptr;
   if (!moved) return false;
   refuse_user({"displaced", "the list of users is not changed: the world file " + *moved}, request);
@@ -281,7 +283,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
   }
   if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
     return Outcome::done;
-  // A client that asks how the world is need not wait to learn that the world will not answer.
+  // A client that asks for the world's state is told immediately if the world does not answer.
   if (type == TypeTraits<session::GetInfo>::id)
     if (const std::string hang = desk_.world().hang(); !hang.empty())
       return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);

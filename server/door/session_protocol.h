@@ -1,6 +1,6 @@
-// Speaks the protocol on one stream, without I/O: takes frames, gives what was sent to the desk, and queues
-// answers. A stream begins with a Hello; an accepted one makes it a session. Foreign bytes go no further
-// until judge() has passed them.
+// Speaks the protocol on one stream, without I/O: accepts frames, passes requests to the desk, and
+// queues answers. A stream begins with a Hello; an accepted Hello makes it a session. Bytes from
+// clients are used only after judge() has accepted them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace muster {
 
-/// What all streams of a server share. One thread at a time.
+/// Shared by all streams of a server. One thread at a time.
 struct Door {
   Desk& desk;
   Users users;
@@ -32,55 +32,57 @@ struct Door {
 /// One thread at a time.
 class SessionProtocol {
  public:
-  /// `address`: where the client is, for the log. The door outlives it.
+  /// `address` is the client's, for the log. The door must outlive this object.
   SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing, std::string address);
   ~SessionProtocol();
   SessionProtocol(const SessionProtocol&) = delete;
   SessionProtocol& operator=(const SessionProtocol&) = delete;
 
   enum class Outcome {
-    done,    ///< read on
-    wait,    ///< the world is behind: offer the same frame again a little later, and read nothing until then
-    held,    ///< it will be refused: read nothing for held_for, then let_go
-    closed,  ///< read no more; what is in the outgoing queue is still sent
+    done,    ///< continue reading
+    wait,    ///< stop reading, and soon offer the same frame again
+    held,    ///< stop reading for held_for, then call let_go
+    closed,  ///< stop reading; the outgoing queue is still sent
   };
   Outcome on_frame(const WireFrame& frame);
-  /// Bytes came; the frames in them are offered next, and came now.
+  /// Call when bytes have arrived. Frames offered next count as arriving now.
   void on_bytes();
-  /// No other frame is offered before more bytes come, or some time passed: the world may see what came.
+  /// Call when no further frame is offered for now. The world may then see the requests.
   void on_no_more();
-  /// The bytes are not valid frames. Ends the session.
+  /// Call if the bytes are not valid frames. Ends the session.
   void on_fault(const FrameFault& fault);
   std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
-  /// Refuses what was held.
+  /// Refuses the held frame.
   void let_go();
-  /// Others took a stranger's place. Ends the session.
+  /// Call when a stranger must make room for others. Ends the session.
   void on_crowd();
-  /// No Hello came in time, or nothing for too long. Ends the session. `told`: the log hears of a stranger's.
+  /// Call if no Hello came in time, or nothing arrived for too long. Ends the session. If `told` is
+  /// false, a stranger's silence is not logged.
   void on_silence(bool told = true);
-  /// Nothing of what is sent was taken for too long. Ends the session; it is told when it comes again.
+  /// Call if the client accepted nothing for too long. Ends the session. The client is told the
+  /// reason when it reconnects.
   void on_stall();
-  /// Ends the session where its user may not come in any more.
+  /// Ends the session if its user no longer has access.
   void check_user(Users::Clock::time_point now);
-  /// The server ends. Ends the session.
+  /// Call when the server stops. Ends the session.
   void on_stop();
 
-  /// Why the stream is ended, once nothing more is said on it.
+  /// The reason the stream ended; set once no more data will be sent.
   Farewell farewell() const noexcept { return farewell_; }
   bool welcomed() const noexcept { return session_ != nullptr; }
-  /// For the decoder: before the Hello only short frames are let in.
+  /// Limit for the decoder. Before the Hello, only short frames are accepted.
   std::uint32_t frame_bytes_max() const noexcept;
 
  private:
-  /// For the log: number, name and kind, as `muster who` has them.
+  /// Returns number, name and kind for the log, in the format of `muster who`.
   std::string shown_session() const;
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
   Outcome on_session_frame(const WireFrame& frame);
-  /// `type`: of the message, also where it is timed.
+  /// `type` is the message's type, even if it is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
-  // The handlers of the questions whose cost is "door": see server/questions/question_table.h.
+  // Handlers of the questions with the cost "door", see server/questions/question_table.h.
   void answer_at_door(session::Heartbeat beat, std::uint64_t request);
   void answer_at_door(const session::GetSchema& what, std::uint64_t request);
   void answer_at_door(const session::CreateToken& what, std::uint64_t request);
@@ -101,7 +103,7 @@ class SessionProtocol {
   std::shared_ptr<Session> session_;
   Admitted admitted_;
   SessionJudge judge_;
-  std::uint64_t received_bytes_ = 0;        // of frames, since on_no_more()
+  std::uint64_t received_bytes_ = 0;        // in frames, since on_no_more()
   std::shared_ptr<const TypeTable> types_;  // as of types_made_
   std::uint64_t types_made_ = 0;
 };

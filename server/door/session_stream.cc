@@ -8,12 +8,12 @@
 namespace muster {
 namespace {
 
-constexpr auto retry_after = std::chrono::milliseconds(1);  // the world is behind
+constexpr auto retry_after = std::chrono::milliseconds(1);  // while the world is behind
 
-/// Listener's thread only. What is pending on the stream keeps it alive.
+/// Listener's thread only. Pending operations on the stream keep it alive.
 ///
-///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk       waits while the world is behind
-///     write_on   Outgoing -> stream                                             is called again when something is queued
+///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
+///     write_on   Outgoing -> stream; called again when something is queued
 class SessionStream final : public Connection, public std::enable_shared_from_this<SessionStream> {
  public:
   SessionStream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop, std::string address,
@@ -29,7 +29,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
 
   void start(Desk& desk) {
     outgoing_->on_ready([weak = weak_from_this(), &loop = loop_] {
-      // Whoever queues something may be the world's thread: it only leaves a note.
+      // The caller may be the world's thread, so only a call is posted.
       if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
     });
     outgoing_->on_room([&desk] { desk.on_watch_room(); });
@@ -58,11 +58,12 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     const auto quiet = now - heard_;
     if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
                               : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
-      protocol_.on_silence(!divert_ || !first_.empty());  // browsers open connections that they may need, and do not
+      protocol_.on_silence(!divert_ || !first_.empty());  // browsers open connections in advance
   }
 
  private:
-  /// A piece takes long on a slow line: that is no stall while the client takes any of what the kernel holds.
+  /// A piece may take long on a slow line. The stream is not stalled while the client accepts bytes
+  /// that the kernel holds.
   void look_whether_it_goes_on(Clock::time_point now) {
     if (!writing_since_) return;
     const std::size_t unsent = stream_->unsent();
@@ -92,7 +93,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
         if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
       return end_reading();
     }
-    if (!listening_) {  // room() is asked again without received(): the bytes are forgotten
+    if (!listening_) {  // room() is called again without received(), which discards the bytes
       thrown_away_ += got.bytes;
       if (thrown_away_ <= (protocol_.welcomed() ? limits_.frame_bytes_max : limits_.stranger_bytes_max))
         return read_on();
@@ -106,7 +107,8 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     take_frames();
   }
 
-  /// Looks at the first bytes until they tell what is spoken. True: not frames, and no business of this connection any more.
+  /// Checks the first bytes for HTTP. Returns true if they are not frames; the stream then no
+  /// longer belongs to this connection.
   bool diverted(std::size_t bytes) {
     const std::span<const std::byte> came = room_.first(bytes);
     first_.insert(first_.end(), came.begin(), came.end());
@@ -121,7 +123,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   }
 
   void take_frames() {
-    struct NoMore {  // whatever ends it
+    struct NoMore {  // on every return
       SessionProtocol& protocol;
       ~NoMore() { protocol.on_no_more(); }
     };
@@ -157,7 +159,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     }
   }
 
-  /// Nothing is read until then.
+  /// Reads nothing until then.
   void wait(std::chrono::nanoseconds time, void (*then)(SessionStream&)) {
     waiting_ = true;
     loop_.call_in(time, [weak = weak_from_this(), then] {
@@ -166,7 +168,8 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     });
   }
 
-  /// What still comes is thrown away, as far as it is bounded, so that the last Fault is not lost to a reset.
+  /// Reads and discards what still arrives, up to a limit, so that a reset does not destroy the
+  /// last Fault.
   void listen_no_more() {
     listening_ = false;
     has_frame_ = false;
@@ -184,7 +187,8 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   void write_on() {
     if (!writing_ || writing_since_) return;
     for (int at_once = 0; outgoing_->take(piece_);) {
-      // One piece of an idle line, as an answer is, goes without a turn of the loop. What is more leaves turns to others.
+      // One piece on an idle line, such as an answer, is sent without a turn of the loop. Further
+      // pieces give others a turn.
       if (at_once++ == 0 && stream_->write_at_once(piece_.parts())) {
         outgoing_->sent();
         continue;
@@ -215,24 +219,24 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     if (const auto ended = std::exchange(events_.ended, nullptr)) ended();
   }
 
-  std::unique_ptr<WireStream> stream_;  // null: diverted
+  std::unique_ptr<WireStream> stream_;  // null after it was diverted
   Loop& loop_;
   std::shared_ptr<Outgoing> outgoing_;
   FrameDecoder decoder_;
   SessionProtocol protocol_;
   const ServerLimits limits_;
   ConnectionEvents events_;
-  Divert divert_;                 // null once the first bytes have told
-  std::vector<std::byte> first_;  // until then
-  std::span<std::byte> room_;     // the decoder's, being read into
+  Divert divert_;                 // null once the first bytes are known
+  std::vector<std::byte> first_;  // until the first bytes are known
+  std::span<std::byte> room_;     // the decoder's, for the next read
   WireFrame frame_;
-  bool has_frame_ = false;  // it was offered, and not taken yet
-  OutgoingPiece piece_;     // on its way
-  std::size_t unsent_ = 0;  // of those, when it was last looked; 0: not yet
+  bool has_frame_ = false;  // it was offered but not taken
+  OutgoingPiece piece_;     // being sent
+  std::size_t unsent_ = 0;  // bytes in the kernel at the last check; 0 for none yet
   std::size_t thrown_away_ = 0;
-  bool known_ = false;     // no stranger any more
-  bool listening_ = true;  // false: what comes is thrown away
-  bool waiting_ = false;   // for a time, and not for the stream
+  bool known_ = false;     // no longer a stranger
+  bool listening_ = true;  // if false, arriving bytes are discarded
+  bool waiting_ = false;   // for a time, not for the stream
   bool reading_ = true, writing_ = true;
   Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
   std::optional<Clock::time_point> writing_since_, closing_since_;

@@ -1,5 +1,5 @@
-// A stream on which frames are spoken: by a stranger until its Hello is accepted, then by a
-// session. SessionProtocol has the messages, and WireStream the bytes.
+// A stream that carries frames: a stranger's until its Hello is accepted, then a session's.
+// SessionProtocol handles the messages, and WireStream the bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace muster {
 
-/// Takes over a stream whose first four bytes, which `came` begins with, say that it is none of
-/// frames. The connection that calls it is over then, and does not tell that it ended.
+/// Takes over a stream whose first four bytes, with which `came` begins, are not those of frames.
+/// The calling connection is then over and does not call `ended`.
 using Divert = std::function<void(std::unique_ptr<WireStream> stream, std::vector<std::byte> came)>;
 
-/// Serves the stream until it ends; `door` and `loop` outlive it. `address`: where the client is,
-/// for the log. `divert` may be null: then whatever comes is taken for frames.
+/// Serves the stream until it ends; `door` and `loop` must outlive it. `address` is the client's,
+/// for the log. If `divert` is null, all bytes are treated as frames.
 std::shared_ptr<Connection> open_session_stream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop,
                                                 std::string address, ConnectionEvents events, Divert divert);
 

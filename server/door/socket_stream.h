@@ -1,4 +1,4 @@
-// A TCP or Unix socket as it is: bytes in, bytes out.
+// A plain TCP or Unix socket as a byte stream.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace muster {
 
 enum class SocketKind : std::uint8_t { tcp_v4, tcp_v6, local };
 
-/// Takes over a connected socket. `io` runs on the listener's thread and outlives the stream.
+/// Takes over a connected socket. `io` must run on the listener's thread and outlive the stream.
 std::unique_ptr<WireStream> open_socket_stream(boost::asio::io_context& io, int descriptor, SocketKind kind);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// How much of what was written to a socket the kernel still holds.
+// Returns how much of the data written to a socket the kernel still holds.
 #pragma once
 
 #include <linux/sockios.h>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Bytes that the other end has not taken; 0 where the kernel does not say.
+/// Returns the bytes that the other end has not received; 0 if the kernel does not report them.
 inline std::size_t unsent_bytes(int socket) noexcept {
   int bytes = 0;
   return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;

@@ -27,7 +27,7 @@ class WebStream final : public WireStream {
  public:
   WebStream(asio::io_context& io, int descriptor, const WebHandshake& asked)
       : web_(TcpSocket(io.get_executor(), asked.is_v6 ? tcp::v6() : tcp::v4(), descriptor)) {
-    // Of handshake and farewell; how long a session may be silent is not decided here.
+    // Timeout of handshake and farewell. The limit on a session's silence is checked elsewhere.
     web_.set_option(websocket::stream_base::timeout{std::chrono::seconds(1), websocket::stream_base::none(), false});
     web_.binary(true);
     web_.auto_fragment(false);
@@ -87,13 +87,13 @@ class WebStream final : public WireStream {
   int release() override { return -1; }
 
  private:
-  /// Calls made before the handshake was over. Its handler owns this, so that what it calls back
-  /// goes with the thread.
+  /// Calls made before the handshake completed. The handshake's handler owns this object, so the
+  /// calls end with the thread.
   struct Waiting {
     WebStream* stream = nullptr;
     std::span<std::byte> room;
     ReadDone read_done;
-    WriteDone write_done;  // of what written_ has
+    WriteDone write_done;  // for the parts in written_
   };
 
   void accepted(bool well, Waiting& waiting) {
@@ -118,7 +118,7 @@ class WebStream final : public WireStream {
     web_.async_read_some(asio::buffer(room.data(), room.size()),
                          [this, room, done = std::move(done)](error_code error, std::size_t bytes) mutable {
                            if (!error && web_.got_text()) return refuse_text(std::move(done));
-                           // An empty message, or the end of one.
+                           // The message is empty or has ended.
                            if (!error && bytes == 0) return go_on_reading(room, std::move(done));
                            if (!error) return done({bytes, StreamRead::End::none});
                            const bool ended = error == websocket::error::closed;
@@ -126,7 +126,7 @@ class WebStream final : public WireStream {
                          });
   }
 
-  /// The read that met it fails when the other side knows, or has had a second for that.
+  /// Fails the read that received the text after the other side knows of it, or after a second.
   void refuse_text(ReadDone done) {
     if (std::exchange(ending_, true)) return done({0, StreamRead::End::broken});
     const websocket::close_reason why(websocket::close_code::unknown_data, "only binary messages are understood here");
@@ -135,8 +135,8 @@ class WebStream final : public WireStream {
 
   websocket::stream<TcpSocket, false> web_;
   WrittenParts<asio::const_buffer> written_;
-  std::weak_ptr<Waiting> waiting_;  // until the handshake is over
-  bool refused_ = false;            // by the handshake: there is no WebSocket
+  std::weak_ptr<Waiting> waiting_;  // until the handshake completes
+  bool refused_ = false;            // the handshake failed, so there is no WebSocket
   bool ending_ = false;
 };
 

@@ -1,5 +1,5 @@
-// A WebSocket: the byte stream cut into binary messages. The boundaries of messages have no
-// meaning; they may cut frames.
+// A WebSocket: a byte stream divided into binary messages. Message boundaries have no meaning and
+// may divide frames.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace muster {
 /// Data of the HTTP request for the WebSocket, and its rights.
 struct WebHandshake {
   std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version
-  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream: 1009
+  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with 1009
   bool is_v6 = false;
 };
 

@@ -23,9 +23,9 @@ struct StreamRead {
 /// The reason why this side ends a stream. A WebSocket sends it as 1000, 1001 or 1008.
 enum class Farewell : std::uint8_t { done, stopping, refused };
 
-/// Used on the listener's thread. At most one read and one write at a time. `done` is called once,
-/// on the listener's thread, after the call has returned, also if the stream is closed meanwhile;
-/// not at all if the thread ends.
+/// Used on the listener's thread. At most one read and one write may be pending. `done` is called
+/// once, on the listener's thread, after the call has returned, even if the stream is closed
+/// meanwhile. It is not called if the thread ends.
 class WireStream {
  public:
   using ReadDone = std::move_only_function<void(StreamRead)>;
@@ -33,10 +33,10 @@ class WireStream {
 
   virtual ~WireStream() = default;
 
-  /// Reads at least one byte into `room`, which must be valid until done.
+  /// Reads at least one byte into `room`, which must stay valid until done.
   virtual void read_some(std::span<std::byte> room, ReadDone done) = 0;
-  /// Writes all parts in order. Their bytes must be valid until done, their list until this
-  /// returns. done(false) means that not all were sent, and nothing more will be.
+  /// Writes all parts in order. Their bytes must stay valid until done, and their list until this
+  /// returns. done(false) means that some bytes were not sent and nothing more will be sent.
   virtual void write(std::span<const std::span<const std::byte>> parts, WriteDone done) = 0;
   /// Sends all parts at once if possible, and returns true without a call of `done`. Otherwise
   /// returns false; call write() with the same parts, which continues after the sent bytes. No

@@ -1,4 +1,4 @@
-// The parts of one write as buffers of a library.
+// The parts of one write as a library's buffers.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace muster {
 
-/// `Buffer` is a library's type, made of an address and a size, so that its header is not needed
-/// here. One thread at a time. The result of of() is valid until the next call.
+/// `Buffer` is a library's type, constructed from an address and a size, so that the library's
+/// header is not needed here. One thread at a time. The result of of() is valid until the next
+/// call.
 template <class Buffer>
 class WrittenParts {
  public:

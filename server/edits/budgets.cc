@@ -7,7 +7,7 @@
 namespace muster {
 
 TimerBudget::TimerBudget(const EntityRegistry& registry) : registry_(registry) {
-  // The cost of saved ones is unknown.
+  // The cost of saved timers is unknown.
   for (const auto& [key, waiting] : registry.timers().waiting())
     add(key.due_ns, {.steps = 0, .bytes = waiting.batch.size()});
 }

@@ -1,6 +1,6 @@
-// Counts lasting things that sessions brought into the world: timed messages, rows and templates.
-// An edit is costed before it enters the world; one that is timed enters it later, perhaps together
-// with many others.
+// Counts lasting objects that sessions brought into the world: timed messages, rows and templates.
+// The cost of an edit is computed before it enters the world. A timed edit enters later, perhaps
+// together with many others.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace muster {
 
-/// The cost of timed messages when they are due, and their memory until then. Owner's thread,
+/// The cost of timed messages when they become due, and their memory until then. Owner's thread,
 /// between inputs. A cancelled message counts until it would have been due.
 class TimerBudget {
  public:
-  /// Timers that are due within one such span of time are delivered together. ns.
+  /// Timers that are due within the same span of time are delivered together. ns.
   static constexpr std::uint64_t span_ns = 16'000'000;
 
   explicit TimerBudget(const EntityRegistry& registry);
@@ -26,13 +26,13 @@ class TimerBudget {
   };
   /// Returns the cost of messages due in the span of `due_ns`; overdue messages are due now.
   Due due_with(std::uint64_t due_ns);
-  /// Of all waiting messages.
+  /// Returns the bytes of all waiting messages.
   std::uint64_t bytes();
   void add(std::uint64_t due_ns, Due due);
 
  private:
   std::uint64_t span_of(std::uint64_t due_ns) const;
-  /// Forgets what is over.
+  /// Forgets messages that are no longer waiting.
   void pass();
 
   const EntityRegistry& registry_;
@@ -40,12 +40,12 @@ class TimerBudget {
   std::uint64_t bytes_ = 0;
 };
 
-/// Bytes of a template's FlatBuffer.
+/// Returns the bytes of a template's FlatBuffer.
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
 
-/// How many bytes the world holds of rows and templates. Counting all of it costs more than most
-/// edits do, so it is known from above: what was counted last, and what came since. Owner's thread,
-/// between inputs.
+/// The bytes of rows and templates in the world. Counting all of them costs more than most edits,
+/// so this keeps an upper bound: the last count plus later additions. Owner's thread, between
+/// inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}
@@ -53,7 +53,8 @@ class WorldBudget {
   /// Returns true if the world's rows (ids, parents and values of components) would exceed `max`
   /// bytes with `more`. Rows made by handlers may be counted late.
   bool rows_exceed(std::uint64_t more, std::uint64_t max);
-  /// Whether its templates would, `less` being of those that are replaced.
+  /// Returns true if the world's templates would exceed `max` bytes with `more`, minus `less` bytes
+  /// of replaced templates.
   bool templates_exceed(std::uint64_t more, std::uint64_t less, std::uint64_t max);
   /// Adds rows that came into the world.
   void add(std::uint64_t rows, std::uint64_t templates) {
@@ -67,7 +68,7 @@ class WorldBudget {
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  static constexpr std::uint32_t questions_max = 64;  // between two countings of rows
+  static constexpr std::uint32_t questions_max = 64;  // between two counts of rows
   const EntityRegistry& registry_;
   std::uint64_t rows_ = ~std::uint64_t{0} / 2, templates_ = rows_;  // not counted yet
   std::uint32_t questions_ = 0;

@@ -29,7 +29,7 @@ std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
 /// Judges one edit.
 class EditWalk {
  public:
-  /// `costed` is the limit on its cost.
+  /// `costed` is true if the limit on cost applies.
   EditWalk(EditJudge& judge, const Session& from, bool costed = true)
       : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from), costed_(costed) {}
 
@@ -59,7 +59,7 @@ class EditWalk {
     return false;
   }
   void spend_bytes(std::uint64_t bytes) { cost_.steps += bytes / 64; }
-  /// False: it is too much already.
+  /// Returns false if the limit is exceeded.
   bool spend(std::uint64_t steps) {
     cost_.steps += steps;
     return !costed_ || cost_.steps <= limits_.edit_steps_max || too_dear();
@@ -167,14 +167,14 @@ class EditWalk {
     return refuse("id_not_granted", shown_id(e) + " was not granted to this session, or is used already", e);
   }
 
-  // --- what makes entities
+  // --- edits that create entities
 
   bool creates(BatchView edit) {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared)
       return spend(count_);  // the world refuses it
     if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
     cost_.row_bytes = (16 + row_set_bytes(edit)) * count_;
-    std::unordered_map<Entity, std::uint32_t> made;  // depths, where parents are made by the same edit
+    std::unordered_map<Entity, std::uint32_t> made;  // depths, for parents created by the same edit
     bool all_alive = true;
     for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
       const Entity parent = read<Create>(edit, i).parent;
@@ -233,13 +233,14 @@ class EditWalk {
            check_depth(below ? registry_.depth(message.parent) + 1 + height : height, edit.target(0));
   }
 
-  // --- what takes or moves subtrees
+  // --- edits that remove or move subtrees
 
   struct Subtree {
     std::uint64_t entities = 0, height = 0;
   };
-  /// Counts `top` and what is below it, as long as the edit's cost allows. False: it does not.
-  /// `once`: entities that were counted before are passed over, with what is below them.
+  /// Counts `top` and the entities below it, as long as the edit's cost allows it. Returns false if
+  /// it does not. With `once`, entities that were already counted are skipped, together with those
+  /// below them.
   bool walk(Entity top, bool once, Subtree& found) {
     const std::uint32_t top_depth = registry_.depth(top);
     for (Entity at = top; at;) {
@@ -266,7 +267,7 @@ class EditWalk {
     judge_.marks_.resize(std::max(judge_.marks_.size(), registry_.storage().ids().indices()));
   }
   bool marked(Entity e) const { return judge_.marks_[e.index] == judge_.walk_; }
-  /// False: it was marked before.
+  /// Returns false if the entity was already marked.
   bool mark(Entity e) {
     if (marked(e)) return false;
     judge_.marks_[e.index] = judge_.walk_;
@@ -314,15 +315,15 @@ class EditWalk {
       moved += found.entities;
       heights += found.height + 1;
       const std::uint64_t below = registry_.alive(parent) ? registry_.depth(parent) + 1 : 0;
-      // The new parent is looked for below the entity.
+      // The new parent is searched for below the entity.
       if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
     }
     if (apart) return true;
-    // One may move into another: at worst each carries all of them, in one line.
+    // A subtree may move into another one. In the worst case each contains all others, in one line.
     return spend(moved * count_) && check_depth(registry_.storage().depths() + heights, edit.target(0));
   }
 
-  // --- what is kept for good
+  // --- edits that add permanent objects
 
   bool add_text(std::string_view text) {
     if (text.size() > limits_.text_bytes_max)
@@ -406,7 +407,7 @@ class EditWalk {
     return add_text(name);
   }
 
-  /// Those of the session that are over were forgotten before.
+  /// The session's timers that are over were removed before.
   bool check_timers(BatchView timed) {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
@@ -425,7 +426,7 @@ class EditWalk {
                                                   std::to_string(limits_.world_timers_bytes_max) + " are allowed");
     return true;
   }
-  /// One alone is never too dear.
+  /// A single timed message is never too expensive.
   bool check_due(std::uint64_t due_ns) {
     const std::uint64_t others = judge_.timer_budget_.due_with(due_ns).steps;
     if (others == 0 || others + cost_.steps <= limits_.timer_steps_max) return true;
@@ -436,9 +437,9 @@ class EditWalk {
 
   // --- messages of the game
 
-  /// An entity costs a step, a row of a pass an eighth, a relative of an entity a half, each
-  /// multiplied by the recent extra time of the message's handlers. One message alone is never too
-  /// dear: it is a pass, as ticks are.
+  /// An entity costs one step, a row of a pass an eighth, and a relative of an entity a half. Each
+  /// is multiplied by the recent extra time of the message's handlers. A single message is never
+  /// too expensive: it is a pass, like a tick.
   bool messages(BatchView edit) {
     const std::uint64_t pass = registry_.entity_count() / 8 + 1;
     std::uint64_t steps = 0;
@@ -471,7 +472,8 @@ class EditWalk {
   }
   std::uint64_t walk_max() const noexcept { return 2ull * limits_.edit_steps_max; }
   bool walked_too_far() const noexcept { return walked_ > walk_max(); }
-  /// How many a message to a part of an entity's line reaches, or a number that is too large.
+  /// Returns the number of entities that a message to a part of an entity's line reaches, or an
+  /// upper bound.
   std::uint64_t line(Entity e, std::uint64_t parts) {
     if (!registry_.alive(e)) return 1;
     std::uint64_t rows = 1;
@@ -499,12 +501,12 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
-  std::optional<session::Fault> fault_;  // made on demand: an edit of one message takes no longer than making one
+  std::optional<session::Fault> fault_;  // created on demand, so that small edits stay fast
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
-  constexpr double many = 1000;        // of delivery: what took little then says something, too
-  constexpr double long_time = 10000;  // what takes as long says something however little was counted
+  constexpr double many = 1000;        // counted steps that are enough to compare
+  constexpr double long_time = 10000;  // measured steps that are always enough to compare
   constexpr double nearly_one = 1.01;
   if (edit.kind() == BatchKind::timed) return;
   const double counted = static_cast<double>(delivery + steps_around);

@@ -9,11 +9,11 @@ namespace muster {
 
 namespace {
 
-/// A line's turn: so many steps, so that finding out whose turn it is costs little.
+/// Steps per turn of a line. Large enough that selecting the next line costs little in comparison.
 constexpr std::uint64_t turn_steps = 1000;
-/// Of the work around an edit, however small it is.
+/// The fixed cost of an edit, however small.
 constexpr std::uint64_t edit_steps = 5;
-/// Of an answer to one that was overtaken, at most about.
+/// Approximate limit on the size of the answer to an edit that was overtaken.
 constexpr std::size_t answer_bytes = 512;
 
 }  // namespace
@@ -47,10 +47,10 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
   put_off_ = false;
   for (Line& line : lines_) {
     const bool empty = line.session->requests.front() == nullptr;
-    // Nothing is owed for a time in which nothing was sent: who was idle comes in where the others are.
+    // Idle time earns no credit: a session that was idle continues at the others' value.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
-    // What was judged and let others first is dear.
+    // An edit that was judged and gave way to others is expensive.
     line.stands = empty || (cheap && line.next_steps > 0);
     put_off_ = put_off_ || (!empty && line.stands);
   }
@@ -71,7 +71,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
 }
 
 bool Intake::others_first(Line& line, std::uint64_t steps) {
-  if (line.next_steps > 0) return false;  // they were let first
+  if (line.next_steps > 0) return false;  // it gave way to others
   line.next_steps = steps;
   return next() != &line;
 }
@@ -106,7 +106,7 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
 bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   Session& from = *line.session;
   Request* const request = from.requests.front();
-  // Who does not read what became of its edits is asked to wait with them.
+  // A session that does not read the answers to its edits must wait before it sends more.
   const bool waits_for_room = request && (request->request != 0 || !request->overtaken.empty()) &&
                               !from.outgoing->has_answer_room(request->overtaken.size() * answer_bytes);
   if (!request || waits_for_room) {
@@ -131,7 +131,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   const std::uint64_t before = all.spent() + turn.spent();
   const auto cost = judge_.judge(from, edit);
   if (!cost) {
-    // What it would have cost is more than it did.
+    // The edit was refused, so only the time for judging it counts, not its whole cost.
     const std::uint64_t judging_ns = look_at_time();
     turn.spend(judging_ns / step_ns);
     refuse(line, cost.error());
@@ -143,7 +143,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return false;
   }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
-    // In the next call it is taken when its turn comes, whatever was taken before.
+    // In the next call it is taken when its turn comes, regardless of earlier edits.
     turn.spend(look_at_time() / step_ns);
     line.put_off = line.stands = put_off_ = true;
     return false;
@@ -156,7 +156,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(from, *request);
   from.requests.pop();
-  // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.
+  // The time that handlers need cannot be predicted, so a session whose edits take long waits
+  // accordingly for its next turn.
   turn.spend(std::max(cost->steps, took_ns / step_ns));
   return true;
 }
@@ -218,7 +219,7 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   session::Ack ack;
   ack.sequence = receipt.sequence;
   ack.durable_through = world_.durable_sequence();
-  for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // they were no input: no targets
+  for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // without targets
   if (edit.request == 0) return;
   ack.handled = receipt.handled;
   ack.unhandled = receipt.unhandled;

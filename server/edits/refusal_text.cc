@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// Describes a template's fault by the field of muster.TemplateNode or TemplateValue.
+/// Describes the fault in a template by the field of muster.TemplateNode or TemplateValue.
 std::string template_text(const Refusal& refusal, const std::string& named) {
   switch (refusal.field) {
     case hash32("parent"):
@@ -27,20 +27,20 @@ std::string template_text(const Refusal& refusal, const std::string& named) {
   }
 }
 
-/// Where in the template; empty for other messages.
+/// Returns the position in the template; empty for other messages.
 std::string node_text(const Refusal& refusal) {
   return refusal.node == Refusal::no_node ? std::string()
                                           : "node " + std::to_string(refusal.node) + " of the template: ";
 }
 
-/// The name of the field of a table by its hash.
+/// Returns the name of a table's field, given its hash.
 std::string table_field(const TypeDescriptor* type, FieldId id) {
   for (const FieldDescriptor& field : type ? std::span(type->fields) : std::span<const FieldDescriptor>())
     if (hash32(field.name) == id) return field.name;
   return {};
 }
 
-/// "#5:1 (/town/tower)"; of who is not alive its id alone.
+/// Returns "#5:1 (/town/tower)", or only the id if the entity is not alive.
 std::string shown_entity(const EntityRegistry& registry, const ServerLimits& limits, Entity e) {
   if (!registry.alive(e)) return shown_id(e);
   Steps steps(limits.path_bytes_max);
@@ -54,7 +54,7 @@ M read_payload(const BatchView& batch, std::uint32_t i) {
   return message;
 }
 
-/// A name that could not be given, and below whom.
+/// A name that could not be given, and the intended parent.
 struct WantedName {
   Entity parent;
   std::string_view name;
@@ -99,7 +99,7 @@ std::string taken_text(const EntityRegistry& registry, const ServerLimits& limit
   const auto wanted = edit.empty() ? std::nullopt : wanted_name(registry, refused, BatchView(edit));
   if (!wanted || wanted->name.empty()) return "a name that a sibling has";
   const Entity sibling = registry.find_child(wanted->parent, wanted->name);
-  // Later messages of the batch may have destroyed or moved it.
+  // Later messages of the batch may have destroyed or moved the entity.
   return "the name \"" + printable(wanted->name) + "\", which " +
          (sibling && sibling != refused ? shown_entity(registry, limits, sibling) : std::string("a sibling")) + " has";
 }

@@ -10,9 +10,9 @@
 
 namespace muster {
 
-/// The fault for an input of which something was refused, with what the field holds now. Owner's
-/// thread, right after the input. `edit`: the input's batch, for what it says of names; empty: not
-/// known.
+/// Returns the fault for an input that was partly or completely refused, including the current
+/// value of the field. Owner's thread, directly after the input. `edit` is the input's batch, from
+/// which names are taken; empty if unknown.
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,
                              std::span<const std::byte> edit = {});
 

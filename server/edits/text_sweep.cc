@@ -10,7 +10,7 @@
 namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
-  // Each text is looked for in each set: those that are empty are left out before.
+  // Each text is searched for in each set, so empty sets are left out.
   std::vector<const Session*> known_texts;
   for (const auto& session : sessions)
     if (!session->texts_sent.empty() || !session->texts_told.empty()) known_texts.push_back(session.get());

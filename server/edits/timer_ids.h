@@ -1,5 +1,5 @@
-// The ids that timers of ended sessions will bring to life. They stay granted for them, and go back
-// when the timer is over.
+// The ids that timers of ended sessions will use. They stay granted for the timers and are returned
+// when the timers are over.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,25 @@
 
 namespace muster {
 
-/// Owner's thread, between inputs, but for on_input.
+/// Owner's thread, between inputs, except on_input.
 class TimerIds {
  public:
-  /// Has the ids of all waiting timers, because they are stored nowhere else after a load.
+  /// Collects the ids of all waiting timers, because they are not stored elsewhere after a load.
   explicit TimerIds(EntityRegistry& registry);
 
-  /// The session that set these timers ends: from now on they keep their ids themselves. Those that
-  /// do not wait are ignored.
+  /// Keeps the ids of these timers, because the session that set them ends. Ignores timers that are
+  /// not waiting.
   void keep(std::span<const TimerId> timers);
-  /// Ascending: the granted ids that these timers name, each as often as it is named.
+  /// Returns the granted ids that these timers name, in ascending order, each as often as it is
+  /// named.
   std::vector<Entity> named_by(std::span<const TimerId> timers) const;
-  /// Notes which timers an input cancels.
+  /// Records which timers an input cancels.
   void on_input(const BatchView& batch) {
     if (!due_.empty()) [[unlikely]]
       note(batch);
   }
-  /// Gives back what no timer names any more that was kept for one. Each run of ids is an input.
+  /// Returns ids that were kept for timers and that no timer names any longer. Each run of ids is
+  /// an input.
   void give_back();
 
  private:
@@ -40,15 +42,15 @@ class TimerIds {
 
   EntityRegistry& registry_;
   std::map<Timers::Key, std::vector<std::uint32_t>> kept_;
-  std::unordered_map<TimerId, std::uint64_t> due_;         // of those in kept_
-  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> how often kept_ has it
+  std::unordered_map<TimerId, std::uint64_t> due_;         // of the timers in kept_
+  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> its count in kept_
   std::vector<TimerId> cancelled_;                         // since the last give_back
-  // What a handler or another timer cancels nobody is told of: when something happened all that are
-  // kept are looked at, in turn.
+  // Timers that a handler or another timer cancels are not reported. After each change, the kept
+  // timers are therefore checked in turn, at most this many at a time.
   static constexpr std::size_t looks_max = 1000;
   std::size_t looks_left_ = 0;
-  Timers::Key looked_at_{};                  // the last one
-  std::uint64_t sequence_ = 0, now_ns_ = 0;  // of the registry at the last give_back
+  Timers::Key looked_at_{};                  // the last one checked
+  std::uint64_t sequence_ = 0, now_ns_ = 0;  // of the registry, at the last give_back
 };
 
 }  // namespace muster

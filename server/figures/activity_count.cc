@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-/// Those that took most time, at most so many.
+/// Returns the `count` entries that took the most time, in descending order.
 template <class Figures>
 std::vector<Figures> busiest(std::vector<Figures> all, std::size_t count) {
   std::ranges::sort(all, std::ranges::greater(), &Figures::ns);

@@ -8,10 +8,10 @@
 
 namespace muster {
 
-/// Counts from the first question until there was none for a while. World thread, between inputs.
+/// Counts from the first question until quiet_ns after the last one. World thread, between inputs.
 class ActivityCount {
  public:
-  static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< after which it ends
+  static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< limit on time without questions
   static constexpr std::uint32_t rows_default = 1000;
 
   ActivityCount(const EntityRegistry& registry, Observation& observation)
@@ -20,10 +20,10 @@ class ActivityCount {
   ActivityCount(const ActivityCount&) = delete;
   ActivityCount& operator=(const ActivityCount&) = delete;
 
-  /// The answer, but for the threads' times: at most `rows` messages and handlers, those that took
-  /// most time.
+  /// Returns the answer without the threads' times: at most `rows` messages and handlers, those
+  /// that took the most time.
   session::Activity ask(std::uint32_t rows, std::uint64_t steady_now_ns);
-  /// Ends after quiet_ns without a question.
+  /// Ends the count after quiet_ns without a question.
   void rest(std::uint64_t steady_now_ns) {
     if (counts_ && steady_now_ns - asked_ns_ > quiet_ns) end();
   }

@@ -10,23 +10,23 @@ struct Figures {
   std::uint64_t sequence = 0, durable_sequence = 0, saved_sequence = 0, clock_ns = 0;
   double hz = 0;
   std::uint64_t uptime_ns = 0, processor_ns = 0, memory_bytes = 0;
-  std::uint64_t ticks = 0;  ///< that were measured
+  std::uint64_t ticks = 0;  ///< measured ticks
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
-                tick_max_ns = 0;               ///< of their processor time; bounds of classes an eighth wide
-  std::uint64_t edits = 0, edits_refused = 0;  ///< since the server began
-  std::uint64_t answers_waiting_bytes = 0;     ///< of all sessions, for clients to read
-  std::uint64_t requests_waiting_bytes = 0;    ///< of all sessions, for the world to take
-  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: not answered yet
+                tick_max_ns = 0;                           ///< processor time; classes are an eighth wide
+  std::uint64_t edits = 0, edits_refused = 0;              ///< since the server began
+  std::uint64_t answers_waiting_bytes = 0;                 ///< of all sessions, waiting for clients
+  std::uint64_t requests_waiting_bytes = 0;                ///< of all sessions, waiting for the world
+  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< unanswered
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
-  std::uint64_t journal_bytes = 0;  ///< of the journal behind the saved state
-  std::string disk_error = {};  ///< why nothing more becomes durable, so that edits are refused; empty: they are not
-  std::string save_error = {};  ///< error of the last automatic save, or empty
+  std::uint64_t journal_bytes = 0;  ///< of the journal after the saved state
+  std::string disk_error = {};      ///< why edits are refused, or empty if they are not
+  std::string save_error = {};      ///< error of the last automatic save, or empty
 };
 
 class TimeCounts;
 
-/// Returns the time in ns that `share` (0.5 for half) of the counted times do not exceed; 0 without
-/// times.
+/// Returns the time in ns that is not exceeded by the fraction `share` (0.5 for half) of the
+/// counted times; 0 if there are none.
 std::uint64_t below_share(const TimeCounts& times, double share);
 /// Returns the resident memory of this process in bytes, or 0 if unknown.
 std::uint64_t resident_bytes();

@@ -1,5 +1,5 @@
-// Whether the registry counts what it does, for all who look at it: it does while one of them wants
-// it.
+// Shares the registry's counting among all observers: the registry counts while at least one of
+// them needs it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Observation {
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
-  /// False, and nothing done, where the host observes the registry for itself. Every successful
+  /// Returns false, and does nothing, if the host observes the registry itself. Every successful
   /// begin() needs an end().
   [[nodiscard]] bool begin() {
     if (users_ == 0) {

@@ -1,4 +1,4 @@
-// A trace of the running world for a session that asked: `muster trace`.
+// A trace of the running world, recorded at a session's request: `muster trace`.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// For one session at a time. Owner's thread, between inputs; the registry must outlive it.
+/// Serves one session at a time. Owner's thread, between inputs; the registry must outlive it.
 class SessionTrace {
  public:
   SessionTrace(EntityRegistry& registry, Observation& observation) : registry_(registry), observation_(observation) {}
@@ -23,11 +23,11 @@ class SessionTrace {
 
   /// Answers BeginTrace.
   void begin(Session& to, std::uint64_t request);
-  /// The pieces of the answer to EndTrace, or why there is none.
+  /// Returns the pieces of the answer to EndTrace, or the reason why there is no trace.
   [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
-  /// Null: nothing is recorded.
+  /// Null if nothing is recorded.
   Trace* running() const noexcept { return trace_.get(); }
-  /// A session that is gone records nothing.
+  /// Ends the recording of a session that left.
   void leave(const Session& from);
 
  private:
@@ -35,9 +35,9 @@ class SessionTrace {
 
   EntityRegistry& registry_;
   Observation& observation_;
-  std::unique_ptr<Trace> trace_;  // null: nothing is recorded
-  std::uint64_t author_ = 0;      // of the session that asked
-  std::string name_;              // its
+  std::unique_ptr<Trace> trace_;  // null if nothing is recorded
+  std::uint64_t author_ = 0;      // of the session that records
+  std::string name_;              // of that session
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What answers are made from. The desk owns all of it.
+// The objects from which answers are made. The desk owns all of them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct EndedSession {
   session::Fault why;
 };
 
-/// What only the desk can do for a question. World thread.
+/// Operations that only the desk can perform for a question. World thread.
 class DeskSide {
  public:
   DeskSide() = default;
@@ -34,13 +34,14 @@ class DeskSide {
   DeskSide(const DeskSide&) = delete;
   DeskSide& operator=(const DeskSide&) = delete;
 
-  /// Returns the sessions that are here.
+  /// Returns the connected sessions.
   virtual std::vector<std::shared_ptr<Session>> present() const = 0;
-  /// Returns the sessions that were ended, newest first, at most `limit`.
+  /// Returns the ended sessions, newest first, at most `limit`.
   virtual std::vector<EndedSession> ended(std::size_t limit) const = 0;
-  /// Gives a session ids of its own.
+  /// Grants ids to a session.
   virtual std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) = 0;
-  /// Counts an edit as the session's that it makes by a question; the fault if it exceeds a limit.
+  /// Counts an edit that the session makes through a question against the session. Returns the
+  /// fault if the edit exceeds a limit.
   virtual std::optional<session::Fault> admit(Session& from, BatchView edit) = 0;
   /// Sends every session the schemas that the world has learned.
   virtual void learn_types() = 0;
@@ -58,7 +59,7 @@ struct AnswerSources {
   ClockQuestions& clock;
   DurableQuestions& durable;
   Seldom& seldom;          ///< of all work that is done seldom
-  Seldom& watches_seldom;  ///< of opening watches, which does not wait for the others
+  Seldom& watches_seldom;  ///< of opening watches, which does not wait for other work
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What the answers to questions have in common.
+// Functions shared by the answers to questions.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Returns how many rows a page may have: as many as were asked for, within the limit.
+/// Returns the number of rows that a page may have: the requested number, up to the limit.
 inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
   constexpr std::uint32_t rows_default = 1000;
   return std::min(asked == 0 ? rows_default : asked, limits.rows_max);

@@ -31,7 +31,7 @@ class ChildList : public Inquiry {
   }
 
  protected:
-  /// Looks at one more entity. False: there is none, or the page is full.
+  /// Examines one more entity. Returns false if there is none or the page is full.
   virtual bool step(Steps& steps) = 0;
   virtual std::uint32_t total() const = 0;
   bool is_full() const noexcept { return page_.entities.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
@@ -64,7 +64,7 @@ class ChildList : public Inquiry {
   bool whole_ = false;
 };
 
-/// Roots have no order of their own: by id, so that parts fit together.
+/// Roots have no order of their own. They are listed by id, so that pages fit together.
 class RootList final : public ChildList {
  public:
   using ChildList::ChildList;
@@ -106,8 +106,9 @@ class SiblingList final : public ChildList {
     passed_.push_back(next);
     return true;
   }
-  /// The world may have changed since the last slice: goes back to the last child that was passed and is still one. Where
-  /// all that are remembered are gone, the list begins anew.
+  /// Finds the position again, because the world may have changed since the last slice: returns to
+  /// the last passed child that is still a child. If none of the remembered children remains, the
+  /// list starts again.
   void find_place_again() {
     while (!passed_.empty() && asked_.registry.parent(passed_.back()) != page_.entity) {
       passed_.pop_back();
@@ -130,7 +131,7 @@ class SiblingList final : public ChildList {
 
   static constexpr std::size_t passed_max = 128;
   std::vector<Entity> passed_;  // the last children that were passed
-  std::uint32_t place_ = 0;     // of the next one
+  std::uint32_t place_ = 0;     // of the next child
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t state_bytes = 256;
-/// In SetClock: the speed or the pause stays as it is.
+/// In SetClock: the speed or the pause is unchanged.
 constexpr double same_speed = 0;
 constexpr std::uint32_t same_paused = 2;
 

@@ -1,4 +1,5 @@
-// The world's clock as sessions see and set it: GetClock, SetClock, and the ClockStates that followers are sent.
+// Lets sessions read and set the world's clock: GetClock, SetClock, and the ClockStates for
+// followers.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +18,23 @@ class ClockQuestions {
   /// Answers GetClock and SetClock.
   void get(const Asked& asked, bool follow);
   void set(const Asked& asked, const session::SetClock& what);
-  /// Sends followers what is new, only the newest state, as soon as their queue has room. Call it after each flush,
-  /// when questions were worked on.
+  /// Sends followers the newest state if it changed, as soon as their queue has room. Call it after
+  /// each flush, after the work on questions.
   void tell();
-  /// The session ended.
+  /// Removes an ended session.
   void leave(const Session& session);
 
  private:
   session::ClockState state() const;
-  /// Counts changes without a SetClock: a run of steps is over, the world was saved, the program set the clock.
+  /// Detects changes without a SetClock: a run of steps ended, the world was saved, or the program
+  /// set the clock.
   void notice();
   Pace pace() const { return world_.pace().value_or(Pace{}); }
 
   const EntityRegistry& registry_;
   WorldSide& world_;
   Followers followers_;
-  Pace pace_;  // as followers know it
+  Pace pace_;  // as last sent to followers
   std::uint64_t author_ = 0, saved_ = 0;
 };
 

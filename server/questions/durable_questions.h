@@ -1,4 +1,4 @@
-// How much of the world is on the disk: FollowDurable, and the Durables that followers are sent.
+// Reports how much of the world is on the disk: FollowDurable, and the Durables for followers.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ class DurableQuestions {
 
   /// Answers FollowDurable.
   void follow(const Asked& asked);
-  /// Sends followers what is new, only the newest state, as soon as their queue has room. Call it after each flush.
+  /// Sends followers the newest state if it changed, as soon as their queue has room. Call it after
+  /// each flush.
   void tell();
-  /// The session ended.
+  /// Removes an ended session.
   void leave(const Session& session);
   session::Durable state() const;
 
  private:
-  /// Counts what has changed.
+  /// Detects changes.
   void notice();
 
   const WorldSide& world_;

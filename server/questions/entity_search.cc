@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Goes through the world by index: the place in it is a number that no change of the world can make wrong, and rows come in
-/// the order in which Find is asked for more.
+/// Searches the world by index. An index stays valid when the world changes, and gives the order in
+/// which Find continues.
 class EntitySearch : public Inquiry {
  public:
   EntitySearch(Asked asked, std::uint32_t rows_max, Entity after)
@@ -57,7 +57,8 @@ class EntitySearch : public Inquiry {
 
 char folded(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Looks for a part in texts, letters of ASCII in either case, in one pass over the text (Knuth, Morris and Pratt).
+/// Searches texts for a part in one pass, ignoring the case of ASCII letters (Knuth, Morris and
+/// Pratt).
 class PartOfText {
  public:
   explicit PartOfText(std::string_view part) : borders_(part.size()) {
@@ -107,7 +108,7 @@ class FindSearch final : public EntitySearch {
     return !under_ || is_below(e, steps);
   }
 
-  /// Every ancestor is passed once in a search, by what is remembered of those that were passed.
+  /// Passes each ancestor only once per search, because results are remembered.
   bool is_below(Entity e, Steps& steps) {
     known_.resize(std::max<std::size_t>(known_.size(), asked_.registry.storage().ids().indices()));
     bool below = false;
@@ -129,11 +130,11 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  std::vector<std::uint32_t> known_;  // by index: generation, and whether it is below `under_`; 0: not known
+  std::vector<std::uint32_t> known_;  // by index: generation, whether below `under_`; 0: unknown
   std::vector<Entity> passed_;
 };
 
-/// "tower" or "north/tower": wherever the end of a path is so.
+/// Finds entities whose path ends with a relative path: "tower" or "north/tower".
 class PathEndSearch final : public EntitySearch {
  public:
   PathEndSearch(const Asked& asked, const session::Resolve& what)
@@ -161,7 +162,7 @@ class PathEndSearch final : public EntitySearch {
     return true;
   }
 
-  std::vector<std::string> names_;  // the last one first
+  std::vector<std::string> names_;  // the last name first
 };
 
 session::Fault too_long(const char* field, std::size_t bytes, std::size_t bytes_max) {

@@ -1,4 +1,5 @@
-// Sessions that have asked about a state, and are told of it when it is another: the newest only, as soon as their queue has room.
+// Sessions that follow a state. When it changes, each is sent the newest state as soon as its queue
+// has room.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +15,20 @@ namespace muster {
 /// Owner's thread only.
 class Followers {
  public:
-  /// The session has just been answered with the state; one that is there already stays as it is.
+  /// Adds a session that has just been sent the state. Has no effect if the session is already a
+  /// follower.
   void add(const std::shared_ptr<Session>& session) {
     if (std::ranges::find(all_, session, &Follower::session) == all_.end()) all_.push_back({session, changes_});
   }
-  /// The session ended.
+  /// Removes an ended session.
   void remove(const Session& session) {
     std::erase_if(all_, [&](const Follower& follower) { return follower.session.get() == &session; });
   }
   bool empty() const noexcept { return all_.empty(); }
-  /// The state is another from now on.
+  /// Records that the state has changed.
   void note_change() noexcept { ++changes_; }
-  /// Sends `state()` under request 0 to those who were told of an older one, and whose queue has room for `bytes`.
+  /// Sends `state()` under request 0 to sessions that were last sent an older state and whose queue
+  /// has room for `bytes`.
   template <class State>
   void tell(std::size_t bytes, const State& state) {
     for (Follower& follower : all_) {
@@ -38,7 +41,7 @@ class Followers {
  private:
   struct Follower {
     std::shared_ptr<Session> session;
-    std::uint64_t told = 0;  // `changes_` when it was told last
+    std::uint64_t told = 0;  // `changes_` when it was last sent
   };
   std::vector<Follower> all_;
   std::uint64_t changes_ = 1;

@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// The components whose values it takes, each once, by type id. What it only asks the presence of decides for whom it is
-/// called, and is neither read nor written.
+/// Returns the components whose values the handler accesses, each once, by type id. Components of
+/// which only the presence matters select entities but are neither read nor written.
 std::vector<TypeId> components(const Handler& handler, Access access) {
   std::vector<TypeId> found;
   for (const Term& term : handler.terms)
@@ -23,7 +23,8 @@ std::vector<TypeId> components(const Handler& handler, Access access) {
 
 constexpr std::size_t rows_at_once = 64;
 
-/// Between two slices handlers may come and go: those behind the last row are looked for anew.
+/// Handlers may be added or removed between two slices, so each slice looks up the handlers after
+/// the last row again.
 class HandlerListing final : public Inquiry {
  public:
   HandlerListing(Asked asked, const session::ListHandlers& what)
@@ -34,7 +35,7 @@ class HandlerListing final : public Inquiry {
     std::vector<const Handler*> behind;
     for (const auto& handler : all)
       if (handler->ordinal > last_) behind.push_back(handler);
-    // However many there are and however few steps: each slice brings some rows.
+    // Each slice lists some rows, regardless of the number of handlers and steps.
     const auto some = static_cast<std::ptrdiff_t>(std::min(behind.size(), rows_at_once));
     std::ranges::partial_sort(behind, behind.begin() + some, {}, &Handler::ordinal);
     steps.spend(5 + all.size() / 8);

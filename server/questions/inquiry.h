@@ -14,15 +14,16 @@ namespace muster {
 class EntityRegistry;
 struct AnswerSources;
 
-/// World thread only. It ends with its answer, or is destroyed between two slices if its session or the server ends.
+/// Used on the world thread. Ends with its answer, or is destroyed between two slices if its
+/// session or the server ends.
 class Inquiry {
  public:
   enum class Progress {
-    done,       ///< it was answered
+    done,       ///< the question was answered
     again,      ///< the steps are used up
-    room,       ///< its answer waits for room in the session's queue, which wakes the desk when there is some
-    elsewhere,  ///< it waits for another thread's work, which wakes the desk when it is done
-    later,      ///< it does what is done seldom (server/questions/seldom.h), and that is not due yet
+    room,       ///< no room in the session's queue, which wakes the desk
+    elsewhere,  ///< waits for another thread, which wakes the desk
+    later,      ///< waits until it is due (server/questions/seldom.h)
   };
 
   Inquiry() = default;
@@ -30,17 +31,18 @@ class Inquiry {
   Inquiry(const Inquiry&) = delete;
   Inquiry& operator=(const Inquiry&) = delete;
 
-  /// Works until `steps` are used up, or it is done. The world may have changed since the last slice.
+  /// Works until the question is answered or `steps` are used up. The world may have changed since
+  /// the last slice.
   virtual Progress go_on(Steps& steps) = 0;
 };
 
-/// Who asked, and what the answer is made from.
+/// The sender of a question, and the sources of its answer.
 struct Asked {
   EntityRegistry& registry;
   const ServerLimits& limits;
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
-  const AnswerSources* sources = nullptr;  ///< what lies beside the registry; handlers that need no more work without
+  const AnswerSources* sources = nullptr;  ///< null for handlers that need only the registry
 
   Session& to() const noexcept { return *from; }
   const AnswerSources& of() const noexcept { return *sources; }
@@ -49,13 +51,13 @@ struct Asked {
   void answer(const M& message, std::uint32_t flags = 0) const {
     muster::answer(*from, request, message, flags);
   }
-  /// Returns whether an answer of about this size may be queued now. If not, the session's queue wakes the desk when
-  /// it may.
+  /// Returns true if an answer of about this size may be queued now. Otherwise the session's queue
+  /// wakes the desk when it may.
   bool has_room(std::size_t bytes) const { return from->outgoing->has_answer_room(bytes); }
 };
 
-/// A question that is answered in one go as soon as the session's queue has room for about `answer_bytes`.
-/// `F`: void(Steps&).
+/// A question that is answered in one go, as soon as the session's queue has room for about
+/// `answer_bytes`. `F`: void(Steps&).
 template <class F>
 class Once final : public Inquiry {
  public:

@@ -6,7 +6,7 @@ namespace muster {
 
 namespace {
 
-/// Steps per turn of a line, so that selecting the next line costs little.
+/// Steps per turn of a line. Large enough that selecting the next line costs little in comparison.
 constexpr std::uint64_t turn_steps = 2000;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The questions that sessions asked and that are not answered yet: each session's in their order,
-// the sessions in turns. They are worked on in slices, so that none of them holds up the world.
+// The unanswered questions of all sessions, in order per session. Sessions take turns. Questions
+// are worked on in slices, so that none of them delays the world.
 #pragma once
 
 #include <chrono>
@@ -14,42 +14,42 @@
 
 namespace muster {
 
-/// A question that was judged. Its bytes count in its session's requests until it is answered.
+/// A question that passed judge(). Its bytes count in its session's requests until it is answered.
 struct Question {
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
   std::vector<std::byte> batch;
 };
 
-/// The questions worked on, for tests and figures.
+/// Counts of the work on questions, for tests and figures.
 struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
   std::uint64_t steps = 0;            ///< of all slices
-  std::uint64_t slice_steps_max = 0;  ///< of the dearest one
+  std::uint64_t slice_steps_max = 0;  ///< of the most expensive slice
 };
 
-/// Owner's thread only. The bound of its length is that of each session:
-/// `ServerLimits::requests_max`, see Session::open_questions, which is counted down here.
+/// Owner's thread only. Its length is bounded by each session's limit `ServerLimits::requests_max`;
+/// this class decreases Session::open_questions.
 class QuestionQueue {
  public:
-  /// `begin` makes the inquiry of a question when its turn comes.
+  /// Creates the inquiry of a question when its turn comes.
   using Begin = std::function<std::unique_ptr<Inquiry>(const Question&)>;
-  /// `processor_ns`: that this thread has used; may be null.
+  /// `processor_ns` returns the processor time used by this thread; may be null.
   explicit QuestionQueue(Begin begin, std::function<std::uint64_t()> processor_ns = {})
       : begin_(std::move(begin)), processor_ns_(std::move(processor_ns)) {}
 
   void add(Question question);
-  /// The session ended: its questions go unanswered.
+  /// Removes an ended session and its unanswered questions.
   void drop(const Session& session);
 
-  /// Works on what there is, for about `steps` steps, or for the time that these should take.
-  /// Sessions take turns: the one that took the fewest steps since it has questions comes first.
-  /// `between` is called before each turn, and may add questions.
+  /// Works on the questions for about `steps` steps, or for the time that these should take. The
+  /// session that used the fewest steps since it had questions has the next turn. `between` is
+  /// called before each turn, and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
-  /// Whether there is something to go on with at once.
+  /// True if there is work that can continue immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
-  /// Whether a question waits until something is due that is done seldom.
+  /// True if a question waits until seldom work is due.
   bool waits_for_time() const noexcept { return waits_for_time_; }
   std::size_t size() const noexcept;
   const QuestionCounters& counters() const noexcept { return counters_; }
@@ -57,10 +57,10 @@ class QuestionQueue {
  private:
   struct Line {
     std::shared_ptr<Session> session;
-    std::deque<Question> questions;  // the first is `current`, once that is begun
+    std::deque<Question> questions;  // the first is `current` after it has begun
     std::unique_ptr<Inquiry> current;
-    std::uint64_t taken = 0;  // steps, counted from where the others were when it came
-    bool stands = false;      // nothing can be done for it in this round
+    std::uint64_t taken = 0;  // steps, starting at the others' value when it joined
+    bool stands = false;      // no further progress is possible in this round
   };
   Line* next();
   void go_on(Line& line, Steps& steps);
@@ -69,7 +69,7 @@ class QuestionQueue {
   const Begin begin_;
   const std::function<std::uint64_t()> processor_ns_;
   std::vector<std::unique_ptr<Line>> lines_;
-  std::uint64_t clock_ = 0;  // `taken` of the line that was worked on last
+  std::uint64_t clock_ = 0;  // `taken` of the line that worked last
   bool can_go_on_ = false, waits_for_time_ = false;
   QuestionCounters counters_;
 };

@@ -1,5 +1,6 @@
-// The way from a question to its handler. The handlers are declared in server/questions/question_table.h, which
-// schemac writes from schema/session.fbs, and defined in the files of their subjects.
+// Dispatches a question to its handler. The handlers are declared in
+// server/questions/question_table.h, which schemac generates from schema/session.fbs, and defined
+// in the files of their subjects.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,8 @@
 
 namespace muster {
 
-/// Makes the inquiry of a question that was judged; it is never null. World thread, between inputs.
+/// Creates the inquiry of a question that passed judge(). Never returns null. World thread, between
+/// inputs.
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // Work that cannot be cut into slices and is not bounded by steps: a save, a hash of the whole
-// state, a plugin's reload. It is done seldom enough to leave most of the owner's thread to the
-// world, however often it is asked for.
+// state, or a plugin's reload. It is spaced out so that most of the owner's thread stays available
+// to the world, however often it is requested.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,11 @@ class Seldom {
   using Clock = std::chrono::steady_clock;
 
   bool due(Clock::time_point now) const noexcept { return now >= next_; }
-  /// Until it is due.
+  /// Returns the time until the next work is due.
   std::chrono::nanoseconds due_in(Clock::time_point now) const noexcept {
     return std::max<std::chrono::nanoseconds>(next_ - now, std::chrono::nanoseconds(0));
   }
-  /// Does it. The next one waits for three times as long as this one took, but for a second at
-  /// most.
+  /// Does the work. The next work waits for three times as long as this took, but at most a second.
   template <class F>
   void run(F&& f) {
     const Clock::time_point begin = Clock::now();
@@ -28,7 +27,7 @@ class Seldom {
     next_ = Clock::now();
     took(next_ - begin);
   }
-  /// Adds time that the work took elsewhere; the next one waits for that too.
+  /// Adds time that the work took on other threads; the next work waits for that too.
   void took(Clock::duration more) noexcept { next_ += std::min<Clock::duration>(3 * more, std::chrono::seconds(1)); }
 
  private:

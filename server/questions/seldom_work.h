@@ -1,4 +1,4 @@
-// Questions whose work cannot be cut into slices: it is done piece by piece, each as soon as seldom.h lets it.
+// Questions whose work cannot be cut into slices. Each piece is done as soon as seldom.h allows it.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,22 @@ class SeldomWork : public Inquiry {
   Progress go_on(Steps& steps) final;
 
  protected:
-  /// `piece_steps`: what a piece counts in its session's turn; 0 means a whole slice.
+  /// `piece_steps` is the cost of a piece in its session's turn; 0 means a whole slice.
   SeldomWork(Asked asked, Seldom& seldom, std::uint64_t piece_steps = 0)
       : asked_(std::move(asked)), seldom_(seldom), piece_steps_(piece_steps) {}
 
-  /// Returns why the next piece cannot be done yet; nothing if it can. May answer the question: done.
+  /// Returns the reason why the next piece cannot be done yet, or nothing if it can. May answer the
+  /// question and return done.
   virtual std::optional<Progress> waits() {
     if (asked_.has_room(4096)) return std::nullopt;
     return Progress::room;
   }
-  /// Does one piece. done: the question is answered. later: there is another piece. again: finish() does the rest.
+  /// Does one piece. Returns done if the question is answered, later if there is another piece, or
+  /// again if finish() does the rest.
   virtual Progress piece() = 0;
-  /// Does in slices what is left after the pieces.
+  /// Does the remaining work in slices after the pieces.
   virtual Progress finish(Steps&) { return Progress::done; }
-  /// Goes on with finish() at once.
+  /// Continues with finish() immediately.
   void skip_pieces() noexcept { pieces_over_ = true; }
 
   const Asked asked_;
@@ -41,7 +43,7 @@ class SeldomWork : public Inquiry {
   bool pieces_over_ = false;
 };
 
-/// One piece that answers the question. `F`: void().
+/// A single piece that answers the question. `F`: void().
 template <class F>
 std::unique_ptr<SeldomWork> seldom_once(const Asked& asked, Seldom& seldom, F work) {
   class Work final : public SeldomWork {

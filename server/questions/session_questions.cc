@@ -1,4 +1,5 @@
-// The answers to what is asked of sessions and of what keeps the world busy: `muster who`, `top` and `trace`.
+// The answers to questions about sessions and about the work of the world: `muster who`, `top` and
+// `trace`.
 #include <algorithm>
 #include <expected>
 #include <utility>
@@ -13,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// Ends the trace in one piece and sends it as there is room.
+/// Ends the trace in one piece and sends it as room becomes available.
 class TraceEnding final : public SeldomWork {
  public:
   explicit TraceEnding(const Asked& asked) : SeldomWork(asked, asked.of().seldom) {}

@@ -9,7 +9,8 @@
 namespace muster {
 namespace {
 
-/// Sends the texts that the entity's values mention, as there is room for them, and then all of its values at once.
+/// Sends the texts mentioned by the entity's values as room becomes available, and then all values
+/// together.
 class Showing final : public Inquiry {
  public:
   Showing(Asked asked, Entity e) : asked_(std::move(asked)), entity_(e) {}

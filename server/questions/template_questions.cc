@@ -1,4 +1,4 @@
-// The answers to what is asked about templates.
+// The answers to questions about templates.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// Some templates by name, in as many frames as it takes.
+/// Sends templates by name, in as many frames as necessary.
 class TemplateList final : public Inquiry {
  public:
   TemplateList(Asked asked, std::vector<std::string> names) : asked_(std::move(asked)), names_(std::move(names)) {
@@ -50,8 +50,8 @@ class TemplateList final : public Inquiry {
   session::Templates page_;
 };
 
-/// Reads the templates one by one, for a ms or one template at a time, and defines them together: the templates of a
-/// file come together, or none does.
+/// Reads the templates one at a time, in pieces of about a ms or one template, and defines them
+/// together: either all templates of a file are defined, or none.
 class ReadingTemplates final : public SeldomWork {
  public:
   ReadingTemplates(const Asked& asked, const session::ReadTemplates& what)
@@ -85,7 +85,7 @@ class ReadingTemplates final : public SeldomWork {
       define();
     }
   }
-  /// What a file brings needs the same rights as a DefineTemplate of it.
+  /// The contents of a file need the same rights as a DefineTemplate with them.
   void compile(const TemplateTree& tree) {
     const auto definition = tree.compile();
     if (!definition) return;
@@ -101,7 +101,7 @@ class ReadingTemplates final : public SeldomWork {
     std::vector<std::string> names;
     for (const auto& [name, batch] : defined_) {
       if (wrong_) return;
-      // The server's own input, for that user.
+      // The server pushes this input on behalf of the user.
       const Receipt receipt = registry.push_batch(batch, 0, 0, asked_.to().user);
       if (receipt.refused > 0) wrong_ = bad(refused_definition(registry, receipt, what_.file, name));
       names.push_back(name);
@@ -121,8 +121,8 @@ class ReadingTemplates final : public SeldomWork {
   const session::ReadTemplates what_;
   std::unique_ptr<TemplateFile> file_;
   std::optional<std::vector<TemplateTree>> trees_;
-  std::size_t next_ = 0;                                                 // of the trees, to be compiled
-  BatchBuilder definitions_{256u << 20};                                 // of all of them, in one batch
+  std::size_t next_ = 0;                                                 // the next tree to compile
+  BatchBuilder definitions_{256u << 20};                                 // all trees, in one batch
   std::vector<std::pair<std::string, std::vector<std::byte>>> defined_;  // each with its name
   std::optional<session::Fault> wrong_;
   std::unique_ptr<TemplateList> list_;
@@ -152,7 +152,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
   return once(
       asked,
       [asked, name](Steps&) {
-        // The bytes of its definition need no decoding.
+        // The bytes of the definition need no decoding.
         const auto batch = asked.registry.template_batch(name);
         if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));

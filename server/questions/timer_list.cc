@@ -1,4 +1,4 @@
-// The answer to ListTimers: the timed messages that wait, page by page.
+// The answer to ListTimers: the waiting timed messages, page by page.
 #include <algorithm>
 
 #include "registry/apply/timers.h"
@@ -15,7 +15,8 @@ Entity first_target(BatchView batch) {
   return batch.target(0);
 }
 
-/// Between two slices timers may come and go: what is due behind the last row is looked for anew.
+/// Timers may be added or removed between two slices, so each slice looks up the timers after the
+/// last row again.
 class TimerList final : public Inquiry {
  public:
   TimerList(Asked asked, const session::ListTimers& what)
@@ -53,7 +54,7 @@ class TimerList final : public Inquiry {
     page_.types.push_back(batch.type());
     page_.targets.push_back(first_target(batch));
     page_.counts.push_back(batch.count());
-    // Its own were numbered in the order in which they came.
+    // The session's timers are sorted, because their numbers ascend.
     page_.own.push_back(std::ranges::binary_search(asked_.to().timers, key.id) ? 1 : 0);
   }
 

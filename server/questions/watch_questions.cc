@@ -9,11 +9,12 @@
 namespace muster {
 namespace {
 
-/// The most bytes about watches that may wait for the client's Credit. It may wait as long as it likes, but the
-/// server does not queue more and more for it meanwhile.
+/// Limit on bytes about watches that wait for the client's Credit. The client may delay Credit as
+/// long as it likes, but the server does not queue more for it in the meantime.
 constexpr std::size_t held_max = 64u << 10;
 
-/// Opens or changes a watch as soon as the watches' thread has done what it was given before. `Q`: Watch or Follow.
+/// Opens or changes a watch as soon as the watches' thread has finished its earlier work. `Q`:
+/// Watch or Follow.
 template <class Q>
 class WatchOpening final : public SeldomWork {
  public:
@@ -66,7 +67,7 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Foll
 }
 
 void answer_once(const Asked& asked, const session::FollowMore& what, Steps& steps) {
-  // Besides the entities that it names, every chunk is asked whether it changed.
+  // In addition to the named entities, every chunk is checked for changes.
   steps.spend(100 + what.add.size() + what.drop.size() + what.open.size() + what.close.size() +
               asked.registry.storage().chunk_numbers() / 2);
   if (auto fault = asked.of().watches.follow_more(asked.to(), asked.request, what)) asked.fault(*fault);

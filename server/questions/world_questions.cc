@@ -1,4 +1,4 @@
-// The answers to what is asked of the world as a whole: saves, plugins, schemas, ids, and its figures.
+// The answers to questions about the whole world: saves, plugins, schemas, ids and figures.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -22,7 +22,8 @@ class Saving final : public SeldomWork {
  private:
   Progress piece() override {
     sequence_ = asked_.registry.sequence();
-    // The session, and this with it, may end before the world is saved. Another save may be under way.
+    // The session may end, destroying this object, before the world has been saved. Another save
+    // may be in progress.
     const bool begun = asked_.of().world.begin_save([to = saved_](WorldSide::Saved saved) { *to = std::move(saved); });
     return begun ? Progress::again : Progress::elsewhere;
   }
@@ -75,7 +76,7 @@ void add_schema(const Asked& asked, std::span<const std::uint8_t> bfbs) {
   asked.answer(session::SchemaAdded{.types = static_cast<std::uint32_t>(registry.types().types().size() - before)});
 }
 
-/// Needs a piece of its own only for the hash.
+/// Needs its own piece only for the hash.
 class Informing final : public SeldomWork {
  public:
   Informing(const Asked& asked, bool with_hash) : SeldomWork(asked, asked.of().seldom) {

@@ -27,12 +27,12 @@ void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, s
   }
 }
 
-/// Calls f(type) for every component that a message writes or takes away, and for what a template
-/// would bring.
+/// Calls f(type) for every component that a message writes or removes, and for every component and
+/// message in a template.
 template <class F>
 void for_each_written(BatchView message, const TypeDescriptor& type, const TypeTable& types, F&& f) {
   for (const RowSetEntry& entry : message.row_set()) f(entry.type);
-  if (!type.name.starts_with("muster.")) return;  // what a game's fields mean is the game's to know
+  if (!type.name.starts_with("muster.")) return;  // only the game knows the meaning of its fields
   if (message.kind() == BatchKind::table) {
     if (message.type() != TypeTraits<DefineTemplate>::id) return;
     const std::byte* at = message.body();
@@ -82,8 +82,8 @@ session::Fault direction_fault(const TypeDescriptor& type) {
   return fault;
 }
 
-/// A well-formed batch with a value in it that may not be sent. The session goes on: a person may
-/// have typed it.
+/// Returns the fault for a well-formed batch with a value that may not be sent. The session stays
+/// open, because a person may have typed the value.
 session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& found, const TypeTable& types,
                            session::Role role) {
   BatchView batch(bytes);
@@ -156,7 +156,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
   if (judged.batch.kind() == BatchKind::timed && judged.batch.timer() != 0) {
     session::Fault fault;
     fault.type = judged.type->id;
-    // Numbers chosen outside would meet those that the world gives, now or later.
+    // Numbers chosen by clients could collide with those that the world assigns.
     fault.code = session::FaultCode::refused;
     fault.reason = "timer_chosen";
     fault.refused = 1;
@@ -167,7 +167,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
   std::optional<session::Fault> lacking = right_fault(*judged.type, role);
   if (lacking) return std::unexpected(*std::move(lacking));
   for_each_written(message, *judged.type, types, [&](TypeId component) {
-    // An unknown type is the world's to refuse, with the entity named.
+    // The world refuses unknown types, and names the entity.
     if (const TypeDescriptor* written = types.find(component); written && !lacking)
       lacking = right_fault(*written, role);
   });

@@ -1,5 +1,5 @@
-// Judges bytes from outside, and nothing else does: the batch against the schema, the message
-// against the direction and the sender's rights. A batch that passes is as good as one made here.
+// Judges bytes from outside: the batch against the schema, and the message against its direction
+// and the sender's rights. Nothing else does this, and a batch that passes needs no further checks.
 // No I/O, no registry; any thread.
 #pragma once
 
@@ -12,49 +12,51 @@
 
 namespace muster {
 
-/// A batch that passed, and its receiver.
+/// A batch that passed judge(), and its receiver.
 struct Judged {
   BatchView batch;
   bool for_world = false;                ///< an edit of the world; otherwise a session message
-  const TypeDescriptor* type = nullptr;  ///< of the message (timed: of the one inside)
+  const TypeDescriptor* type = nullptr;  ///< of the message (if timed: of the inner one)
 };
 
-/// `types` holds the world's types and those of the session. The fault closes the session if the
-/// bytes are wrong, and leaves it open if a right is missing or a value may not be sent; the caller
-/// adds what only it knows.
+/// `types` holds the types of the world and of sessions. The fault closes the session if the bytes
+/// are invalid. It does not close the session if a right is missing or a value may not be sent. The
+/// caller fills in the details that only it knows.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           session::Role role, const VerifierLimits& limits);
 
-/// Judges the batches of one session, as judge() does. Keeps what follows from header and role of a
-/// game's message that comes again and again. Not thread-safe.
+/// Judges the batches of one session like judge(), but remembers the result for headers of game
+/// messages that repeat often. Not thread-safe.
 class SessionJudge {
  public:
-  /// `types`, `role` and `limits` are those of the last call, unless forget() was called since.
+  /// `types`, `role` and `limits` must be those of the previous call, unless forget() was called
+  /// since.
   [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                             session::Role role, const VerifierLimits& limits);
-  /// Returns the type of a batch like the last one if it is a message of the game and quickly seen
-  /// to be good. Null: call judge().
+  /// Returns the type of a batch if it resembles the previous one, is a message of the game, and
+  /// can quickly be seen to be valid. Returns null if judge() must be called.
   const TypeDescriptor* again(std::span<const std::byte> batch) const noexcept {
     return type_ && verifier_.again(batch) ? type_ : nullptr;
   }
-  /// Other types are known, or the role is another.
+  /// Call if the known types or the role change.
   void forget() noexcept { verifier_.forget(); }
 
  private:
   BatchVerifier verifier_;
-  const TypeDescriptor* type_ = nullptr;  // of the last batch; null: it says nothing about the next
+  const TypeDescriptor* type_ = nullptr;  // of the last batch; null if the next must be judged
 };
 
-/// Returns why a session may not define a template that came in another form than a DefineTemplate,
-/// or nothing if it may: each component and initial message in it needs its own right. judge()
-/// looks into a DefineTemplate itself.
+/// Returns the reason why a session may not define a template that was not sent as a
+/// DefineTemplate, or nothing if it may. Each component and initial message in the template needs
+/// its own right. judge() checks a DefineTemplate itself.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
                                                                  const TypeTable& types, session::Role role);
 
-/// The fault for a frame that could not be cut out of the stream.
+/// Returns the fault for an invalid frame in the stream.
 session::Fault fault_for(const FrameFault& fault);
 
-/// "muster.session.": types of this namespace are heard by the server, not by the world.
+/// Returns true for types in the namespace "muster.session", which are messages to the server and
+/// not to the world.
 bool is_session_type(const TypeDescriptor& type) noexcept;
 
 }  // namespace muster

@@ -11,9 +11,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kept_bytes = 16384;  // an idle session keeps little memory
-/// What is queued for a slow line is old when it is shown: no more of it than the line takes in
-/// such a time. ns.
+constexpr std::size_t kept_bytes = 16384;  // limits the memory of an idle session
+/// Data queued for a slow line is outdated when it arrives, so at most as much is queued as the
+/// line carries in this time. ns.
 constexpr std::uint64_t queued_time_max = 100'000'000;
 
 template <class T>
@@ -43,7 +43,7 @@ void OutgoingPiece::put_shared(std::span<const std::byte> bytes, std::shared_ptr
   bytes_ += bytes.size();
 }
 
-/// Own bytes do not move from now on.
+/// From now on, the piece's own bytes do not move.
 void OutgoingPiece::finish() {
   std::span<const std::byte> own = own_;
   for (const Part& part : made_of_) {
@@ -52,7 +52,7 @@ void OutgoingPiece::finish() {
   }
 }
 
-/// Under the lock. Returns true if the queue was empty and is not empty now.
+/// Call under the lock. Returns true if the queue was empty and now is not.
 bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
                    const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps) {
   const bool could_take = can_take();
@@ -130,20 +130,21 @@ void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
   if (ready_) ready_();
 }
 
-/// Under the lock.
+/// Call under the lock.
 void Outgoing::drop_watches() {
   for (std::size_t i = watches_.frames_begin; i < watches_.frames.size(); ++i)
     (watches_.frames[i].is_data() ? queued_.data : queued_.control) -= watches_.frames[i].counted;
   watches_ = {};
 }
 
-/// Under the lock.
+/// Call under the lock.
 std::size_t Outgoing::data_room() const {
   if (pace_ns_ == 0) return limits_.data_bytes_max;
   return std::clamp<std::size_t>(pace_bytes_ * queued_time_max / pace_ns_, 1, limits_.data_bytes_max);
 }
 
-/// Under the lock. Data without credit is not queued, because it would be old when credit comes.
+/// Call under the lock. Data without credit is not queued, because it would be outdated when credit
+/// arrives.
 bool Outgoing::may_queue_data() const {
   return queued_.data + taken_.data < data_room() && (!credit_given_ || taken_all_ + watches_.waiting < credit_);
 }
@@ -156,7 +157,7 @@ bool Outgoing::has_room() {
   return false;
 }
 
-/// Under the lock.
+/// Call under the lock.
 bool Outgoing::fits(std::size_t bytes) const {
   const std::size_t waiting = queued_.control + taken_.control;
   return closed_ || waiting == 0 || waiting + bytes <= limits_.control_bytes_max / 2;
@@ -229,7 +230,7 @@ std::uint64_t Outgoing::taken() const {
   return taken_all_;
 }
 
-/// Under the lock, the piece empty: answers go as they lie.
+/// Call under the lock, with an empty piece. Moves the answers without copying them.
 void Outgoing::take_answers(OutgoingPiece& piece) {
   if (answers_.empty()) return;
   answers_.swap(piece.own_);
@@ -239,7 +240,7 @@ void Outgoing::take_answers(OutgoingPiece& piece) {
   queued_.control -= taken_.control;
 }
 
-/// Under the lock.
+/// Call under the lock.
 void Outgoing::take_piece(OutgoingPiece& piece) {
   Lane& lane = watches_;
   std::size_t taken = 0, next = lane.frames_begin;
@@ -314,7 +315,7 @@ void Outgoing::sent() {
     const MutexLock lock(mutex_);
     taken_ = {};
     note_waiting();
-    // How long a few bytes took says more of the writer's thread than of the line.
+    // The time for a few bytes depends more on the writer's thread than on the line.
     if (taken_bytes_ >= piece_bytes / 2 && taken_ns_ != 0) {
       pace_bytes_ = pace_bytes_ * 7 / 8 + taken_bytes_;
       pace_ns_ = pace_ns_ * 7 / 8 + std::max<std::uint64_t>(steady_ns() - taken_ns_, 1);
@@ -325,7 +326,7 @@ void Outgoing::sent() {
       room_wanted_ = false;
       room = true;
     }
-    // Little was queued meanwhile, and callers ask again.
+    // Little was queued in the meantime, and callers check again.
     if (std::exchange(text_room_wanted_, false)) room = true;
     answer_room = std::exchange(answer_room_wanted_, false);
   }

@@ -3,10 +3,10 @@
 //
 // There are two lanes, each in order. The first goes before the second:
 //   answers   acknowledgements, faults, answers to questions, texts
-//   watches   frames of watches, and about a watch itself (Watching, Following, Followed, Unwatched)
+//   watches   frames of watches, and frames about watches (Watching, Following, Followed, Unwatched)
 // The limit on bytes depends on their kind:
 //   control   answers, and frames about watches. Never dropped; too many of them end the session.
-//   data      frames of watches. A watch asks for room first, and without room delays or drops its data.
+//   data      frames of watches. A watch asks for room first; without room it delays or drops data.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class OutgoingPiece {
 
  private:
   friend class Outgoing;
-  /// One part of a piece: a number of own bytes, or shared bytes.
+  /// A part of a piece: a number of the piece's own bytes, or shared bytes.
   struct Part {
     std::size_t own = 0;
     std::span<const std::byte> shared = {};
@@ -53,7 +53,7 @@ class OutgoingPiece {
 
 struct OutgoingLimits {
   std::size_t control_bytes_max = 8u << 20;
-  /// A batch is queued whole, so the queue may exceed this by one batch.
+  /// Limit on data. A batch is queued whole, so the queue may exceed the limit by one batch.
   std::size_t data_bytes_max = 256u << 10;
 };
 
@@ -69,21 +69,21 @@ class Outgoing {
   void on_room(std::function<void()> room) { room_ = std::move(room); }
   void on_answer_room(std::function<void()> room) { answer_room_ = std::move(room); }
 
-  /// Queues an answer. Closes the session as a slow reader above the limit. Queues nothing after
-  /// close().
+  /// Queues an answer. If the queue exceeds its limit, closes the session as a slow reader. Queues
+  /// nothing after close().
   void control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0,
                const FrameEnvelope* envelope = nullptr);
   /// Queues a frame about a watch, after queued frames of watches. Otherwise like control().
   void watch_control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0);
   /// Queues a Fault. If it closes the session, it is the last frame, and frames of watches are
-  /// dropped unless the server stops.
+  /// dropped unless the server is stopping.
   void fault(const session::Fault& fault, std::uint64_t request);
 
   /// Returns true if data may be queued now. Otherwise on_room will be called when it may.
   bool has_room();
   /// Returns true if an answer of `bytes` may be queued now: it fits into half of the limit, or
-  /// nothing else waits. The other half is for answers that are queued without asking. Otherwise
-  /// on_answer_room will be called when it may.
+  /// nothing else is waiting. The other half is for answers that are queued without a check.
+  /// Otherwise on_answer_room is called when it may.
   bool has_answer_room(std::size_t bytes);
   /// Returns true if a text that goes with data may be queued now. Otherwise on_room will be called
   /// when it may.
@@ -93,8 +93,8 @@ class Outgoing {
   void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
             std::shared_ptr<const void> keeps = nullptr);
 
-  /// Allows data until `through` bytes of the stream were taken, counting all frames. Before the
-  /// first call, all data is allowed.
+  /// Allows data until `through` bytes of the stream have been taken, counting all frames. Before
+  /// the first call, all data is allowed.
   void credit(std::uint64_t through);
 
   /// Closes the queue. Queued frames may still be sent.
@@ -107,8 +107,8 @@ class Outgoing {
     std::size_t control = 0, data = 0;  ///< bytes, of frames
     std::size_t bytes() const noexcept { return control + data; }
   };
-  /// Returns the waiting bytes, including the writer's. The server accepts no new requests of a
-  /// client that reads answers slowly.
+  /// Returns the waiting bytes, including those that the writer has taken. The server accepts no
+  /// new requests from a client that reads answers slowly.
   Waiting waiting() const;
   /// Returns the waiting control bytes without a lock; the value may be slightly old.
   std::size_t control_waiting() const noexcept { return control_waiting_.load(std::memory_order_relaxed); }
@@ -126,8 +126,8 @@ class Outgoing {
   };
   Line line(std::uint64_t now_ns) const;
 
-  /// Bytes of the watches lane, or one frame, that the writer takes at once. An answer waits at
-  /// most for that.
+  /// Limit on the bytes of the watches lane that the writer takes at once, unless a single frame is
+  /// larger. An answer waits for at most one piece.
   static constexpr std::size_t piece_bytes = 32u << 10;
   /// For the writer: replaces `piece` by all answers and a piece of the watches lane. Returns false
   /// if there is nothing to take.
@@ -142,7 +142,7 @@ class Outgoing {
   /// in `bytes`.
   struct Lane {
     struct Frame {
-      std::uint32_t own, counted;  // its bytes in `bytes`; its bytes for the limit
+      std::uint32_t own, counted;  // its bytes in `bytes`; its bytes toward the limit
       std::uint64_t queued_ns;     // 0 if it is not data
       std::span<const std::byte> shared;
       std::shared_ptr<const void> keeps;
@@ -151,8 +151,8 @@ class Outgoing {
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
-    std::size_t bytes_begin = 0, frames_begin = 0;  // earlier ones were taken
-    std::size_t waiting = 0;                        // bytes of the other frames
+    std::size_t bytes_begin = 0, frames_begin = 0;  // everything before these was taken
+    std::size_t waiting = 0;                        // bytes of the remaining frames
     bool empty() const noexcept { return frames_begin == frames.size(); }
   };
   enum class What : std::uint8_t { answer, of_watch, data };
@@ -179,7 +179,7 @@ class Outgoing {
   std::vector<std::byte> answers_;
   std::size_t answers_counted_ = 0;
   Lane watches_;
-  Waiting queued_, taken_;  // taken: with the writer
+  Waiting queued_, taken_;  // taken: held by the writer
   std::uint64_t taken_ns_ = 0,
                 went_on_ns_ = 0;       // time of take(), or 0; time of the last sent bytes
   std::uint64_t taken_oldest_ns_ = 0;  // when its oldest data was queued, or 0

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t pile_min = 1024, pile_max = 16384;  // bytes
 
-/// One message to one target each, the same, and of one type.
+/// Returns true if both are one message of the same type to the same single target.
 bool same_place(const BatchView& a, const BatchView& b) noexcept {
   const BatchHeader &x = a.header(), &y = b.header();
   if (x.type != y.type || x.kind != y.kind || x.flags != y.flags || x.argument != y.argument || x.count != 1 ||
@@ -39,7 +39,7 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
   if (!has_room(batch.size())) return false;
   const std::size_t size = (batch.size() + 15) / 16 * 16;
   if (filling_.size - filling_.used < size) {
-    // Sessions that send much get larger piles; a large request has its own pile.
+    // Sessions that send much get larger piles. A large request has a pile of its own.
     const bool full = hand_over();
     was_full_ |= full;
     pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
@@ -72,8 +72,8 @@ bool Requests::hand_over() {
   return true;
 }
 
-/// Otherwise a session that sends little at a time while much waits would leave a mostly empty pile
-/// per read.
+/// Without this, a session that sends little at a time while much is waiting would leave one mostly
+/// empty pile per read.
 bool Requests::Pile::takes(Pile& other) {
   if (size - used < other.used) return false;
   std::byte* const to = bytes.get() + used;
@@ -96,8 +96,8 @@ Requests::Pile Requests::Pile::emptied() {
   return std::exchange(*this, {});
 }
 
-/// Whether it took the place of the pile's newest, for which `room` bytes are left. `more`: bytes
-/// that the pile has now besides.
+/// Replaces the newest request of the pile, for which `room` bytes remain. Returns true on success.
+/// `more` is the number of bytes added to the pile.
 bool Requests::overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                         std::size_t room, std::ptrdiff_t& more) {
   Request& last = pile.requests.back();
@@ -130,7 +130,7 @@ bool Requests::overtakes(std::span<const std::byte> batch, std::uint64_t request
   return true;
 }
 
-/// Bytes that may be added. Requests taken meanwhile only make more room.
+/// Returns the number of bytes that may be added. Requests taken meanwhile only make more room.
 std::size_t Requests::room() const noexcept {
   const auto left = [](std::size_t max, std::size_t waiting) { return max - std::min(max, waiting); };
   const std::size_t own = left(bytes_max_, bytes() + filling_.counted);
@@ -142,7 +142,7 @@ bool Requests::has_room(std::size_t more) const noexcept {
   return room() >= more || (filling_.counted == 0 && bytes() == 0);
 }
 
-// Unchecked: a test calls it while no other thread uses the piles.
+// Without thread-safety checks: a test calls it while no other thread uses the piles.
 std::size_t Requests::memory_bytes() const noexcept {
   const auto of = [](const Pile& pile) { return sizeof pile + pile.size + pile.requests.capacity() * sizeof(Request); };
   std::size_t sum = of(filling_) + of(kept_) + of(emptied_);

@@ -1,5 +1,5 @@
-// A session's requests that the world has not taken or answered yet: edits and questions in order,
-// bounded in bytes.
+// A session's requests that the world has not yet taken or answered: edits and questions in order,
+// with a limit on bytes.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@
 
 namespace muster {
 
-/// A batch that was judged, valid until the next one is taken.
+/// A batch that passed judge(), valid until the next one is taken.
 struct Request {
   std::uint64_t request = 0;
-  bool for_world = false;           ///< false: a question
-  bool latest = false;              ///< a message of which only the last that waits counts (journal: "latest")
-  std::uint64_t came_ns = 0;        ///< processor time of the owner's thread when it came
+  bool for_world = false;           ///< false for a question
+  bool latest = false;              ///< only the last waiting message counts (journal: "latest")
+  std::uint64_t came_ns = 0;        ///< the owner's processor time when it came
   std::span<std::byte> batch = {};  ///< 16-aligned
-  /// Those whose place it took, in their order, as far as they want an answer: they get its own.
+  /// The replaced requests that want an answer, in order. They get this request's answer.
   std::vector<std::uint64_t> overtaken = {};
 };
 
@@ -33,18 +33,18 @@ struct RequestBytes {
   std::atomic<std::size_t> bytes = 0;
 };
 
-/// Filled by the session's thread, emptied by the world thread. Requests of one read are passed on
-/// together, because a lock for each would cost more than most edits.
+/// Filled by the session's thread and emptied by the world thread. Requests from one read are
+/// passed on together, because a lock for each would cost more than most edits.
 class Requests {
  public:
-  /// `all`: what it is counted in besides; may be null.
+  /// `all` also counts the bytes; may be null.
   explicit Requests(std::size_t bytes_max, std::shared_ptr<RequestBytes> all = nullptr)
       : bytes_max_(bytes_max), all_(std::move(all)) {}
   ~Requests();
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
-  static constexpr std::size_t overtaken_max = 256;  ///< that one may have overtaken and that want an answer
+  static constexpr std::size_t overtaken_max = 256;  ///< replaced requests that want an answer
   /// The session's thread: copies the batch. Returns false and takes nothing if it would exceed the
   /// session's limit or the limit of all, unless nothing of the session waits. A single message
   /// that is `latest` replaces the newest waiting one if that has the same type and target.
@@ -54,13 +54,13 @@ class Requests {
     hand_over();
     return took;
   }
-  /// As put, but the owner may see it only after hand_over(). A full pile is passed on
+  /// Like put, but the owner may not see it until hand_over(). A full pile is passed on
   /// automatically, see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
   /// Passes on added requests. Returns false if there were none. The session's thread.
   bool hand_over();
-  /// The session's thread: whether add handed something over since this was asked.
+  /// Returns true if add has passed on a pile since the last call. The session's thread.
   bool was_full() noexcept { return std::exchange(was_full_, false); }
 
   /// Returns true if put() would take `bytes` now. The session's thread.
@@ -75,36 +75,37 @@ class Requests {
     return bytes() == 0 ? nullptr : take_over();
   }
   void pop() { release(drop()); }
-  /// As pop, but its bytes, which are returned, count until they are released.
+  /// Like pop, but the bytes, whose number is returned, count until they are released.
   std::size_t drop() {
     const Request& first = taken_.front().requests[taken_.front().done];
     const std::size_t bytes = first.batch.size() + first.overtaken.size() * sizeof(std::uint64_t);
     drop_first();
     return bytes;
   }
-  /// A copy of the oldest's batch, which there is. Its bytes count until they are released: it
-  /// waits elsewhere.
+  /// Returns a copy of the oldest batch, which must exist. Its bytes count until they are released,
+  /// because it waits elsewhere.
   std::vector<std::byte> take();
   void release(std::size_t bytes) noexcept;
-  /// What counts. Any thread.
+  /// Returns the bytes that count toward the limits. Any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  /// Returns the bytes of memory with bookkeeping. While no other thread uses it.
+  /// Returns the bytes of memory, including bookkeeping. Call it only while no other thread uses
+  /// this object.
   std::size_t memory_bytes() const noexcept;
 
  private:
-  /// Batches one behind the other in one piece of memory: a stream of small ones would else be an
-  /// allocation each, freed by another thread.
+  /// Consecutive batches in one block of memory. With separate blocks, each small batch would need
+  /// an allocation that another thread frees.
   struct Pile {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0, used = 0;
     std::vector<Request> requests;
-    std::size_t done = 0;     // of the requests
-    std::size_t counted = 0;  // bytes of them all, before any was done
-    /// Takes over the other's requests if there is room; otherwise returns false. Nothing of this
-    /// one is done.
+    std::size_t done = 0;     // number of finished requests
+    std::size_t counted = 0;  // bytes of all, before any was finished
+    /// Takes over the other pile's requests if there is room; otherwise returns false. None of this
+    /// pile's requests may be finished.
     bool takes(Pile& other);
-    /// Returns its emptied memory if that is worth reusing; otherwise a pile without memory. It is
-    /// done with.
+    /// Returns the emptied memory if it is worth reusing; otherwise a pile without memory. All
+    /// requests must be finished.
     Pile emptied();
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
@@ -121,16 +122,16 @@ class Requests {
 
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
-  std::atomic<std::size_t> bytes_ = 0;  // of what was handed over
-  Pile filling_;                        // the session's thread's
-  std::size_t pile_bytes_ = 0;          // the same: how much memory the last pile had
-  bool was_full_ = false;               // the same
-  Pile kept_;                           // the same: memory for the next pile
+  std::atomic<std::size_t> bytes_ = 0;  // of requests that were passed on
+  Pile filling_;                        // session's thread
+  std::size_t pile_bytes_ = 0;          // session's thread: memory of the last pile
+  bool was_full_ = false;               // session's thread
+  Pile kept_;                           // session's thread: memory for the next pile
   mutable Mutex mutex_;
   std::deque<Pile> came_ MUSTER_GUARDED_BY(mutex_);
-  Pile spare_ MUSTER_GUARDED_BY(mutex_);  // on its way back to kept_
-  std::deque<Pile> taken_;                // the owner's
-  Pile emptied_;                          // the same: goes to spare_
+  Pile spare_ MUSTER_GUARDED_BY(mutex_);  // being returned to kept_
+  std::deque<Pile> taken_;                // owner's thread
+  Pile emptied_;                          // owner's thread: goes to spare_
 };
 
 }  // namespace muster

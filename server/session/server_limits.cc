@@ -34,8 +34,8 @@ bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
   return put(limits.outgoing.*member, value);
 }
 
-// With less a page has no room for a row, or a slice none for a step, and whoever asks on asks for
-// ever.
+// With smaller values, a page might not fit one row or a slice one step, and a client would request
+// pages forever.
 constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
 
 constexpr std::array all_limits = {
@@ -109,12 +109,12 @@ std::vector<std::string_view> limit_names() {
 }
 
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
-  // Bytes of bookkeeping: for an entity its id, its place among siblings and its name; for a text,
-  // a timer and a watched entity the pointers to them. Vectors that grow may have twice as much as
-  // is in them.
+  // Bytes of bookkeeping. For an entity: its id, its place among siblings, and its name. For a
+  // text, a timer and a watched entity: the pointers to them. Growing vectors may have twice the
+  // capacity that they use.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Small requests, each with bookkeeping, in partly filled memory. Rows: chunks that are not full,
-  // what watches compare with, and a save's copy.
+  // Factor for small requests, each with bookkeeping, in partly filled memory. Factor for rows:
+  // chunks that are not full, copies for comparison by watches, and a save's copy.
   constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
   const std::uint64_t session =
       grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +

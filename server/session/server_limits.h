@@ -1,4 +1,4 @@
-// Limits of a server. Each queue is bounded by one of them.
+// Limits of a server. Each queue is bounded by a limit.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,13 @@ namespace muster {
 
 struct ServerLimits {
   std::uint32_t sessions_max = 1024;  ///< more connections are refused with a Fault
-  /// Ended sessions with messages that still wait for the world. Above it the messages of the first
-  /// one are dropped.
+  /// Ended sessions with messages that still wait for the world. Above the limit, the messages of
+  /// the first one are dropped.
   std::uint32_t left_sessions_max = 256;
-  /// Connections without an accepted Hello. Above it the oldest is closed.
+  /// Connections without an accepted Hello. Above the limit, the oldest is closed.
   std::uint32_t strangers_max = 256;
-  /// Limit on bytes read from a refused connection, so that it can read the reason.
+  /// Limit on bytes read from a refused connection, which is read so that the client can receive
+  /// the reason.
   std::uint32_t stranger_bytes_max = 1u << 16;
   std::uint32_t frame_bytes_max = 16u << 20;  ///< also the limit on reading from a closed session
   /// Limit on the first frame, before its token is accepted.
@@ -27,7 +28,7 @@ struct ServerLimits {
   std::uint32_t requests_max = 256;             ///< questions per session; above it reading pauses
   std::uint32_t question_bytes_max = 1u << 20;  ///< of one question
   std::uint32_t rows_max = 10'000;              ///< of one answer
-  /// Limit on one answer. A page ends with the row that reaches it.
+  /// Limit on one answer. A page ends with the row that reaches the limit.
   std::uint32_t page_bytes_max = 1u << 20;
   std::uint32_t path_bytes_max = 4096;          ///< of a path; a longer one is shown as an id
   std::uint32_t name_bytes_max = 255;           ///< of a name given by a session
@@ -35,14 +36,14 @@ struct ServerLimits {
   std::uint32_t template_bytes_max = 4u << 20;  ///< of their values
   /// Steps of questions between two inputs (server/session/steps.h).
   std::uint32_t slice_steps = 20'000;
-  /// Steps of edits between two flushes. A single edit may exceed it.
+  /// Steps of edits between two flushes. A single edit may exceed the limit.
   std::uint32_t intake_steps = 20'000;
-  /// Entities of all watches together. Above it no watch is opened.
+  /// Entities of all watches together. Above the limit, no watch is opened.
   std::uint64_t watched_entities_max = 10'000'000;
   /// Processor time for edits and watches, after which questions wait for the next flush.
   std::uint64_t flush_ns = 4'000'000;
   std::uint64_t watch_ns = 2'000'000;       ///< processor time for watches, if they have no thread
-  std::uint32_t edit_steps_max = 100'000;   ///< of one edit; a dearer one is refused
+  std::uint32_t edit_steps_max = 100'000;   ///< of one edit; a more expensive one is refused
   std::uint32_t depth_max = 1024;           ///< levels below its root for an entity in an edit
   std::uint32_t text_bytes_max = 1u << 16;  ///< of one text from a session
   std::uint32_t texts_max = 100'000;        ///< texts from one session
@@ -54,11 +55,11 @@ struct ServerLimits {
   std::uint32_t timer_bytes_max = 1u << 16;  ///< of one timed batch from a session
   std::uint64_t world_timers_bytes_max = 64u << 20;
   std::uint32_t timer_steps_max = 100'000;  ///< of sessions' timers for 16 ms of the world's clock
-  /// Entities of the world. Above it sessions may create none; handlers may.
+  /// Entities of the world. Above the limit, sessions may create none, but handlers may.
   std::uint32_t world_entities_max = 4'000'000;
-  /// Limit on ids and values. Above it sessions may add none.
+  /// Limit on ids and values. Above the limit, sessions may add none.
   std::uint64_t world_rows_bytes_max = 1u << 30;
-  /// Templates of the world. Above it sessions may define none.
+  /// Templates of the world. Above the limit, sessions may define none.
   std::uint32_t templates_max = 10'000;
   std::uint64_t templates_bytes_max = 64u << 20;  ///< of all templates
   std::uint64_t schemas_bytes_max = 16u << 20;    ///< of binary schemas; above it sessions add none
@@ -66,14 +67,14 @@ struct ServerLimits {
   std::uint32_t unused_ids_max = 1u << 20;        ///< granted to one session and unused
   /// Waiting requests per session; above it reading pauses.
   std::size_t request_bytes_max = 32u << 20;
-  /// Waiting requests of all sessions. Above it the server reads only from sessions without waiting
-  /// requests.
+  /// Waiting requests of all sessions. Above the limit, the server reads only from sessions without
+  /// waiting requests.
   std::size_t all_request_bytes_max = 256u << 20;
   std::chrono::nanoseconds hello_time_max = std::chrono::seconds(5);
-  /// Before its answer, see Refusals.
+  /// Limit on the delay of the answer to a wrong token, see Refusals.
   std::chrono::nanoseconds wrong_token_delay_max = std::chrono::seconds(2);
   std::chrono::nanoseconds silence_max = std::chrono::minutes(5);
-  /// For a client to read sent bytes.
+  /// Time in which a client must read some of the sent bytes.
   std::chrono::nanoseconds stall_max = std::chrono::seconds(30);
   OutgoingLimits outgoing;
 };
@@ -82,16 +83,16 @@ struct ServerLimits {
 /// or "hello_ns_max" for a time in ns. Returns false and sets nothing if the name is unknown, the
 /// value does not fit, or it is below least_of_limit.
 [[nodiscard]] bool set_limit(ServerLimits& limits, std::string_view name, std::uint64_t value) noexcept;
-/// Returns the smallest value of a limit with which a server works; with less, pages of answers
-/// would stay empty. Code that sets members of ServerLimits directly must obey it. 0 for other
+/// Returns the smallest usable value of a limit; with a smaller value, pages of answers would be
+/// empty. Code that sets members of ServerLimits directly must respect it. Returns 0 for other
 /// names, and if any value works.
 std::uint64_t least_of_limit(std::string_view name) noexcept;
 /// Returns the names that set_limit takes, in order.
 std::vector<std::string_view> limit_names();
 
-/// Returns the bytes of memory of a server with all limits reached: `before`, used without
-/// sessions, plus the bytes of each limit and its bookkeeping. Does not include objects made by the
-/// game's handlers, and overhead of the allocator.
+/// Returns the memory in bytes of a server at all of its limits: `before`, the memory used without
+/// sessions, plus the bytes of each limit and its bookkeeping. Does not include objects created by
+/// the game's handlers, or overhead of the allocator.
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept;
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// How work on the owner's thread is counted. A step is about a tenth of a microsecond: one entity
-// looked at, one ancestor passed, 64 bytes copied.
+// Units of work on the owner's thread. A step is about a tenth of a microsecond: examining one
+// entity, passing one ancestor, or copying 64 bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace muster {
 /// counted by its time.
 constexpr std::uint64_t step_ns = 100;
 
-/// The remaining budget of a slice of work. Work is never refused by it: whoever works asks `left`
+/// The remaining budget of a slice of work. The budget never stops work; the worker calls `left`
 /// between two small pieces.
 class Steps {
  public:

@@ -1,4 +1,5 @@
-// What a desk needs of the world that it serves and of the program around it: the server's, or a test's.
+// A desk's interface to the world that it serves and to the surrounding program, which is a server
+// or a test.
 #pragma once
 
 #include <chrono>
@@ -17,20 +18,19 @@
 
 namespace muster {
 
-/// What never changes while a desk stands.
+/// Facts that do not change during a desk's lifetime.
 struct WorldFacts {
-  std::uint64_t epoch = 0;  ///< see World::epoch; 0: the desk draws one
-  double hz = 0;            ///< ticks per second at speed 1; 0: none
+  std::uint64_t epoch = 0;  ///< see World::epoch; 0: the desk picks a random one
+  double hz = 0;            ///< ticks per second at speed 1; 0 for none
   std::string world;        ///< the world's name
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
-  std::chrono::nanoseconds autosave{0};  ///< how long after a save the next automatic one comes; 0: never
-  bool watch_thread =
-      false;  ///< watches have a thread of their own; otherwise the world's thread sends them after each flush
+  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves; 0 for never
+  bool watch_thread = false;             ///< otherwise the world's thread sends them after a flush
 };
 
-/// Outlives the desk. The calls have defaults for a world that is never saved, has no clock that can be set, and
-/// has no plugins.
+/// Must outlive the desk. The calls have defaults for a world that is never saved, whose clock
+/// cannot be set, and that has no plugins.
 class WorldSide {
  public:
   using Saved = std::expected<void, std::string>;
@@ -51,45 +51,47 @@ class WorldSide {
   virtual std::uint64_t saved_sequence() const { return durable_sequence(); }
   /// Returns the processor time that the world's thread has used.
   virtual std::uint64_t processor_ns() const { return 0; }
-  /// Returns a sentence that says what holds up the world's thread; empty if nothing does.
+  /// Returns a sentence that describes why the world's thread hangs; empty if it does not.
   virtual std::string hang() const { return {}; }
 
   // --- world thread
 
-  /// Wakes the world after that time.
+  /// Wakes the world after the given time.
   virtual void wake_in(std::chrono::nanoseconds) {}
   /// Writes one line to the server's log.
   virtual void warn(const std::string&) {}
-  /// Begins a save of the present state. `then` is called between two inputs when the state is on the disk or the
-  /// save failed, perhaps before this returns. False: another save is under way; the world flushes when it is over.
+  /// Begins a save of the current state. `then` is called between two inputs when the state is on
+  /// the disk or the save has failed, perhaps before this returns. Returns false if another save is
+  /// in progress; the world flushes when that save ends.
   virtual bool begin_save(const std::function<void(Saved)>& then) {
     then({});
     return true;
   }
-  /// Returns why nothing more becomes durable, so that no edit is taken; null if all is well.
+  /// Returns the reason why nothing more becomes durable and edits are refused; null if there is
+  /// none.
   virtual const std::string* recording_error() const { return nullptr; }
-  /// Returns why the last automatic save failed; null if it did not.
+  /// Returns the reason why the last automatic save failed; null if it did not.
   virtual const std::string* save_error() const { return nullptr; }
   /// Returns the size of the journal since the last save.
   virtual std::uint64_t journal_bytes() const { return 0; }
-  /// Returns a sentence that says that the file or its journal grows too large; empty if it does not.
+  /// Returns a warning that the file or its journal is growing too large; empty if it is not.
   virtual std::string size_warning() const { return {}; }
-  /// Returns how the world's clock runs; nothing if it cannot be set.
+  /// Returns the pace of the world's clock; nothing if it cannot be set.
   virtual std::optional<Pace> pace() const { return std::nullopt; }
   virtual std::expected<void, PaceFault> set_pace(const Pace&) { return {}; }
-  /// Returns the last tick that was made.
+  /// Returns the most recent tick.
   virtual std::uint64_t tick() const { return 0; }
   /// Returns the durations of ticks; null if they are not measured.
   virtual const TimeCounts* tick_times() const { return nullptr; }
   /// Returns name and build of each plugin.
   virtual std::vector<std::string> plugins() const { return {}; }
-  /// Loads a plugin again, or all of them if `which` is empty. The error is a sentence.
+  /// Reloads a plugin, or all of them if `which` is empty. The error is a sentence.
   virtual std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view) {
     return std::unexpected(std::string("this server has no plugins"));
   }
 };
 
-/// The sentence, or nothing for null.
+/// Returns the sentence, or an empty text for null.
 inline std::string text_of(const std::string* error) { return error ? *error : std::string(); }
 
 }  // namespace muster

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Fails if a question is answered beside the table that schemac writes from schema/session.fbs, if it has no handler or
-two, and if docs/protocol.md lists other questions than the schema has.
+"""Fails if a question is answered outside the table that schemac writes from schema/session.fbs, if
+it does not have exactly one handler, or if the questions in docs/protocol.md differ from those of
+the schema.
 
-`questions.py ROOT [TABLE]` checks a tree; TABLE is question_table.md as schemac wrote it. `questions.py ROOT TABLE --write`,
-or `ninja question_page`, writes the table into docs/protocol.md. `questions.py --self-test` checks the check.
+`questions.py ROOT [TABLE]` checks a tree; TABLE is the question_table.md written by schemac.
+`questions.py ROOT TABLE --write`, or `ninja question_page`, writes the table into docs/protocol.md.
+`questions.py --self-test` tests this check.
 """
 import os
 import re
@@ -16,18 +18,19 @@ SCHEMAS = ("schema/session.fbs", "schema/users.fbs", "schema/costs.fbs", "schema
 PAGE = "docs/protocol.md"
 BEGIN, END = "<!-- The table of questions is written by `ninja question_page`. -->\n", "<!-- End of the table of questions. -->\n"
 
-# (file, question): a mention that is no dispatch.
+# (file, question): mentions that are not dispatches.
 ALLOWED = {
-    # While a handler of the game hangs, the door says so at once; GetInfo itself is answered by the table.
+    # If a handler of the game hangs, the door answers with an error. Otherwise GetInfo is answered
+    # through the table.
     ("server/door/session_protocol.cc", "GetInfo"),
-    # A Fault names the type that it is about.
+    # A Fault names the type that it concerns.
     ("server/questions/clock_questions.cc", "SetClock"),
 }
 
 QUESTION = re.compile(r"^\s*(?:table|struct)\s+(\w+)\s*\(([^)]*\banswer\s*:[^)]*)\)", re.MULTILINE)
 COST = re.compile(r'\bcost\s*:\s*"(\w+)"')
 NAME = r"(?:muster\s*::\s*)?session\s*::\s*(\w+)"
-# How code finds out which question it has.
+# Patterns by which code finds out which question it has.
 DISPATCHES = [re.compile(pattern) for pattern in (
     rf"\bTypeTraits\s*<\s*(?:const\s+)?{NAME}\s*>", rf"\b(?:read|is|decode)\s*<\s*{NAME}\s*>", r"\bsession\s*::\s*(\w+)View\b",
     r'"muster\.session\.(\w+)"', rf"\busing\s+\w+\s*=\s*{NAME}\s*;", r"\busing\s+(?:muster\s*::\s*)?session\s*::\s*(\w+)\s*;",

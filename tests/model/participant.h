@@ -1,4 +1,4 @@
-// A registry that takes part in a random program: does what an Action says and tells what came of it.
+// A registry that takes part in a random program. It performs Actions and reports their outcomes.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace naive {
 
-/// What an Action gave.
+/// The result of an Action.
 struct Outcome {
   Receipt receipt;
   std::vector<Entity> made;
@@ -25,31 +25,34 @@ struct Outcome {
 
 class Participant {
  public:
-  /// With an executor of several workers its handlers name an external resource that they read, so that they are split and
-  /// overlap although they have state; and they keep no log.
+  /// With an executor of several workers, the handlers name an external resource that they read.
+  /// They are then split and overlap even though they have state, and they keep no log.
   explicit Participant(muster::RegistryOptions options);
   ~Participant();
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
 
-  /// A push to as many entities that are not alive, which the sink refuses: memory is used, and nothing has happened.
+  /// Pushes a message to `targets` entities that are not alive. The sink refuses it, so memory is
+  /// used but nothing happens.
   void push_in_vain(std::size_t targets);
-  /// Exchanges the registry's state for another one, in which something happens, and back. What is wrong, or nothing.
+  /// Replaces the registry's state with another one, in which something happens, and restores it.
+  /// Returns an error, or an empty text.
   std::string go_elsewhere(Random& random);
-  /// Gets that other state's contents, and some messages there, before saved state is loaded.
+  /// Fills the registry with that other state's contents and some messages before saved state is
+  /// loaded.
   void live_elsewhere(Random& random);
-  /// How many runtime values wait elsewhere.
+  /// Returns the number of runtime values in the other state.
   std::uint64_t values_elsewhere() const { return values_elsewhere_; }
   Outcome perform(const Action& action, std::uint64_t slot);
-  /// Does what another participant's sink saw.
+  /// Repeats what another participant's sink received.
   void replay(const std::vector<Input>& recorded);
   void subscribe(const Subscribed& what);
   StateRows save() const;
 
   muster::EntityRegistry registry;
   Recorder recorder;
-  std::vector<Input> inputs;  ///< seen by the sink since the last look
-  std::string trouble;        ///< of the bytes that reached the sink
+  std::vector<Input> inputs;  ///< seen by the sink since the last check
+  std::string trouble;        ///< an error in the bytes that reached the sink
   muster::test::ChangeMarks marks{registry};
 
  private:
@@ -72,14 +75,15 @@ class Participant {
   std::uint64_t hash_elsewhere_ = 0, values_elsewhere_ = 0;
 };
 
-/// Whether it happens to a registry by inputs alone, or not at all: what a replay does without being told.
+/// Returns true if a registry does this only through inputs, or not at all, so that a replay
+/// repeats it by itself.
 bool is_input(Do what);
 
-/// The model's side of an Action; but subscribe, unsubscribe and reload.
+/// Performs an Action on the model, except subscribe, unsubscribe and reload.
 Outcome perform(Model& model, const Action& action);
 
-/// The first difference between model and registry, in words; empty where there is none.
-/// `loaded`: it began with saved state, and has other values of runtime components.
+/// Describes the first difference between model and registry; empty if there is none. `loaded`: the
+/// registry began with saved state, and has other values of runtime components.
 std::string compare(const Model& model, const Participant& participant, bool loaded);
 std::string compare(const Outcome& expected, const Outcome& found);
 std::string compare(const Recorder& expected, const Recorder& found, bool loaded);

@@ -1,5 +1,6 @@
-// Runs a random program on the naive model, on a registry, on one that runs another way, on the one that was loaded from what the
-// first one saved, which runs a third way, and on one that replays what the first one's sink is told.
+// Runs a random program on the naive model and on four registries: a plain one, one with different
+// settings, one that loads what the first one saved and has a third set of settings, and one that
+// replays what the first one's sink received.
 #include <algorithm>
 #include <functional>
 
@@ -14,7 +15,7 @@ namespace naive {
 
 namespace {
 
-/// The first row that is another one, in words; empty where there is none.
+/// Describes the first row that differs; empty if there is none.
 std::string compare(const StateRows& expected, const StateRows& found) {
   for (const auto& [key, bytes] : expected)
     if (const auto at = found.find(key); at == found.end() || at->second != bytes) {
@@ -76,7 +77,8 @@ class Run {
     if (way.disturbed) ++report_.covered["way: disturbed by pushes that a sink refuses"];
     return made;
   }
-  /// What a way does between two steps. All that waits would be delivered before a push in vain.
+  /// Does what a way requires between two steps. Waiting messages would all be delivered before a
+  /// push in vain.
   void vary(Participant& participant, const Way& way, Random& random) {
     if (way.causes == Way::Recorded::now_and_then && random.percent(15))
       participant.registry.record_causes(random.percent(50));
@@ -94,12 +96,13 @@ class Run {
   void step(std::size_t i) {
     const Step& s = program_.steps[i];
     Do what = s.what;
-    // Worlds stay small enough to be compared often.
+    // Worlds stay small, so that they can be compared often.
     const std::size_t most = program_.crowd ? 3000 : 250;
     if (model_->row_order().size() > most &&
         (what == Do::create || what == Do::create_many || what == Do::push || what == Do::spawn || what == Do::merge))
       what = Do::destroy;
-    // What waits behind a bound is gone after the next input: few moments would be met by chance.
+    // Messages that wait behind a limit are gone after the next input, so chance alone would rarely
+    // reload at such a moment.
     if (model_->carried() && s.seed % 8 == 0) what = Do::reload;
     const Situation situation{*model_, subscribed_, granted_, program_.crowd, program_.enableable};
     const Action action = decide(what, s.seed, situation);
@@ -156,10 +159,12 @@ class Run {
     }
   }
 
-  /// What made no input happens there too; all else it is told.
+  /// Performs actions that made no input on the replaying registry too; everything else reaches it
+  /// through the inputs.
   void replay(std::size_t i, const Action& action) {
     if (!is_input(action.what)) {
-      // Handlers that come or go now: what went on without an input since the last one goes on there later, under others.
+      // A handler comes or goes now. Work that went on without an input since the last one goes on
+      // later in the replaying registry, with different handlers.
       replay_differs_ = replay_differs_ || replay_behind_;
       (void)replayed_->perform(action, i);
     }
@@ -175,8 +180,8 @@ class Run {
       if (input.envelope.kind == muster::InputKind::inbox) ++report_.covered["replay: a batch of a lane"];
       replay_ended_ = input.envelope.kind != muster::InputKind::post && input.envelope.kind != muster::InputKind::inbox;
     }
-    // What was posted is an input when it is delivered. Spawning from an unknown template may go on with what waits, and has no input:
-    // that shows in the next one.
+    // A posted message becomes an input when it is delivered. A spawn from an unknown template may
+    // continue waiting work without an input; the next input shows that.
     const bool own_input =
         !recorded_.empty() &&
         (action.what != Do::spawn ||
@@ -191,7 +196,7 @@ class Run {
     replayed_->recorder.ledger->told.clear();
   }
 
-  /// All have saved what the first has.
+  /// Checks that all registries save the same state as the first.
   void compare_saved(std::size_t i) {
     const StateRows saved = registry_->save();
     if (replayed_ && replay_whole_)
@@ -243,7 +248,7 @@ class Run {
       fail(i, "another number of runtime values is alive than entities have");
   }
 
-  /// The runtime values of the replayed registry, which may be behind.
+  /// Returns the runtime values of the replaying registry, which may be behind.
   std::uint64_t replayed_values() const {
     std::uint64_t values = 0;
     replayed_->registry.each<const Voice>([&](Entity, const Voice&) { ++values; });
@@ -278,7 +283,7 @@ class Run {
     ++report_.covered["handler that was begun inside a handler: ended from outside"];
   }
 
-  /// Subscribes what is in force, in the order it was subscribed in.
+  /// Subscribes the active handlers, in their original order.
   void subscribe_again(Participant& loaded) {
     std::map<std::uint64_t, std::function<void()>> all;
     for (const Subscribed& each : subscribed_) all[each.ordinal] = [&] { loaded.subscribe(each); };
@@ -287,28 +292,30 @@ class Run {
     for (const auto& [ordinal, again] : all) again();
   }
 
-  /// Saves, loads into a new registry with the same handlers, and goes on with both.
+  /// Saves, loads into a new registry with the same handlers, and continues with both.
   void reload(std::size_t i) {
     check_state(i);
     if (report_.failure) return;
-    if (model_->requests_wait()) {  // handlers are code: what was asked of them is lost, so the futures differ
+    if (model_->requests_wait()) {  // waiting requests for handlers would be lost
       ++report_.covered["not loaded: handlers wait to begin or end"];
       return;
     }
-    // Handlers that were refused, or ended by others, are forgotten on both sides: who ends them sends a message.
+    // Handlers that were refused, or ended by other handlers, are removed on both sides: ending a
+    // handler sends a message.
     std::erase_if(recorder_.late, [&](const auto& slot) { return !model_->subscribed(slot.second.ordinal); });
     std::vector<Participant*> all = participants();
     if (replayed_) all.push_back(replayed_.get());
     for (Participant* participant : all)
       std::erase_if(participant->recorder.late, [&](const auto& slot) { return !recorder_.late.contains(slot.first); });
     const StateRows saved = registry_->save();
-    // Loaded into a new registry, or into one that has another state, whose handlers, sinks and lanes stay.
+    // The state is loaded into a new registry, or into one with a different state, whose handlers,
+    // sinks and lanes stay.
     Random random(program_.steps[i].seed + 2);
     const bool in_place = loaded_ && random.percent(70), waits = model_->waiting();
     if (!in_place) loaded_.reset();
     const Way way = in_place ? loaded_way_ : program_.other_way ? other_way(program_, i + 1) : plain_way(program_);
     std::unique_ptr<Participant> loaded = in_place ? std::move(loaded_) : begin(way, loaded_way_);
-    if (in_place && !waits) {  // what waits could ask for handlers, which stay
+    if (in_place && !waits) {  // waiting messages could request handlers, which stay
       if (!saved_before_.empty() && random.percent(50)) {
         RowsSource before(saved_before_);
         if (const auto done = loaded->registry.load(before); !done)
@@ -393,10 +400,10 @@ class Run {
   std::unique_ptr<Model> model_;
   std::unique_ptr<Participant> registry_, other_, loaded_, replayed_;
   Way other_way_, loaded_way_, replayed_way_;
-  std::vector<Input> recorded_;     // of the last step, by registry_
+  std::vector<Input> recorded_;     // of the last step, from registry_
   std::size_t carried_before_ = 0;  // of the last step
   bool replay_ended_ = true;        // the last input ends a call
-  bool replay_behind_ = false;      // a cut cascade went on since the last input, which the next one tells of
+  bool replay_behind_ = false;      // a cut cascade continued after the last input
   bool replay_differs_ = false;     // handlers came or went meanwhile
   bool replay_whole_ = true;        // replayed_ has the state that registry_ has
   std::vector<Subscribed> subscribed_;

@@ -1,4 +1,5 @@
-// The world side of a desk, as functions that a test sets. What is not set does what WorldSide says.
+// The world side of a desk, built from functions that a test sets. A function that is not set has
+// WorldSide's default behavior.
 #pragma once
 
 #include <functional>

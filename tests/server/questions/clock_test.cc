@@ -1,4 +1,4 @@
-// GetClock and SetClock, of a world with ticks that is served.
+// Tests GetClock and SetClock with a served world that has ticks.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <limits>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* control_token = "control token";
 
-/// A world and its server on a thread of their own: each tick adds one to every Health.
+/// A world and its server on their own thread. Each tick adds one to every Health.
 class Ticking {
  public:
   explicit Ticking(double hz, std::function<void()> on_update = {}) {
@@ -75,7 +75,7 @@ class Ticking {
   std::thread owner_;
 };
 
-/// field: reason of what a server refused.
+/// Returns "field: reason" of a server's refusal.
 template <class Answer>
 std::string refusal(const Result<Answer>& answer) {
   if (answer) return "";
@@ -206,7 +206,8 @@ TEST_CASE("while a long run of steps is made edits are applied and questions ans
   Client client = world.client();
   const auto paused = client.ask(session::SetClock{.paused = 1});
   REQUIRE(paused.has_value());
-  REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 100'000}).has_value());  // takes minutes
+  // These steps take minutes.
+  REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 100'000}).has_value());
   CHECK(refusal(client.ask(session::SetClock{.paused = 1, .steps = 100'000})) == "steps: out_of_range");
   const Entity made = client.create({}, "made").value();
   REQUIRE(client.show(made).has_value());
@@ -242,12 +243,13 @@ TEST_CASE(
   CHECK(paused.saved_sequence == before.saved_sequence);
   REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 50}).has_value());
   session::ClockState stepped = next(0);
-  if (stepped.steps > 0) stepped = next(0);  // the beginning was told of, too
+  if (stepped.steps > 0) stepped = next(0);  // followers also hear of the beginning
   CHECK(stepped.steps == 0);
   CHECK(stepped.tick == paused.tick + 50);
   const std::uint64_t saved = client.ask<session::Save>().value().sequence;
   CHECK(next(0).saved_sequence == saved);
-  // What was refused is no news, nor is an edit: the next one tells of the speed.
+  // A refused SetClock is not reported to followers, and neither is an edit: the next report is
+  // about the speed.
   CHECK_FALSE(client.ask(session::SetClock{.speed = 1000, .paused = 1}).has_value());
   REQUIRE(client.create({}, "made").has_value());
   REQUIRE(client.ask(session::SetClock{.speed = 7, .paused = 2}).has_value());
