@@ -94,8 +94,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Looks up a value by run-time type. Null if absent; for a tag that is present, a pointer that
   /// is not null and must not be read.
   const std::byte* find(Entity e, TypeId component) const noexcept;
-  /// The entity's component types, ascending by id; empty if it is not alive. Valid until the next
-  /// input.
+  /// The entity's component types, ascending by id; empty if not alive. Valid until the next input.
   std::span<const TypeId> components(Entity e) const noexcept;
   /// Calls f(Entity, const Cs&...) or f(const Cs&...) for every entity that has all of Cs, in row
   /// order. Stops the program if f adds, removes or moves rows.
@@ -188,8 +187,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- time: the host moves the registry's clock ---
 
-  /// Posts a message for delivery when the clock reaches `due_ns`, or at once if that is past.
-  /// Returns the number for cancel().
+  /// Posts a message to be delivered at `due_ns`, or at once if that is past. Returns its number.
   template <MessageType M>
   TimerId post_at(std::uint64_t due_ns, Entity target, const M& message);
   template <MessageType M>
@@ -229,8 +227,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// may have been created; their ids are lost.
   template <ComponentType... Cs>
   std::vector<Entity> create_many(std::uint32_t count, const Cs&... components);
-  /// Destroys the entity and everything below it, children first. If it was not alive, the receipt
-  /// counts it as dead.
+  /// Destroys the entity and all below it, children first. A dead target is counted in the receipt.
   [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
   /// Adds or overwrites components.
   template <ComponentType... Cs>
@@ -257,9 +254,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void return_grant(Entity first, std::uint32_t count);
   /// The largest grant that needs no new memory: the length of the longest returned range.
   std::uint32_t returned_ids() const noexcept { return core_.state.storage.returned_ids().longest(); }
-  /// The granted ids that a load left without an owner, in ascending ranges: unused, and not named
-  /// by a waiting Create, Spawn or MergeTemplate (a timer, posted or carried over). After loading
-  /// state, a host returns them before making other grants.
+  /// Granted ids that a load left without an owner: unused, and not named by a waiting Create,
+  /// Spawn or MergeTemplate. Ascending ranges. After a load, hosts return them before granting
+  /// others.
   std::vector<std::pair<Entity, std::uint32_t>> left_grants() const;
 
   // --- templates ---
@@ -272,8 +269,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     return spawn_with<Cs...>(what, options, root...);
   }
   /// Applies a template to a living tree, matching nodes by child names and creating missing ones.
-  /// `ids`, if given, receives the entities of all nodes in pre-order. Refused if the template is
-  /// unknown.
+  /// Writes the ids of all nodes to `ids`, if given, in pre-order. Refused if it is unknown.
   Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
   /// Defines a template or replaces the one of that name. Throws SetupError if the tree contradicts
   /// itself (TemplateTree::compile); other errors are refusals.
@@ -283,8 +279,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// The original definition, for deriving other templates (TemplateTree::read). Absent if unknown.
   /// Valid until the next push.
   std::optional<DefineTemplateView> template_definition(std::string_view name) const;
-  /// The batch of the DefineTemplate message that defined it; empty if unknown. Valid until the
-  /// next push.
+  /// The DefineTemplate message's batch; empty if unknown. Valid until the next push.
   std::span<const std::byte> template_batch(std::string_view name) const;
   /// Sorted by the hash of their names.
   std::vector<std::string_view> template_names() const;
@@ -301,14 +296,12 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void add_type() {
     known().need<T>();
   }
-  /// Registers a runtime component (registry/storage/runtime_type.h) together with a hook f(T&,
-  /// Entity) that is called now for every existing value, and for every value after a load. The
-  /// hook may read the registry.
+  /// Registers a runtime component (registry/storage/runtime_type.h) with a hook f(T&, Entity) that
+  /// is called now for existing values, and for all after a load. The hook may read the registry.
   template <RuntimeType T>
   void add_runtime_type(std::function<void(T&, Entity)> restore = {});
-  /// Destroys all values of T before the plugin that defines it is unloaded. Entities keep their
-  /// presence and get fresh values once the type is known again. Throws SetupError if a handler
-  /// uses T.
+  /// Destroys all values of T before the plugin defining it is unloaded. Entities keep their
+  /// presence and get fresh values when the type returns. Throws SetupError if a handler uses T.
   template <RuntimeType T>
   void remove_runtime_type() {
     forget_runtime_type(TypeTraits<T>::id);
@@ -323,8 +316,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Text intern(std::string_view text);
   /// The bytes of a text; empty if unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
-  /// The texts in the order they were added, for forwarding. Indices may refer to other texts after
-  /// text_drops() has changed.
+  /// The texts in the order of arrival, for forwarding. text_drops() changes when indices do.
   std::size_t text_count() const noexcept;
   std::string_view text_at(std::size_t i) const noexcept;
   Text text_id(std::size_t i) const noexcept;
@@ -350,7 +342,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Subscribes a function known at compile time, `subscribe<take_damage>("game.take_damage")`,
   /// which is inlined into the loop over rows.
   template <auto function>
-  Subscription subscribe(std::string name, HandlerOptions options = {});  // pass lambdas as arguments
+  Subscription subscribe(std::string name, HandlerOptions options = {});  // not for lambdas
   /// Subscribes a member function; the object must outlive the subscription.
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
@@ -381,8 +373,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// them.
   void set_executor(Executor* executor);
   const PassCounters& pass_counters() const noexcept;
-  /// The handler that is running now, if any; for finding handlers that do not return. May be
-  /// called from any thread during the registry's lifetime, even while handlers run.
+  /// The handler running now, if any, to find one that does not return. May be called from any
+  /// thread during the registry's lifetime, even while handlers run.
   std::optional<AtWork> at_work() const;
   // As text; empty if the message has no handlers yet.
   /// The graph of a message's handlers in Graphviz format: which handler waits for which, and why.
@@ -427,9 +419,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   std::uint64_t version() const noexcept;
   /// Starts a new version: later changes get a version greater than the one returned.
   std::uint64_t begin_version() noexcept;
-  /// Adds a reader of the past, which is called before columns change. Several may read at once,
-  /// each from its own moment. It must be removed or outlive the registry. Must not be called
-  /// inside a handler.
+  /// Adds a reader of the past, called before columns change. Several may read at once, each from
+  /// its own moment. It must be removed or outlive the registry. Not for use inside a handler.
   void add_preserver(ColumnPreserver& preserver);
   void remove_preserver(ColumnPreserver& preserver) noexcept;
 
@@ -446,11 +437,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// The number of the last input that sinks were told of.
   std::uint64_t sequence() const noexcept;
   const RegistryCounters& counters() const noexcept;
-  /// For replays: sets the counters recorded at this point, which include messages that were not
-  /// recorded.
+  /// For replays: sets the counters recorded at this point, including unrecorded messages.
   void set_counters(const RegistryCounters& recorded) noexcept { core_.state.counters = recorded; }
-  /// Bytes of memory held by the message queues, used or not. After a burst, most of it is
-  /// released.
+  /// Bytes held by the message queues, used or not. Most of it is released after a burst.
   std::size_t memory_waiting() const noexcept;
   /// Adds a manager, which must be removed before it is destroyed. At once, and at each load(), it
   /// is given the state that was saved or left behind under its name. Throws SetupError if the name
@@ -465,8 +454,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// may have to go back.
   const ManagerStates& waiting_managers() const noexcept;
   void set_waiting_managers(ManagerStates states);
-  /// Calls f(manager name, component) for the data that managers hold for a living entity, in the
-  /// order of the managers' names.
+  /// Calls f(manager name, component) for a living entity's data in managers, in order of names.
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
   /// For readers inside Muster (state, replication); not a way to write.
   const Storage& storage() const noexcept { return core_.state.storage; }
@@ -571,9 +559,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// template.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
-  /// Spawns an unnamed tree of a template already spawned that way, while nothing is waiting and
-  /// there are no sinks. Equivalent to the general way; if that is needed, returns nil and does
-  /// nothing.
+  /// Spawns an unnamed tree of a template already spawned that way, while nothing is waiting and no
+  /// handler must be called. Equivalent to the general way; returns nil and does nothing if that is
+  /// needed.
   Entity spawn_direct(std::string_view what, const SpawnOptions& options);
 
   // --- registry/direct_rows.h ---
