@@ -26,7 +26,7 @@ class TextTable;
 using TimerId = std::uint64_t;
 
 /// A handler's parameter, valid until the handler returns. "post" is later: no handler runs inside
-/// another. A call never fails; what becomes of a message is decided and counted at delivery.
+/// another. Calls never fail; the fate of a message is decided and counted at delivery.
 class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubscriptions {
  public:
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
@@ -119,7 +119,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubs
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
-  /// push(), whatever there is to do first. Apart, so that a handler's loop has little of it.
+  /// The rest of post(). A separate function, so that little of it is in a handler's loop.
   template <MessageType M>
   [[gnu::noinline]] void post_otherwise(Entity target, const M& message) {
     types_.need<M>();
@@ -128,7 +128,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubs
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
   Subscription keep(std::unique_ptr<Handler> handler);
 
-  BatchWriter& arena_;  // RegistryCore::cascade; a worker's own during a pass that is spread
+  BatchWriter& arena_;  // RegistryCore::cascade, or the worker's own during a pass that is spread
   TypesKnown& types_;
   TextTable& texts_;
   std::uint64_t& next_timer_;
@@ -141,13 +141,14 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubs
 class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
-  /// Gives the id of a new entity, which is final and may be used in messages and fields at once. The entity is alive
-  /// when its Create is delivered.
+  /// Returns the id of a new entity, which is final and may be used in messages and fields at once.
+  /// The entity is alive once its Create was delivered.
   template <ComponentType... Cs>
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
   }
-  /// create() for a child of `parent`. `name` may be empty; where a sibling has it, the next free suffix is taken.
+  /// create() for a child of `parent`. `name` may be empty; if a sibling has it, the next free
+  /// suffix is added.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     (outbox_.types_.need<Cs>(), ...);
@@ -156,9 +157,9 @@ class Spawner : detail::WrongUnnamedCreations {
                                components...);
     return made;
   }
-  /// Spawns a whole tree from a template (registry/apply/template.h) and gives the id of its root. The root gets `root`
-  /// in place of, or beside, what the template gives it. The ids are final. Nil, and nothing sent, where the template
-  /// is unknown now.
+  /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root.
+  /// `root` adds to or replaces the template's components of the root. The ids are final. Returns
+  /// nil and sends nothing if the template is unknown at this time.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);
@@ -174,7 +175,7 @@ class Spawner : detail::WrongUnnamedCreations {
   Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
       : storage_(storage), outbox_(outbox), templates_(templates) {}
   Entity reserve();
-  /// Takes the ids into ids_; false where the template is unknown.
+  /// Takes the ids into ids_; false if the template is unknown.
   bool prepare(std::string_view what, const SpawnOptions& options, Spawn& message);
   Text intern(std::string_view name);
 

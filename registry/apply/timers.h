@@ -56,7 +56,7 @@ class Timers {
   std::size_t size() const noexcept { return waiting_.size(); }
   /// When the first timer is due, in ns; there must be one.
   std::uint64_t next_due() const noexcept { return waiting_.begin()->first.due_ns; }
-  /// Takes the first one away and gives its batch.
+  /// Removes the first timer and returns its batch.
   std::vector<std::byte> pop() {
     auto node = waiting_.extract(waiting_.begin());
     due_by_id_.erase(node.key().id);

@@ -80,7 +80,8 @@ inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& h
     if (apart >= 64) ahead.add(from, bytes);  // otherwise it is in the next cache line
     return true;
   });
-  if (!handler.takes_ids) __builtin_prefetch(next.chunk->ids() + next.begin);  // RunContext::entity is set from this id
+  if (!handler.takes_ids)
+    __builtin_prefetch(next.chunk->ids() + next.begin);  // the id from which RunContext::entity is set
   if (!ahead.empty()) context.ahead = &ahead;
 }
 

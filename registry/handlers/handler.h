@@ -218,7 +218,8 @@ struct Handler {
   RunFew few = nullptr;
   std::uint32_t few_bytes = 0;  ///< size of an item without causes
   std::shared_ptr<void> state;  ///< the callable
-  double row_ns = 0;            ///< recent time per row of a pass; measured only if there are several workers
+  /// Recent time per row of a pass; measured only if there are several workers.
+  double row_ns = 0;
 
   /// Number of value terms with source self: the length of a column list.
   std::uint32_t values = 0;

@@ -90,9 +90,9 @@ class Elsewhere {
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);
     if constexpr (source == Source::self_or_parent) {
-      if (own_) value_ = own_ + std::size_t{row} * own_bytes_;
-      // Out of line, so that this object needs no address and stays in registers.
-      else if (by_row_) [[unlikely]]
+      if (own_)
+        value_ = own_ + std::size_t{row} * own_bytes_;
+      else if (by_row_) [[unlikely]]  // not a member call, which would force this out of registers
         value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
     }
     return true;  // otherwise value_ is always null
