@@ -81,7 +81,8 @@ inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& h
     return true;
   });
   if (!handler.takes_ids)
-    __builtin_prefetch(next.chunk->ids() + next.begin);  // the id from which RunContext::entity is set
+    // The id from which RunContext::entity is set.
+    __builtin_prefetch(next.chunk->ids() + next.begin);
   if (!ahead.empty()) context.ahead = &ahead;
 }
 
