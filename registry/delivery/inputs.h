@@ -1,16 +1,18 @@
-// The life of an input, whichever way it came in. Everything that happens to a registry happens in one:
+// The life of an input, however it came in. Everything that happens to a registry happens in one:
 //
-//   what waits   what a cut cascade carried over, then what was posted (inputs of their own)    deliver_waiting()
-//   tell         its number; every sink sees its sealed bytes                                   RegistryCore::tell
-//   deliver      its own messages, by all their handlers                                        Delivery
-//   settle       counters, receipts, managers hear which entities were destroyed                            settle()
-//   cascade      what handlers pushed, and what that pushes, up to the bounds                   deliver_cascade()
-//   clean up     where archetypes came: those that nobody has are dropped, if they are many     clean_up()
+//   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
+//   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
+//   deliver      its own messages, by all their handlers                                Delivery
+//   settle       counters, receipts; managers are told which entities were destroyed    settle()
+//   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
+//   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
-// (EntityRegistry::push_direct), a few from a session (push_few() here), create, set, remove and destroy of one
-// (registry/direct_rows.h) and a tree from a template (EntityRegistry::spawn_direct). Each says which general
-// way it equals, and tests hold it equal (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_spawn_test.cc).
+// Shortcuts take the same steps with fewer instructions: deliver_plain() and push_few(), a few
+// messages from a session, both here; a push to one entity (EntityRegistry::push_direct); create,
+// set, remove and destroy of one (registry/direct_rows.h); and a tree from a template
+// (EntityRegistry::spawn_direct). Each names the general way to which it is equivalent, and tests
+// check that (tests/registry/delivery/shortcuts_test.cc,
+// tests/registry/apply/direct_spawn_test.cc).
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,17 @@
 // A pass on several workers, with the results of one.
 //
-//   schedule   which handlers conflict, which may be split                       registry/delivery/schedule.h
-//   stage      handlers in their order, until one's on_begin must wait for another of them; on_begin, change versions and
-//              column copies (Storage::touch) are done here, on the caller's thread, before the stage runs
-//   task       some rows of one handler in row order, or a branch of the hierarchy, numbered in the order that one worker
-//              would do them; a worker takes the first task that waits for nobody
-//   outbox     one per worker; what tasks wrote goes to the cascade in the order of their numbers, at the end of the pass
-//   turn       what must happen in order at once waits for all tasks of lesser numbers     registry/handlers/turn.h
+//   schedule   which handlers conflict, and which may be split             registry/delivery/schedule.h
+//   stage      handlers in their order, until one's on_begin must wait for another of them; on_begin,
+//              versions and preservers (Storage::touch) run here, on the caller's thread, first
+//   task       some rows of one handler in row order, or a branch of the hierarchy, numbered in the
+//              order of a single worker; a worker takes the first task that need not wait
+//   outbox     one per worker; at the end of the pass, the tasks' messages go to the cascade in the
+//              order of the tasks' numbers
+//   turn       actions that must happen in order wait for all tasks of lower numbers
+//                                                                          registry/handlers/turn.h
 //
-// A task waits only for tasks of lesser numbers, and the least one that is not done is always being worked on: so neither
-// waiting for others nor for one's turn can go in a circle.
+// A task waits only for tasks of lower numbers, and the lowest unfinished one is always being run:
+// so waiting for others, or for a turn, cannot form a cycle.
 #pragma once
 
 #include <atomic>

@@ -64,8 +64,9 @@ struct RegistryCore {
   bool told_pushes = false;                        // a sink wants the receipts of pushes
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
-  std::uint32_t drawn = 0;                                // for the next input's envelope
-  Envelope pushed{.kind = InputKind::push};               // for the current push straight to a handler or row
+  std::uint32_t drawn = 0;  // for the next input's envelope
+  // For the current push straight to a handler or row.
+  Envelope pushed{.kind = InputKind::push};
   Envelope created{.kind = InputKind::push, .drawn = 1};  // the same, for a push that creates
   // The bytes of the last one, reused for the next.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};

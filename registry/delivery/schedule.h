@@ -2,17 +2,18 @@
 // split. A later handler waits for an earlier one only if the two conflict; everything else may
 // overlap.
 //
-//   two handlers conflict     one writes a component that the other reads or writes, whatever the source: self, Parent,
-//                             SelfOrParent, ParentWith, Other, Lookup; unless both mean their own rows, and one asks for
-//                             a component that the other excludes: they never meet
+//   two handlers conflict     one writes a component that the other reads or writes, from any source
+//                             (self, Parent, SelfOrParent, ParentWith, Other, Lookup); unless both use
+//                             their own rows and one requires a component that the other excludes
 //                             one writes an external resource that the other reads or writes
-//                             both have state (captures, an object, on_begin) and name no external resource
-//                             both take a Spawner; one takes a Spawner and the other finds entities by their ids, or has
-//                             state and may ask the registry whether one is alive
+//                             both have state (captures, an object, on_begin) and name no resource
+//                             both take a Spawner; one takes a Spawner and the other finds entities by
+//                             id, or has state and may ask the registry if an entity is alive
 //   one handler is split      over its rows, unless
-//                             it reads from ancestors what it writes: over branches, parents finished before children
-//                             it asks for no entity, takes a Spawner, has state and names no external resource, writes one,
-//                             or reads by id (Lookup, Other) what it writes: not at all
+//                             it reads from ancestors what it writes: over branches, parents before
+//                             children
+//                             it uses no entity, takes a Spawner, has state but names no resource,
+//                             writes one, or reads by id (Lookup, Other) what it writes: not at all
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t said_max = 16;
 constexpr std::size_t compared_bytes_max = 64;
 
-/// Whether one text becomes the other by up to two changes: a letter more, a letter less, another letter, or two letters that change
-/// places. Texts under 4 or over 64 bytes look like no other.
+/// True if up to two edits turn one text into the other: inserting, removing or replacing a letter,
+/// or swapping neighbors. Texts under 4 or over 64 bytes never match.
 bool look_alike(std::string_view a, std::string_view b) {
   constexpr std::size_t changes_max = 2, least_bytes = 4;
   if (a.size() > b.size()) std::swap(a, b);

@@ -32,8 +32,10 @@ struct MessageFigures {
   std::uint64_t caused = 0;                               ///< messages that handlers pushed or timers brought
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
   std::uint64_t dead = 0;                                 ///< targets that were not alive: dropped
-  std::uint64_t carried = 0;                              ///< messages left waiting by a cut cascade, counted each time
-  std::uint64_t ns = 0;                                   ///< time of its handlers and of the registry's own action
+  /// Messages left waiting by a cut cascade, counted each time.
+  std::uint64_t carried = 0;
+  /// Time of its handlers and of the registry's own action.
+  std::uint64_t ns = 0;
 };
 
 }  // namespace muster

@@ -1,20 +1,22 @@
-// The bytes of the rows of saved state, shared by their writer and their reader. All numbers little-endian, as in memory.
+// The bytes of the rows of saved state, shared by the writer and the reader. All numbers are
+// little-endian, as in memory.
 //
-//   registry    one RegistryRow; in format 1 the counts at its end may be missing, and are then not checked; so may the bounds
-//               behind them, and then the reader's own hold
+//   registry    one RegistryRow; in format 1 the counts at its end may be missing, and are then not
+//               checked; so may the limits after them, and then the reader's own apply
 //   schema      a binary schema (.bfbs), key: its ordinal
 //   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
 //   free_queue  | index 4 ... | front first
 //   archetypes  | count 4 | zero 4 | { type id 4, size 4, fingerprint 8 } x count |   ascending by type id
 //   chunks      | ChunkRow |   in format 1: | ChunkRow | version 8 x slots |
-//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's type id. An enableable component has
-//               another, hash32 of its name and ":enabled": | 1 or 0 4 | per row, whether it is there; where not, its value is all zero
+//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's
+//               type id. An enableable component has another, hash32 of its name and ":enabled":
+//               | 1 or 0 4 | per row, whether it is present; if not, its value is all zero
 //   hierarchy   page of 1024 Links, by index
 //   texts       page of 256: { length 4, bytes } ...
 //   pending     | PendingRow | one batch |
 //   timers      one timed batch, key: timer id
 //   managers    | version 4 | name length 4 | name | the manager's own bytes |   key: hash64 of the name
-//               bit 31 of version: the state is in parts, and behind the name is how many: | parts 4 |
+//               bit 31 of version: the state is in parts, and the name is followed by: | parts 4 |
 //   manager_parts  the manager's own bytes, key: hash64 of the name, column: the part's number
 //   templates   one batch with one DefineTemplate message
 //   disabled    | hash of a handler's name 8 ... | ascending

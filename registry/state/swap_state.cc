@@ -67,7 +67,8 @@ std::expected<void, StateError> EntityRegistry::swap_state(RegistryState& other)
 std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
   check_outside();
   Impl& r = *impl_;
-  // Declared before the state, whose archetypes have these types: it goes first.
+  // Declared before the state, whose archetypes have these types, so that the state is destroyed
+  // first.
   struct Learned {
     TypesKnown& types;
     const TypesKnown::Mark before = types.mark();
@@ -98,7 +99,7 @@ bool EntityRegistry::is_new() const noexcept {
 }
 
 void EntityRegistry::Impl::call_restorers(TypeId type) {
-  const std::uint64_t held = input.hold();  // a post from inside is to be noticed
+  const std::uint64_t held = input.hold();  // detects posts from inside
   struct LetGo {
     Arena& input;
     std::uint64_t held;
