@@ -28,8 +28,8 @@ enum Arithmetic : std::uint32_t {
 /// Explains what is wrong with the processor's rounding on this thread, as in "flushes ..."; empty
 /// if nothing is.
 [[nodiscard]] std::string rounding_fault();
-/// Reports both to `told`, or to stderr if that is null: one sentence each, and each sentence once
-/// per process. May be called from any thread.
+/// Reports both to `told`, or to stderr if that is null. Prints each sentence once per process. May
+/// be called from any thread.
 void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
 
 namespace detail {

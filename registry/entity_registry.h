@@ -187,7 +187,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- time: the host moves the registry's clock ---
 
-  /// Posts a message to be delivered at `due_ns`, or at once if that is past. Returns its number.
+  /// Posts a message to be delivered at `due_ns`, or at once if that is past. Returns the timer.
   template <MessageType M>
   TimerId post_at(std::uint64_t due_ns, Entity target, const M& message);
   template <MessageType M>
@@ -269,7 +269,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     return spawn_with<Cs...>(what, options, root...);
   }
   /// Applies a template to a living tree, matching nodes by child names and creating missing ones.
-  /// Writes the ids of all nodes to `ids`, if given, in pre-order. Refused if it is unknown.
+  /// Writes the ids of all nodes to `ids`, if given, in pre-order. Refused if unknown.
   Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
   /// Defines a template or replaces the one of that name. Throws SetupError if the tree contradicts
   /// itself (TemplateTree::compile); other errors are refusals.
@@ -316,7 +316,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Text intern(std::string_view text);
   /// The bytes of a text; empty if unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
-  /// The texts in the order of arrival, for forwarding. text_drops() changes when indices do.
+  /// The texts in the order of arrival. If text_drops() changes, indices may refer to other texts.
   std::size_t text_count() const noexcept;
   std::string_view text_at(std::size_t i) const noexcept;
   Text text_id(std::size_t i) const noexcept;
@@ -373,8 +373,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// them.
   void set_executor(Executor* executor);
   const PassCounters& pass_counters() const noexcept;
-  /// The handler running now, if any, to find one that does not return. May be called from any
-  /// thread during the registry's lifetime, even while handlers run.
+  /// The call in progress, or no value, to find a handler that does not return. May be called from
+  /// any thread during the registry's lifetime, even while handlers run.
   std::optional<AtWork> at_work() const;
   // As text; empty if the message has no handlers yet.
   /// The graph of a message's handlers in Graphviz format: which handler waits for which, and why.

@@ -62,7 +62,7 @@ struct EntityRegistry::Impl {
 
   /// Null unless the registry is observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
-  /// Tells everyone who needs it whether passes are observed; if so, pushes take the general way.
+  /// Passes the observer to all parts that need it. While observed, pushes take the general way.
   void note_observed() {
     delivery.set_observer(watching());
     inputs.set_observer(watching());

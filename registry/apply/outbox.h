@@ -136,8 +136,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubs
   const std::shared_ptr<EntityRegistry*>& registry_;
 };
 
-/// A handler's parameter that creates entities. It counts as writing the resource "ids", so handlers that spawn run one
-/// after another.
+/// A handler's parameter that creates entities. It counts as writing the resource "ids", so
+/// handlers that spawn run one after another.
 class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;

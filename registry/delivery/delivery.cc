@@ -8,7 +8,7 @@
 //   targets in order.
 // - A handler of a structure message runs after the message was applied; a handler of Destroy runs
 //   before, for each doomed entity. Added, Removed and Changed follow it, by ascending type id. A
-//   change by a handler's own write is a message of its own, ComponentChanged, behind what that
+//   change by a handler's own write is a separate message, ComponentChanged, after everything that
 //   handler posted for the row, and is made only if a handler is subscribed to it.
 // - A message that the registry refuses is counted as refused only, and its handlers are not
 //   called.
@@ -434,7 +434,7 @@ void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const 
   const Entity last = batch.target(i + destroyed_ahead);
   if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
   hierarchy.prefetch(last);
-  // The entry that was prefetched some messages ago tells the place of the rest.
+  // The entry was prefetched some messages ago and locates the rest.
   const Entity next = batch.target(i + destroyed_ahead / 2);
   const Row row = storage.find(next);
   if (!row) return;

@@ -9,7 +9,7 @@
 //   unit is messages, because batches cannot be observed; a span counts as one message.
 // - replay() comes to the same state, numbers and receipts. Besides the bytes it needs what the
 //   envelope says: how many ids were drawn, the next timer's number, and how often a cut cascade
-//   went on before the input.
+//   was resumed before the input.
 #include "registry/delivery/inputs.h"
 
 #include <algorithm>

@@ -63,7 +63,7 @@ class ParallelPass {
   static void learn(Handler& handler, std::uint64_t rows, double ns) noexcept;
   static std::uint64_t rows_of(const Handler& handler) noexcept;
   const PassCounters& counters() const noexcept { return counters_; }
-  /// Sets the observer that is told at the end of a pass what tasks did; may be null.
+  /// Sets the observer that receives the times of tasks at the end of a pass; may be null.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
  private:
@@ -155,8 +155,8 @@ class ParallelPass {
   // For the current stage.
   Mutex mutex_;
   Condition opened_, turned_;
-  std::vector<Phase> open_ MUSTER_GUARDED_BY(
-      mutex_);  // a heap, the least first: tasks nobody has taken; [first, end) shrinks from the front
+  std::vector<Phase> open_
+      MUSTER_GUARDED_BY(mutex_);  // a heap, lowest first: tasks not taken yet; [first, end) shrinks from the front
   std::vector<std::uint8_t> done_ MUSTER_GUARDED_BY(mutex_);  // by task, from stage_first_ on
   std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // all tasks before it are done
   std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,

@@ -96,8 +96,8 @@ Splitting splitting(const Handler& h) noexcept {
 
 namespace {
 
-/// What decides if a handler may never_meet() others: the components it requires of its own row
-/// that some handler excludes, and those it excludes that some handler requires. Ascending.
+/// The terms that decide if a handler can never_meet() others: the components it requires of its
+/// own row that some handler excludes, and those it excludes that some handler requires. Ascending.
 struct Selection {
   std::vector<TypeId> requires_, excludes;
   bool empty() const noexcept { return requires_.empty() && excludes.empty(); }

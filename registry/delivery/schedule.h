@@ -31,8 +31,8 @@ class TypeTable;
 
 enum class ConflictKind : std::uint8_t { component, external, hidden_state, ids };
 
-/// A reason why two handlers must not run at the same time: for each side, whether it writes, and
-/// its source.
+/// A reason why two handlers must not run at the same time. For each side: its access and its
+/// source.
 struct Conflict {
   ConflictKind kind = ConflictKind::component;
   TypeId component = 0;

@@ -1,4 +1,4 @@
-// The order in which the handlers of one message run: before/after, then priority, then name, part and ordinal.
+// The order in which a message's handlers run: before/after, then priority, name, part and ordinal.
 #pragma once
 
 #include <cstdint>

@@ -488,7 +488,7 @@ struct InvokerOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
 
-/// The signature of a function type or of a member function, without noexcept; void for anything else.
+/// The signature of a function type or member function, without noexcept; void for anything else.
 template <class>
 struct PlainSignature {
   using type = void;

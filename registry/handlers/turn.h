@@ -16,7 +16,7 @@ class Turn {
   virtual void take() = 0;
 };
 
-/// The turn of the calling thread; null unless it runs a handler of a pass that is spread over workers.
+/// The calling thread's turn; null unless it runs a handler of a pass that is spread over workers.
 Turn*& turn_here() noexcept;
 /// The handler that this thread is running for such a pass.
 const Handler*& running_here() noexcept;

@@ -1,11 +1,11 @@
-// Records what a registry did and when, as slices of time. They are written in Chrome's trace-event format, for
+// Records the activity of a registry as slices of time, in Chrome's trace-event format, for
 // ui.perfetto.dev and chrome://tracing.
 //
 //   track "registry"   | push                                                     |   an input: what the host called
 //                        | game.Damage       | | game.Died  |                         a batch of messages of one type
 //                          | armor | health |                                         a handler and its rows
 //   track "worker 1"                             | move |    | move |                 tasks of a pass that was spread
-//   track "watches"      what is done for those who look on, beside the registry's thread; on that: | watching |
+//   track "watches"      work for watches outside the registry's thread; on the thread: | watching |
 //
 // Memory is bounded: the oldest slices are overwritten, and counted.
 #pragma once

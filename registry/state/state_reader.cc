@@ -79,8 +79,7 @@ class StateReader {
     TypeId then, now;
     std::uint32_t bytes;         // size of one value
     const LayoutChange* change;  // null if the bytes are unchanged
-    // For a presence column whose component is no longer enableable: that component.
-    TypeId lacked = 0;
+    TypeId lacked = 0;           // set if it is the presence column of this component
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -335,7 +334,7 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Makes a chunk when its first column arrives, and not only because a damaged row announces it.
+  /// Makes a chunk only when its first column arrives: a damaged row may announce any number.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =

@@ -1,7 +1,8 @@
-// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy,
-// and each group is a list of chunks, all full but the last. A chunk never moves and never grows.
+// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth
+// in the hierarchy, and each group is a list of chunks, all full but the last. A chunk never moves
+// and never grows.
 //
-//   chunk    | Chunk: header | ColumnSlot x columns |     apart from its rows: all headers of a world lie close together
+//   chunk    | Chunk: header | ColumnSlot x columns |     separate from its rows: all headers are close together
 //   rows     | ids ... | parents ... | column 2 ... | column 3 ... |     of a small chunk
 //            | ids of this chunk | ids of the next ... |   | column 2 of this chunk | column 2 of the next ... |   of others
 //            every column starts on a cache line; slot 0 is the entity ids, slot 1 the parents (null at depth 0)

@@ -3,7 +3,7 @@
 // column of neighboring chunks as through one array, and on through that of the next archetype
 // created.
 //
-//   shelf    | slab: block block block ... | slab: block ... |     the lowest block that is free is taken next
+//   shelf    | slab: block block block ... | slab: block ... |     the lowest free block is taken next
 //
 // The size of a new slab is a share of what its shelf already holds, so a small registry stays
 // small. If the number of blocks is announced, slabs are large and end with the last block: no

@@ -2,7 +2,7 @@
 // and the generation.
 //
 //   id       | index   | generation |
-//   entry    | locator | generation |    side by side, so that both are compared and written as one number of 64 bits
+//   entry    | locator | generation |    adjacent, so that both are compared and written as one 64-bit number
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4)
 constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
 
 /// The bits of the entry's locator if the entry has the id's generation; otherwise a number of at
-/// least 2^32. One compare with Locator::no_row thus tells if the id is current and has a row.
+/// least 2^32. One compare with Locator::no_row thus shows if the id is current and has a row.
 constexpr std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
   return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
 }

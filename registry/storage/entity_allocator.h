@@ -18,11 +18,11 @@ enum class OnWrap : std::uint8_t { reuse, retire };
 
 /// A Layout has:
 ///   Id                       the id type;  static Id make(index, generation);  static index(Id), generation(Id)
-///   Slot                     what is kept per index; static generation(const Slot&), set_generation(Slot&, g)
+///   Slot                     data per index; static generation(const Slot&), set_generation(Slot&, g)
 ///   index_count              indices there can be;  generation_last  the largest generation
-///   first_generation         of a fresh index;  first_index  1 where index 0 is kept for nil, else 0
-///   minimum_free             an index is reused only while the FIFO holds more than this many
-///   on_wrap                  whether an index whose generation is used up starts again or is retired
+///   first_generation         of a fresh index;  first_index  1 if index 0 is reserved for nil, else 0
+///   minimum_free             indices are reused only while the FIFO holds more than this many
+///   on_wrap                  if an index whose generations are used up starts over or is retired
 template <class Layout>
 class EntityAllocator {
  public:
@@ -133,7 +133,8 @@ class EntityAllocator {
   std::uint64_t retired_ = 0;
 };
 
-/// Bitsquid's own layout: 22 bits of index and 8 of generation, so that an id fits a light userdata of a 32-bit Lua.
+/// Bitsquid's own layout: 22 bits of index and 8 of generation, so that an id fits a light userdata
+/// of 32-bit Lua.
 struct BitsquidLayout {
   using Id = std::uint32_t;
   using Slot = std::uint8_t;

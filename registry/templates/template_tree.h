@@ -116,7 +116,7 @@ class TemplateTree {
     std::uint64_t nodes = 0, bytes = 0;
   };
   Size size() const noexcept;
-  /// One more than the greatest key of its nodes: the number of nodes it ever had.
+  /// All keys are below this: the number of nodes that the tree ever had.
   std::uint32_t keys() const noexcept { return static_cast<std::uint32_t>(parents_.size()); }
 
   /// Gives a node a component with this value, replacing an existing one.

@@ -1,5 +1,5 @@
-// Reads the values of a template file: components, initial messages, and their fields. Nodes, bases and overrides are read
-// by template_file.cc. Private to registry/templates/*.cc.
+// Reads the values of a template file: components, initial messages, and their fields.
+// template_file.cc reads nodes, bases and overrides. Private to registry/templates/*.cc.
 #pragma once
 
 #include <cstdint>
