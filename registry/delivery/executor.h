@@ -27,8 +27,10 @@ struct PassCounters {
   std::uint64_t tasks = 0;     ///< work items of the passes that were spread
   std::uint64_t barriers = 0;  ///< times that a handler's rows waited for those of a smaller depth
   std::uint64_t branches = 0;  ///< tasks that were whole branches of the hierarchy
-  std::uint64_t turns = 0;     ///< tasks that waited for all earlier ones, because they set a timer or used a name
-  std::uint64_t steps = 0;     ///< handlers, and pairs in which one waits for the other, visited to order tasks
+  std::uint64_t turns =
+      0;  ///< tasks that waited for all earlier ones, because they set a timer, or added a text or a type
+  std::uint64_t steps =
+      0;  ///< handlers, and pairs in which one waits for the other, visited while tasks were put in order
 };
 
 }  // namespace muster

@@ -155,8 +155,8 @@ class ParallelPass {
   // For the current stage.
   Mutex mutex_;
   Condition opened_, turned_;
-  std::vector<Phase> open_
-      MUSTER_GUARDED_BY(mutex_);  // a heap, lowest first: tasks not taken yet; [first, end) shrinks from the front
+  std::vector<Phase> open_ MUSTER_GUARDED_BY(
+      mutex_);  // a heap, lowest first: tasks that are not taken yet; [first, end) shrinks from the front
   std::vector<std::uint8_t> done_ MUSTER_GUARDED_BY(mutex_);  // by task, from stage_first_ on
   std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // all tasks before it are done
   std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,

@@ -197,7 +197,8 @@ struct Handler {
   bool consumes = false;        ///< may end the delivery to a target
   bool pushes = false;          ///< takes an Outbox or a Spawner
   bool spawns = false;
-  bool has_state = false;   ///< has captures or an object: conflicts with others like it unless resources are declared
+  bool has_state =
+      false;  ///< captures or an object: conflicts with other handlers that have state unless resources are declared
   bool of_manager = false;  ///< a non-const member function of a manager
   bool enabled = true;
   bool whole_rows = false;   ///< takes spans: called once per run of rows
