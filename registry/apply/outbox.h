@@ -1,5 +1,5 @@
-// What a handler uses to say what should happen next. Every call appends to the end of the cascade,
-// in call order. Nothing is delivered until all handlers of the current message are done.
+// Lets a handler request what happens next. Every call appends to the end of the cascade, in call
+// order. Nothing is delivered until all handlers of the current message have returned.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ class TextTable;
 
 using TimerId = std::uint64_t;
 
-/// A handler's parameter, valid until the handler returns. "post" is later: no handler runs inside
-/// another. Calls never fail; the fate of a message is decided and counted at delivery.
+/// A handler's parameter, valid until the handler returns. Posted messages are delivered later: no
+/// handler runs inside another. Calls never fail; the fate of a message is decided and counted at
+/// delivery.
 class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubscriptions {
  public:
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
@@ -78,7 +79,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubs
     inner.append_world(message);
     return append_timed(delay_ns, inner.front());
   }
-  /// Cancels a message of post_after(). Does nothing if it was delivered already.
+  /// Cancels a message of post_after(). Does nothing if it was already delivered.
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
 
   void destroy(Entity target) { arena_.append(target, Destroy{}); }
@@ -98,14 +99,14 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubs
   /// Names an entity. Takes the next free suffix if a sibling has the name.
   void rename(Entity target, std::string_view name);
 
-  /// Subscribes as EntityRegistry::subscribe does. The handler begins when this request's turn comes
-  /// in the queue. If its name is taken by then, or its order contradicts another's, it never begins
-  /// and a refusal is counted. Handlers are code, not state: subscribe this one again after a load.
+  /// Subscribes like EntityRegistry::subscribe, but the handler starts when this request is
+  /// delivered. If its name is taken by then, or the order is contradictory, it never starts, and a
+  /// refusal is counted. Handlers are code, not state: they must be subscribed again after a load.
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
-  /// Ends a handler when this request's turn comes; until then it is called as before.
+  /// Ends a handler when this request is delivered; until then it is still called.
   void end(Subscription subscription);
-  /// Switches the handlers of this name on or off, from this request's turn on.
+  /// Enables or disables the handlers of this name when this request is delivered.
   void enable_handler(std::string_view name, bool enabled);
 
   /// The time of the registry's clock, in ns.

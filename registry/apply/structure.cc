@@ -1,15 +1,15 @@
 // Rules that other code relies on:
 //
-// - Create and Rename say what happens if a sibling has the name: `refuse` (edits) or `suffix`
+// - Create and Rename specify what happens if a sibling has the name: `refuse` (edits) or `suffix`
 //   (handlers, imports, spawns).
-// - Destroying a subtree goes in reverse pre-order: children before parents, later siblings first.
-// - An archetype is made when a row needs it, so archetype numbers are state. A Set or a merge
+// - A subtree is destroyed in reverse pre-order: children before parents, later siblings first.
+// - An archetype is created when a row needs it, so archetype numbers are state. A Set or a merge
 //   moves a row once.
-// - A template spawns as one message to the ids of all its nodes. Extra components of its root
-//   travel as the batch's row set; other nodes are changed by messages of their own. Its initial
-//   messages, and Activated, Loaded and Deactivated, are part of the structure message and reach
-//   entities before anything that is queued.
-// - Padding is zero in every value, so equal values are equal bytes and hashes can be compared.
+// - A template is spawned by one message to the ids of all its nodes. Extra components of its root
+//   are the batch's row set; other nodes are changed by separate messages. Its initial messages,
+//   and Activated, Loaded and Deactivated, are part of the structure message and are delivered
+//   before anything that is queued.
+// - Padding is zero in every value, so equal values have equal bytes and hashes can be compared.
 #include "registry/apply/structure.h"
 
 #include <algorithm>
@@ -164,7 +164,8 @@ bool Structure::create_many(std::span<const Entity> ids, const std::byte* payloa
                             std::vector<Entity>& refused) {
   const auto message = read<Create>(payload);
   if (message.parent || message.before || message.name) return false;
-  // Archetypes are state, so none is made if no entity is. Nearly always the first id is fresh.
+  // Archetypes are state, so none is created unless an entity is. The first id is nearly always
+  // new.
   if (std::ranges::none_of(ids, [&](Entity e) {
         return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
       }))

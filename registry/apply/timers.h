@@ -54,7 +54,7 @@ class Timers {
   }
   bool empty() const noexcept { return waiting_.empty(); }
   std::size_t size() const noexcept { return waiting_.size(); }
-  /// When the first timer is due, in ns; there must be one.
+  /// The due time of the first timer, in ns; there must be one.
   std::uint64_t next_due() const noexcept { return waiting_.begin()->first.due_ns; }
   /// Removes the first timer and returns its batch.
   std::vector<std::byte> pop() {

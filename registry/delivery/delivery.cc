@@ -1,17 +1,16 @@
 // Rules that other code relies on:
 //
-// - A run of messages to one entity each goes through a handler in one loop if no result shows it:
-//   with one handler, or with several whose reads and writes cannot conflict, of which at most one
-//   posts and none ends a delivery. If one of them changes messages, they work on a copy of the
-//   run. Otherwise delivery is message by message.
-// - With several targets (a span, a subtree, a pass) handlers run one after another, each for all
+// - A run of messages to one entity each goes through a handler in one loop if that cannot change
+//   the results: with one handler, or with several whose reads and writes cannot conflict, of which
+//   at most one posts and none ends a delivery. If one of them changes messages, they use a copy of
+//   the run. Otherwise delivery is message by message.
+// - With several targets (a span, a subtree, a pass), handlers run one after another, each for all
 //   targets in order.
-// - A handler of a structure message runs after the message was applied; a handler of Destroy runs
-//   before, for each doomed entity. Added, Removed and Changed follow it, by ascending type id. A
-//   change by a handler's own write is a separate message, ComponentChanged, after everything that
-//   handler posted for the row, and is made only if a handler is subscribed to it.
-// - A message that the registry refuses is counted as refused only, and its handlers are not
-//   called.
+// - Handlers of a structure message run after it was applied, except that handlers of Destroy run
+//   before, for each entity to be destroyed. Added, Removed and Changed follow, by ascending type
+//   id. A change by a handler's own write is a separate message, ComponentChanged, after everything
+//   that the handler posted for the row. It is sent only if a handler is subscribed to it.
+// - A message that the registry refuses is only counted as refused; its handlers are not called.
 #include "registry/delivery/delivery.h"
 
 #include <algorithm>

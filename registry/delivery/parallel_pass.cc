@@ -1,14 +1,14 @@
-// Only passes are spread over workers: messages to one entity, a span or a line of entities are
-// not. Time is the only difference from one worker: state, ids, order, hashes, receipts and waiting
+// Only passes are spread over workers, not messages to one entity, a span or a line of entities.
+// Results do not differ from those of one worker: state, ids, order, hashes, receipts and waiting
 // batches are the same.
 //
 // - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
-//   rows each, its tasks are whole branches, unless it posts or is followed by Changed: the order
-//   of posts goes across branches.
-// - A span parameter is always a whole chunk; other handlers are cut at any row.
-// - The time that a row of each handler takes is measured. A pass that should take less than
-//   pass_serial_below_ns, or would gain nothing, runs on the pushing thread; so does, for a while,
-//   a pass that several workers made slower.
+//   rows each, its tasks are whole branches, unless it posts or Changed handlers follow it: posts
+//   are ordered across branches.
+// - A span parameter is always a whole chunk; other handlers are split at any row.
+// - The time per row of each handler is measured. A pass runs on the pushing thread if it should
+//   take less than pass_serial_below_ns or would gain nothing, and for a while after several
+//   workers made it slower.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>

@@ -18,7 +18,7 @@ constexpr bool tag_of() {
 template <class T>
 inline constexpr bool is_tag = tag_of<T>();
 
-/// Runs only on entities that have the component T; nothing is read.
+/// Runs only on entities that have the component T, without reading it.
 template <class T>
 struct With {};
 /// Runs only on entities that lack the component T.

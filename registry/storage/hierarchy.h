@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// The links of one entity, as indices of ids. 0 is "none": index 0 is never given out.
+/// The links of one entity, as id indices. 0 means none: index 0 is never issued.
 struct Links {
   std::uint32_t first_child = 0, last_child = 0, next = 0, previous = 0;
   std::uint32_t children = 0;

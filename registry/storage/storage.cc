@@ -1,17 +1,18 @@
 // Ids and rows. storage_archetypes.cc has component types and archetypes; storage_restore.cc reads
 // saved state.
 //
-// - Indices come back through a FIFO, and only while it holds more than 1024; an index with no
-//   generation left is retired. An id is final when it is handed out.
-// - Sessions and threads use ids that a Grant gave them, so they need no round trip and a replay
-//   agrees. Unused ones come back by ReturnGrant. Runs of 64 and more wait for the next grants,
-//   which take the shortest that is long enough (returned_ids.h); shorter runs join the FIFO.
-// - Archetype numbers are given in the order in which rows need them, and never again. If, at the
-//   end of a call, archetypes without rows are more than 1024 and more than twice the others, all
-//   of them are dropped.
-// - An `enableable` component has a second column of 4 bytes a row: 1 if present, else 0 and the
-//   value is zero. It is moved, saved and hashed like any other column; bits would have needed code
-//   of their own for each.
+// - Indices are reused through a FIFO, and only while it holds more than 1024; an index with no
+//   generation left is retired. An id is final when it is issued.
+// - Sessions and threads use ids from a Grant, so they need no round trip and a replay gives the
+//   same ids. Unused ones are returned by ReturnGrant. Runs of 64 or more are kept for the next
+//   grants, which take the shortest that is long enough (returned_ids.h); shorter runs join the
+//   FIFO.
+// - Archetype numbers are assigned in the order in which rows need them, and never reused. If, at
+//   the end of a call, archetypes without rows are more than 1024 and more than twice the others,
+//   all of them are dropped.
+// - An `enableable` component has a second column of 4 bytes per row: 1 if present; if 0, the value
+//   is zero. It is moved, saved and hashed like any other column; bits would have needed separate
+//   code for each.
 #include "registry/storage/storage.h"
 
 #include <algorithm>

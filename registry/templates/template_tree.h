@@ -111,7 +111,7 @@ class TemplateTree {
   /// Also decrements the allowed number of name compares. Returns false, with the tree half merged,
   /// if it runs out.
   [[nodiscard]] bool merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left);
-  /// Nodes, and bytes of all values.
+  /// The number of nodes, and the bytes of all values.
   struct Size {
     std::uint64_t nodes = 0, bytes = 0;
   };

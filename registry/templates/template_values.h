@@ -79,7 +79,7 @@ class TemplateValues {
   bool resolve();
 
  private:
-  /// A field that will hold another node's id, as it was written.
+  /// A field that will hold another node's id, as written in the file.
   struct Named {
     std::uint32_t node;  // key of the node whose value it is in
     bool message;
