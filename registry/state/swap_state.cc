@@ -20,8 +20,8 @@
 // - Values of runtime components stay with their state, so a swap runs no restore hook.
 // - Handlers keep their captures. A captured id refers to the new state, dead or alive. A captured
 //   text must be interned again. Lanes keep their batches.
-// - Handlers subscribed inside a handler whose request has not been delivered wait with the state
-//   whose queue has the request.
+// - Requests of handlers to subscribe others wait, with those handlers, in the state whose queue
+//   has the request.
 // - A load or a swap is not an input, so sinks are not called. A host that records must begin with a
 //   new checkpoint.
 #include <utility>
