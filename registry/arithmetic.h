@@ -1,6 +1,7 @@
-// Equal inputs give equal bits only if each operation on floats is rounded by itself, as IEEE 754
-// has it. Compilers do so with -ffp-contract=off and without -ffast-math, and no macro tells of the
-// first. So a few operations, compiled with the flags of the file that includes this, are looked at.
+// Equal inputs give equal bits only if each floating-point operation is rounded by itself, as IEEE
+// 754 specifies. Compilers do so with -ffp-contract=off and without -ffast-math, but no macro
+// reveals the former. So this checks a few operations, compiled with the flags of the including
+// file.
 #pragma once
 
 #include <bit>
@@ -15,26 +16,26 @@
 
 namespace muster {
 
-/// Bits of what arithmetic_here() finds. 0: each operation is rounded by itself.
+/// Bits of the result of arithmetic_here(). 0: each operation is rounded by itself.
 enum Arithmetic : std::uint32_t {
   arithmetic_contracted = 1,  ///< a * b + c is rounded once: -ffp-contract=off is missing
   arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it stands for
 };
 
-/// What is wrong with code for which arithmetic_here() gave `found`, and what to do, as in "was
-/// compiled with ..."; empty for 0.
+/// Explains what is wrong with code for which arithmetic_here() returned `found`, and how to fix
+/// it, as in "was compiled with ..."; empty for 0.
 [[nodiscard]] std::string arithmetic_fault(std::uint32_t found);
-/// What is wrong with how the processor rounds on this thread, as in "flushes ..."; empty if nothing
-/// is.
+/// Explains what is wrong with the processor's rounding on this thread, as in "flushes ..."; empty
+/// if nothing is.
 [[nodiscard]] std::string rounding_fault();
-/// Tells `told` of both, or stderr if that is null: a sentence each, the same one once per process.
-/// Any thread.
+/// Reports both to `told`, or to stderr if that is null. Prints each sentence once per process. May
+/// be called from any thread.
 void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
 
 namespace detail {
 
-/// Looks at the flags of the file that calls it: bits of Arithmetic. Each file has a function of its own,
-/// so that the linker does not put one for another.
+/// Checks the flags of the calling file and returns bits of Arithmetic. Each file has its own copy
+/// of the function, so that the linker cannot merge them.
 [[maybe_unused, gnu::noinline]] static std::uint32_t arithmetic_here() noexcept {
   const auto unknown = [](float value) {
     const volatile float seen = value;

@@ -1,7 +1,9 @@
-// Creating, giving and taking components, and destroying, one entity at a time, from outside, while nothing waits and nobody
-// is told: the batch is sealed and shown to the sinks, and the row is written by code that knows the component types. The
-// same bytes, ids, rows, versions, counters and receipts as by way of Delivery and Structure, which everything else takes,
-// and the first call with each list of components (registry/apply/row_sites.h). Members of EntityRegistry.
+// Creates and destroys single entities and adds and removes their components, called from outside
+// while nothing is waiting and no handler must be called. The batch is sealed and shown to the
+// sinks; code that knows the component types writes the row. The bytes, ids, rows, versions,
+// counters and receipts are the same as from Delivery and Structure, which handle everything else
+// and the first call with each list of components (registry/apply/row_sites.h). Members of
+// EntityRegistry.
 #pragma once
 
 #include "registry/apply/fill_rows.h"
@@ -11,12 +13,12 @@ namespace muster {
 
 namespace detail {
 
-/// Lists that may go directly; of few types, and none that lives in this process only.
+/// True for component lists that may go directly: short ones, without runtime components.
 template <ComponentType... Cs>
 constexpr bool direct_list =  // NOLINTNEXTLINE(misc-redundant-expression)
     sizeof...(Cs) <= site_components_max && (std::is_void_v<typename RuntimeOf<Cs>::type> && ...);
 
-/// Into a row whose columns are touched.
+/// Writes values into a row whose columns have been touched.
 template <ComponentType... Cs>
 [[gnu::always_inline]] inline void put_values([[maybe_unused]] const OpenChunk& open, [[maybe_unused]] std::size_t row,
                                               const Cs&... values) noexcept {
@@ -29,7 +31,7 @@ template <ComponentType... Cs>
   (put(values), ...);
 }
 
-/// The batch that was kept, of another target and other values.
+/// The kept batch with a new target and new values.
 template <MessageType M, ComponentType... Cs>
 [[gnu::always_inline]] inline std::span<const std::byte> sealed_rows(const SealedBytes& kept, Entity target,
                                                                      const Cs&... values) noexcept {
@@ -52,8 +54,9 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Tells the input of a direct call, whose batch `seal()` makes where a sink looks; `undo()` is for a sink that throws. The registry is
-/// inside the input while the Direct lives.
+/// Numbers the input of a direct call and shows it to the sink. `seal()` makes the batch if there
+/// is a sink; `undo()` runs if the sink throws. The registry is inside the input during the
+/// Direct's lifetime.
 struct EntityRegistry::Direct {
   RegistryCore& core;
   InInput mark;
@@ -74,7 +77,7 @@ struct EntityRegistry::Direct {
   }
   template <class Seal>
   [[gnu::always_inline]] Direct(RegistryCore& of, Seal seal) : Direct(of, of.pushed, seal, [] {}) {}
-  /// Once it was applied.
+  /// To be called after the input was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
     core.count({.handled = handled});
     if (core.told_pushes) [[unlikely]]
@@ -157,7 +160,8 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
               count - made.size(),
               [&](std::size_t left) {
                 const Storage::Run run = core.state.storage.create_run(left, *site->archetype, far);
-                append_ids(made, run.chunk->ids() + run.begin, run.count);  // while they are in the core's first cache
+                // While they are in the core's L1 cache.
+                append_ids(made, run.chunk->ids() + run.begin, run.count);
                 return run;
               },
               fill);
@@ -200,7 +204,8 @@ template <ComponentType... Cs>
   return made;
 }
 
-/// Moves a row that its site knew before a sink was told, which may have begun a version meanwhile.
+/// Moves a row that its site knew before a sink was called; the sink may have begun a version
+/// since.
 [[gnu::always_inline]] inline std::uint32_t EntityRegistry::move_recent(MoveSite& site, Entity e, std::uint64_t place) {
   const auto at = static_cast<std::uint32_t>(place);
   if (core_.told && site.aimed != core_.state.storage.chunk_changes()) [[unlikely]]
@@ -268,7 +273,7 @@ template <ComponentType... Cs>
 template <ComponentType C>
 [[gnu::always_inline]] inline Receipt EntityRegistry::remove(Entity e) {
   constexpr Remove message{.component = TypeTraits<C>::id};
-  // A name is in an index besides.
+  // Names are also in an index.
   if constexpr (detail::direct_list<C> && TypeTraits<C>::id != TypeTraits<Name>::id) {
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
     RegistryCore& core = core_;
@@ -285,7 +290,7 @@ template <ComponentType C>
           return remove_first<C>(row);
         if constexpr (EnableableType<C>)
           if (row.presence(site->presences[0]) == 0) [[unlikely]]
-            return push(e, message);  // which is refused
+            return push(e, message);  // this is refused
         const Direct input(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
         if constexpr (EnableableType<C>)
           core.state.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0],

@@ -75,7 +75,7 @@ Receipt EntityRegistry::replay(const Envelope& recorded, std::span<const std::by
   check_outside();
   require(recorded.sequence == core_.state.sequence + 1, "EntityRegistry::replay: not the input that comes next");
   if (!core_.state.input.empty()) {
-    // What was saved as posted: it is the first to be told then, and is told now.
+    // A batch saved as posted: replaying it must deliver it first.
     require(recorded.kind == InputKind::post, "EntityRegistry::replay: something else was posted");
     core_.state.input.seal();
     core_.state.input.pop_front();
@@ -94,7 +94,8 @@ Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
   check_outside();
   known().need<Grant>();
   Entity first;
-  impl_->inputs.push([&](Arena& pushing) {  // what waits may take ids: only then is known which are unused
+  // Waiting messages may take ids, so this must come after them.
+  impl_->inputs.push([&](Arena& pushing) {
     first = {core_.state.storage.next_grant(count), 1};
     pushing.append_world(Grant{.first = first.index, .count = count, .author = author});
   });

@@ -1,18 +1,20 @@
-// The facade: everything that happens to entities goes through here, as a message.
+// The facade: every change to entities goes through here, as a message.
 //
 //   registry.push(orc, Damage{...})
-//     while nothing waits     it goes straight to its handler; a sink sees its type's own sealed batch      registry/pushing.h
-//                             (not the first of its type, nor while somebody observes)
-//     otherwise               a batch takes it, what waits is delivered, then this one                      registry/delivery/inputs.h
+//     while nothing is waiting   straight to its handler; a sink sees a sealed batch owned by its type's route
+//                                (not for the first push of a type, nor while observing)   registry/pushing.h
+//     otherwise                  into a batch; waiting messages are delivered first        registry/delivery/inputs.h
 //   either way
-//     tell                    number; InputSinks see the sealed batch                  registry/delivery/registry_core.h, input_sink.h
-//     deliver                 the target's row, its handlers in order                  registry/handlers/handler.h, signature.h
-//     settle                  counters, receipt
-//     cascade                 what handlers wrote to their Outbox (registry/apply/outbox.h) is delivered in turn
+//     tell                       number it; InputSinks see the sealed batch   registry/delivery/registry_core.h, input_sink.h
+//     deliver                    the target's row, its handlers in order      registry/handlers/handler.h, signature.h
+//     settle                     counters, receipt
+//     cascade                    deliver what handlers wrote to their Outbox (registry/apply/outbox.h)
 //
-// One thread at a time uses a registry; other threads reach it through the inbox. A handler must not use it: that stops the program
-// and names the handler (it may ask what no message changes before its handlers return: alive, name, path, parent, children).
-// Every call that makes an input throws what an InputSink throws, and then that input did not happen.
+// A registry may be used by one thread at a time; other threads reach it through the inbox.
+// Handlers must not use it: doing so stops the program with an error that names the handler. They
+// may only call alive, name, path, parent and children, whose results cannot change before the
+// handlers return. Every call that makes an input throws what an InputSink throws; the input then
+// has not happened.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +44,7 @@
 
 namespace muster {
 
-// Each has a header of its own, for those who use it.
+// Defined in their own headers.
 struct DynamicCall;     // registry/handlers/dynamic_handler.h
 struct DynamicShape;    //
 struct HandlerFigures;  // registry/observe/figures.h
@@ -74,78 +76,82 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   EntityRegistry(const EntityRegistry&) = delete;
   EntityRegistry& operator=(const EntityRegistry&) = delete;
 
-  /// As given, but for bounds that came with loaded state.
+  /// The options passed in, except for bounds that were loaded with saved state.
   const RegistryOptions& options() const noexcept;
 
-  // --- reading: pointers and references last until the next push, flush or advance ---
+  // --- reading: pointers and references are valid until the next push, flush or advance ---
 
-  /// One array read; false of nil, stale and never issued ids.
+  /// Reads one array entry. False for ids that are nil, stale or were never issued.
   bool alive(Entity e) const noexcept { return storage().alive(e); }
-  /// Null where the entity is not alive or lacks C. Of a tag, which has no value, only has() can be asked.
+  /// Null if the entity is not alive or lacks C. Tags have no value: use has().
   template <ComponentType C>
   const C* find(Entity e) const noexcept;
-  /// The component must be there: otherwise this stops the program with an error that names entity and component.
+  /// Stops the program with an error that names the entity and the component if it is missing.
   template <ComponentType C>
   const C& get(Entity e) const noexcept;
   template <ComponentType C>
   bool has(Entity e) const noexcept;
-  /// By run-time type: the value's bytes (none for a tag that is there: not null, not to be read), null where absent.
+  /// Looks up a value by run-time type. Null if absent; for a tag that is present, a pointer that
+  /// is not null and must not be read.
   const std::byte* find(Entity e, TypeId component) const noexcept;
-  /// The entity's component types, ascending by id; none where it is not alive. Valid until the next input.
+  /// The entity's component types, ascending by id; empty if not alive. Valid until the next input.
   std::span<const TypeId> components(Entity e) const noexcept;
-  /// Calls f for every entity that has all of Cs, in row order: f(Entity, const Cs&...) or f(const Cs&...). Stops the program where f has
-  /// rows come, go or move.
+  /// Calls f(Entity, const Cs&...) or f(const Cs&...) for every entity that has all of Cs, in row
+  /// order. Stops the program if f adds, removes or moves rows.
   template <class... Cs, class F>
   void each(F&& f) const;
-  /// Calls f(Entity) for every entity in row order: depth, archetype, position. As each().
+  /// Calls f(Entity) for every entity in row order (depth, archetype, position), as each() does.
   template <class F>
   void each_entity(F&& f) const;
   std::uint64_t entity_count() const noexcept { return storage().rows(); }
 
-  // Of an entity that is not alive: nil, 0, an empty text.
+  // For entities that are not alive, these return nil, 0 or an empty text.
   Entity parent(Entity e) const noexcept;
   /// 0 for roots.
   std::uint32_t depth(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept;
   Entity next_sibling(Entity e) const noexcept;
   std::uint32_t child_count(Entity e) const noexcept;
-  /// Empty where it has none. Valid as long as the registry.
+  /// Empty if it has none. Valid for the lifetime of the registry.
   std::string_view name(Entity e) const noexcept;
-  /// "/squad/unit~2"; an unnamed entity is shown as "#index:generation" in its place.
+  /// For example "/squad/unit~2". Unnamed entities appear as "#index:generation".
   std::string path(Entity e) const;
-  /// The child of `parent` (nil: among the roots) of that name; nil if none.
+  /// The child of `parent` (nil: a root) with that name, or nil.
   Entity find_child(Entity parent, std::string_view name) const noexcept;
-  /// By path: names joined by `/`, `/` and `\` in names escaped by `\`; a leading `/` is allowed. Nil if none.
+  /// Finds an entity by path: names joined by `/`, in which `/` and `\` are escaped by `\`. A
+  /// leading `/` is allowed. Nil if there is none.
   Entity find_path(std::string_view path) const;
 
   // --- push: delivers now ---
   //
-  // First what was posted is delivered, then this message, then everything that its handlers push. The receipt says what became of
-  // this message: counts of targets that were handled, unhandled (alive, nobody takes it), dead or refused (with the first
-  // refusal), and whether the cascade was cut short. Nothing is an error here; whoever wants to know looks at the receipt.
+  // First delivers posted messages, then this one, then everything that its handlers push. Nothing
+  // is reported as an error. The receipt counts the targets of this message that were handled,
+  // unhandled (alive, but without a handler), dead or refused (with the first refusal), and tells
+  // whether the cascade was cut short.
 
-  /// To one entity.
+  /// Sends to one entity.
   template <MessageType M>
   [[gnu::always_inline]] Receipt push(Entity target, const M& message);
-  /// One payload for a span of entities. An empty span is no input.
+  /// Sends one payload to several entities. An empty span is not an input.
   template <MessageType M>
   Receipt push(std::span<const Entity> targets, const M& message);
-  /// To everyone who matches: a pass.
+  /// Sends to every matching entity: a pass.
   template <MessageType M>
   Receipt push(const M& message);
-  /// To the `parts` (a mask of SubtreeParts) of an entity's line.
+  /// Sends to the `parts` (a mask of SubtreeParts) of an entity's lineage.
   template <MessageType M>
   Receipt push_subtree(Entity target, std::uint64_t parts, const M& message);
-  /// A table: to an entity, or (nil) to everyone who matches.
+  /// Sends a table to one entity, or to every matching entity if `target` is nil.
   template <TableMessageType M>
     requires NativeTable<M>
   Receipt push(Entity target, const M& message);
   template <TableMessageType M>
     requires NativeTable<M>
   Receipt push(const M& message);
-  /// Batches made by a BatchBuilder from known types, or judged by the Verifier. Several behind one another are several pushes; the
-  /// counts are their sums. An empty span is no input. Bytes that end inside a batch stop the program. Sinks are told the session
-  /// (`author`), its request and its user; 0: the host.
+  /// Pushes batches made by a BatchBuilder from known types, or checked by the Verifier.
+  /// Consecutive batches are separate pushes; the receipt has the sums of their counts. An empty
+  /// span is not an input. Stops the program if the bytes end inside a batch. Sinks see the session
+  /// (`author`; 0: the host), its request and its user.
   Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0,
                      std::uint64_t user = 0);
 
@@ -162,301 +168,327 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   template <TableMessageType M>
     requires NativeTable<M>
   void post(Entity target, const M& message);
-  /// As for push_batch.
+  /// Accepts what push_batch accepts.
   void post_batch(std::span<const std::byte> batches);
-  /// Delivers what was posted, then what the inbox holds, then everything handlers push. The counts are sums. Where nothing waited
-  /// this is no input.
+  /// Delivers posted messages, then the contents of the inbox, then everything handlers push. The
+  /// counts are sums. If nothing was waiting, this is not an input.
   Receipt flush();
 
-  /// Does here what an input did in another registry, as a sink was told of it there: its envelope and its bytes, of whatever kind.
-  /// Where the two had the same state, handlers and options when the first of them came, this one has the same state, the same
-  /// sequence and the same receipts after each push, flush and advance; a post or a batch of a lane is delivered, and what its
-  /// handlers push waits for the push, flush or advance behind it. The bytes must be judged (verify_batch). Stops the program where the
-  /// input is not the next one, or something was posted here; what is put into lanes here waits for a flush of one's own.
-  /// Without a batch a push, a post or a batch of a lane is one that nobody kept, because its handlers could change nothing: it
-  /// delivers nothing, and is an input as before.
+  /// Repeats an input of another registry from the envelope and the bytes that a sink received
+  /// there, whatever the kind. If both registries had the same state, handlers and options before
+  /// the first of these inputs, this one has the same state, sequence and receipts after each push,
+  /// flush and advance. A replayed post or lane batch is delivered, and its handlers' pushes wait
+  /// for the next push, flush or advance. The bytes must have been verified (verify_batch). Stops
+  /// the program if the input is not the next one or if anything was posted here; batches in this
+  /// registry's lanes wait for a flush(). Without a batch, a push, post or lane batch is one that
+  /// was not recorded because its handlers could change nothing. It delivers nothing, but counts as
+  /// an input.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
 
-  // --- time: the registry's clock moves when the host says so ---
+  // --- time: the host moves the registry's clock ---
 
-  /// Posts a message that is delivered when the clock reaches `due_ns`; at once where it is past. The number is for cancel().
+  /// Posts a message to be delivered at `due_ns`, or at once if that is past. Returns the timer.
   template <MessageType M>
   TimerId post_at(std::uint64_t due_ns, Entity target, const M& message);
   template <MessageType M>
   TimerId post_at(std::uint64_t due_ns, const M& message);
-  /// Unknown numbers, and timers that have fallen due, are ignored.
+  /// Ignores unknown numbers and timers that have already fired.
   Receipt cancel(TimerId timer) { return push(CancelTimer{.timer = timer}); }
-  /// Moves the clock: what was posted is delivered, then each due time up to now + ns gets a flush of its own, the clock
-  /// showing it. Does not take the inbox. The clock stops at 2^64 - 1 ns and never goes back.
+  /// Delivers posted messages, then moves the clock: each due time up to now + ns gets its own
+  /// flush, with the clock set to it. Does not read the inbox. The clock stops at 2^64 - 1 ns and
+  /// never goes back.
   Receipt advance(std::uint64_t ns);
   std::uint64_t now_ns() const noexcept;
-  /// Of the next timer; false if none waits.
+  /// Sets `due_ns` to the due time of the next timer. False if there is none.
   bool next_due(std::uint64_t& due_ns) const noexcept;
   /// The number that the next timer will get.
   TimerId next_timer() const noexcept;
-  /// Those that wait. Valid until the next push, flush or advance.
+  /// The pending timers. Valid until the next push, flush or advance.
   const Timers& timers() const noexcept;
 
-  // --- structure, as messages; each is pushed and delivered at once ---
+  // --- structure: each call is a message that is pushed and delivered at once ---
 
-  /// A root without a name. It cannot be refused.
+  /// Creates a root without a name. This cannot be refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
-  /// A root; nil, and nothing done, where another root has the name, or another text its hash.
+  /// Creates a root. Returns nil and does nothing if another root has the name, or another text its
+  /// hash.
   template <ComponentType... Cs>
   Entity create(std::string_view name, const Cs&... components) {
     return create_under(Entity{}, name, components...);
   }
-  /// As the last child of `parent` (nil: a root); `name` may be empty. Nil, and nothing done, where it was refused (the name is
-  /// taken, the parent is dead).
+  /// Creates the last child of `parent` (nil: a root); `name` may be empty. Returns nil and does
+  /// nothing if refused (the name is taken or the parent is dead).
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     return create_named<Cs...>(parent, name, components...);
   }
-  /// `count` roots without names, with the same values. Where memory fails (std::bad_alloc), some may have been made, with their values, whose
-  /// ids nobody is given.
+  /// Creates `count` unnamed roots with the same values. If memory runs out (std::bad_alloc), some
+  /// may have been created; their ids are lost.
   template <ComponentType... Cs>
   std::vector<Entity> create_many(std::uint32_t count, const Cs&... components);
-  /// Destroys the entity and everything below it, children first. The receipt counts it as dead where it was not alive.
+  /// Destroys the entity and all below it, children first. A dead target is counted in the receipt.
   [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
   /// Adds or overwrites components.
   template <ComponentType... Cs>
   Receipt set(Entity e, const Cs&... components);
-  /// Refused (missing_component) where the entity lacks C.
+  /// Refused (missing_component) if the entity lacks C.
   template <ComponentType C>
   Receipt remove(Entity e);
-  /// Under `parent` (nil: to the roots), before its child `before` (nil: as the last). Refused, and nothing done, where the
-  /// parent is dead, or the entity itself or below it.
+  /// Moves the entity under `parent` (nil: to the roots), before its child `before` (nil: last).
+  /// Refused without effect if the parent is dead, is the entity itself, or lies below it.
   Receipt reparent(Entity e, Entity parent, Entity before = {}) {
     return push(e, Reparent{.parent = parent, .before = before});
   }
-  /// An empty name takes the name away. Refused where a sibling has it, or another text its hash.
+  /// Renames the entity; an empty name removes its name. Refused if a sibling has the name, or
+  /// another text its hash.
   Receipt rename(Entity e, std::string_view name);
-  /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
-  /// returned entity's on, all of generation 1. Always granted, from what was returned before where a range there is long
-  /// enough. Indices end at 2^32: drawing more stops the program.
+  /// Grants never-used ids to another thread or a session, which can then create entities without
+  /// asking: `count` indices starting at the returned entity's, all of generation 1. Always
+  /// succeeds, and reuses a returned range that is long enough. Stops the program once 2^32 indices
+  /// are used up.
   Entity grant(std::uint32_t count, std::uint64_t author);
-  /// Those of them that were not used go back: 64 and more in a row wait for later grants, shorter runs are ids that the registry
-  /// gives out itself. Used ones, and ids that were never granted, are ignored; whoever had them may not create with them any more.
+  /// Returns the unused ids of a grant. Runs of 64 or more are kept for later grants; the registry
+  /// itself uses up shorter runs. Ids that are used or were never granted are ignored. The grantee
+  /// may no longer create with these ids.
   void return_grant(Entity first, std::uint32_t count);
-  /// How many ids a grant can have at most that costs no memory: the longest range that was returned.
+  /// The largest grant that needs no new memory: the length of the longest returned range.
   std::uint32_t returned_ids() const noexcept { return core_.state.storage.returned_ids().longest(); }
-  /// Whose owners are gone after a load, in ranges: ids that were granted, not used, and are not among those that a Create,
-  /// Spawn or MergeTemplate names that waits (as a timer, posted or carried over). Ascending. For a host that has loaded state
-  /// and gives them back, before it grants others.
+  /// Granted ids that a load left without an owner: unused, and not named by a waiting Create,
+  /// Spawn or MergeTemplate. Ascending ranges. After a load, hosts return them before granting
+  /// others.
   std::vector<std::pair<Entity, std::uint32_t>> left_grants() const;
 
   // --- templates ---
 
-  /// A whole tree from a template, as one message; the root gets `root` in place of, or beside, what the template gives it.
-  /// The root's id (of the first tree, where options.count is more than one). Nil, and nothing done, where the template is unknown
-  /// or the message was refused.
+  /// Spawns a tree from a template, as one message. `root` adds to or replaces the template's
+  /// components of the root. Returns the root's id (of the first tree if options.count is more than
+  /// one). Returns nil and does nothing if the template is unknown or the message was refused.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     return spawn_with<Cs...>(what, options, root...);
   }
-  /// Lays a template over a living tree, node over node by child names; missing nodes are created. `ids`, if given, receives
-  /// the entities of all nodes in pre-order. Refused where the template is unknown.
+  /// Applies a template to a living tree, matching nodes by child names and creating missing ones.
+  /// Writes the ids of all nodes to `ids`, if given, in pre-order. Refused if unknown.
   Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
-  /// Makes a template known to the world, or replaces the one of that name. Throws SetupError where the tree contradicts
-  /// itself (TemplateTree::compile); what else is wrong with it is a refusal.
+  /// Defines a template or replaces the one of that name. Throws SetupError if the tree contradicts
+  /// itself (TemplateTree::compile); other errors are refusals.
   Receipt define(const TemplateTree& tree);
-  /// Null where unknown. May be shared with other threads, which make batches from it with append_spawn.
+  /// Null if unknown. Other threads may share it to make batches with append_spawn.
   std::shared_ptr<const Template> find_template(std::string_view name) const;
-  /// As it was defined, for making others of it (TemplateTree::read); absent where unknown. Valid until the next push.
+  /// The original definition, for deriving other templates (TemplateTree::read). Absent if unknown.
+  /// Valid until the next push.
   std::optional<DefineTemplateView> template_definition(std::string_view name) const;
-  /// The batch of the DefineTemplate message that defined it; empty where unknown. Valid until the next push.
+  /// The DefineTemplate message's batch; empty if unknown. Valid until the next push.
   std::span<const std::byte> template_batch(std::string_view name) const;
-  /// By the hash of their names.
+  /// Sorted by the hash of their names.
   std::vector<std::string_view> template_names() const;
   std::size_t template_count() const noexcept;
 
   // --- types and texts ---
 
-  /// All types this registry knows. Add schemas to it before their messages come.
+  /// All types this registry knows. Add schemas before messages of their types arrive.
   TypeTable& types() noexcept;
   const TypeTable& types() const noexcept;
-  /// Makes a compiled type known; done by itself at first use. Throws SetupError where its layout differs from one known.
+  /// Registers a compiled type, which otherwise happens at first use. Throws SetupError if a known
+  /// type of that name has a different layout.
   template <GeneratedType T>
   void add_type() {
     known().need<T>();
   }
-  /// A runtime component (registry/storage/runtime_type.h) is known at first use too; here it gets a hook that is called for
-  /// every value after a load, and now for those that are there: f(T&, Entity). The hook may read the registry.
+  /// Registers a runtime component (registry/storage/runtime_type.h) with a hook f(T&, Entity) that
+  /// is called now for existing values, and for all after a load. The hook may read the registry.
   template <RuntimeType T>
   void add_runtime_type(std::function<void(T&, Entity)> restore = {});
-  /// Destroys all values; an entity that has one keeps its presence, and gets a fresh value when the type is known again. For
-  /// the plugin that brought T, before it goes. Throws SetupError while a handler takes T.
+  /// Destroys all values of T before the plugin defining it is unloaded. Entities keep their
+  /// presence and get fresh values when the type returns. Throws SetupError if a handler uses T.
   template <RuntimeType T>
   void remove_runtime_type() {
     forget_runtime_type(TypeTraits<T>::id);
   }
-  /// Forgets every runtime type whose functions `whose` knows as its own, whether handlers take it or not: for a host that unloads
-  /// code. Handlers that take such a type must be gone before the next message.
+  /// Forgets every runtime type for whose functions `whose` returns true, even if handlers use it:
+  /// for a host that unloads code. Those handlers must be gone before the next message.
   void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
-  /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
-  /// text is refused: the result is the empty text. Servers do not have a text dropped that was interned so in this process:
-  /// code that keeps a Text where the registry does not see it (a handler, a manager, a runtime component) interns it at each start.
+  /// Adds the text to the world (by a message, if it is new) and returns its hash. On a hash
+  /// collision with another text it is refused, and the result is the empty text. Servers do not
+  /// drop texts that were interned in this process, so code that keeps a Text out of the registry's
+  /// sight (in a handler, a manager or a runtime component) must intern it at each start.
   Text intern(std::string_view text);
-  /// The bytes of a text; empty where unknown. Valid until the next push.
+  /// The bytes of a text; empty if unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
-  /// Texts in the order they came, for whoever sends them on. A place is another text's where text_drops() has changed.
+  /// The texts in the order of arrival. If text_drops() changes, indices may refer to other texts.
   std::size_t text_count() const noexcept;
   std::string_view text_at(std::size_t i) const noexcept;
   Text text_id(std::size_t i) const noexcept;
-  std::uint64_t text_bytes() const noexcept;  ///< of all of them
+  std::uint64_t text_bytes() const noexcept;  ///< of all texts
   std::uint64_t text_drops() const noexcept;
-  /// Whether intern() was given it in this process.
+  /// True if the text was passed to intern() in this process.
   bool is_host_text(Text text) const noexcept;
-  /// Forgets those of these texts that nothing of the world mentions: no component, name or template, no message that waits (posted,
-  /// carried over, as a timer), no name of a handler that is off. A message, so that a replay forgets the same. What others may
-  /// still mention (sessions, the host itself) the caller leaves out. What stays keeps its order.
+  /// Forgets those of these texts that are not referenced by components, names, templates, waiting
+  /// messages (posted, carried over, timers) or disabled handlers. This is a message, so a replay
+  /// forgets them too. The caller must leave out texts that are still referenced elsewhere (by
+  /// sessions or the host). The order of the remaining texts is unchanged.
   Receipt drop_texts(std::span<const Text> texts);
 
   // --- handlers ---
 
-  /// `handler`: a function or a lambda whose first parameter is the message and whose others are the query (see
-  /// registry/handlers/parameters.h). The name orders, journals and finds it; it must be unique per message type unless empty.
-  /// Throws SetupError for a name taken, a contradicting order, or a handler that does more than read where its message is one that no
-  /// journal keeps (registry/handlers/unkept.h); then it is not subscribed.
+  /// Subscribes a function or lambda whose first parameter is the message and whose others form the
+  /// query (registry/handlers/parameters.h). `name` is used for ordering, journals and lookup; it
+  /// must be unique per message type unless empty. Throws SetupError without subscribing if the
+  /// name is taken, the order is contradictory, or the handler does more than read although no
+  /// journal records its message (registry/handlers/unkept.h).
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
-  /// A function known at compile time, `subscribe<take_damage>("game.take_damage")`: inlined into the loop over rows.
+  /// Subscribes a function known at compile time, `subscribe<take_damage>("game.take_damage")`,
+  /// which is inlined into the loop over rows.
   template <auto function>
-  Subscription subscribe(std::string name, HandlerOptions options = {});  // a lambda is given as an argument
-  /// A subsystem's member function; the object must outlive the subscription.
+  Subscription subscribe(std::string name, HandlerOptions options = {});  // not for lambdas
+  /// Subscribes a member function; the object must outlive the subscription.
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const, HandlerOptions options = {});
-  /// By run-time ids. Unknown types, and writes elsewhere than self, throw SetupError.
+  /// Subscribes by run-time ids. Throws SetupError for unknown types and for writes to anything but
+  /// self.
   Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
                          HandlerOptions options = {});
   using WrongSubscriptions::subscribe;  // the last: compilers show candidates in this order
   const HandlerTable& handlers() const noexcept;
-  /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
+  /// Enables or disables all handlers of this name, of any message, including later ones. This is a
   /// message, so it is saved.
   Receipt enable_handler(std::string_view name, bool enabled);
-  /// The id under which a handler put together by run-time ids follows a change of a component: for
-  /// DynamicShape::message. Throws SetupError for an unknown component.
+  /// The id for DynamicShape::message that lets a handler defined by run-time ids follow a
+  /// component's changes. Throws SetupError for an unknown component.
   TypeId change_message(ChangeKind kind, TypeId component);
-  /// Handlers that are subscribed from now on belong to this part of the program; 0 at first. Among those without a name the
-  /// ones of a smaller part run first, whenever they came: a server numbers its plugins, so that one that is loaded again
-  /// has its old place.
+  /// Assigns handlers that are subscribed from now on to this part of the program; 0 initially.
+  /// Unnamed handlers run in the order of their parts, whenever they were subscribed: a server
+  /// numbers its plugins so that a reloaded plugin gets its old position.
   void begin_part(std::uint32_t part);
 
   // --- passes on several workers (registry/delivery/schedule.h) ---
 
-  /// Passes are spread over its workers from now on, with the same results; null, or one worker: the caller's thread alone.
-  /// It must outlive the registry or the next call. Handlers of passes then run on several threads: what they touch besides
-  /// their parameters must be named in their options (external_reads, external_writes), or be state that is their own.
+  /// Spreads passes over the executor's workers from now on, with the same results; with null or
+  /// one worker, the caller's thread runs them. The executor must outlive the registry or the next
+  /// call. Handlers of passes then run on several threads: whatever they touch besides their
+  /// parameters must be named in their options (external_reads, external_writes) or be private to
+  /// them.
   void set_executor(Executor* executor);
   const PassCounters& pass_counters() const noexcept;
-  /// What is being done right now; no value: nothing. Any thread, while the registry lives; alone of all calls it may also be made while
-  /// handlers run. For whoever looks for a handler that does not return.
+  /// The call in progress, or no value, to find a handler that does not return. May be called from
+  /// any thread during the registry's lifetime, even while handlers run.
   std::optional<AtWork> at_work() const;
-  // In words; empty where the message has no handlers yet.
-  /// The graph of a message's handlers as Graphviz draws it: which handler waits for which, and what for.
+  // As text; empty if the message has no handlers yet.
+  /// The graph of a message's handlers in Graphviz format: which handler waits for which, and why.
   std::string pass_dot(TypeId message) const;
-  /// Groups of handlers which may overlap, and of each whether it may be split: over rows, or over the children of a parent.
+  /// The groups of handlers that may overlap, and whether each may be split: over rows, or over the
+  /// children of a parent.
   std::string pass_groups(TypeId message) const;
-  /// Why two handlers of a message do not overlap. The same name twice: why that one is not split.
+  /// Explains why two handlers of a message do not overlap or, given the same name twice, why that
+  /// handler is not split.
   std::string why_apart(TypeId message, std::string_view first, std::string_view second) const;
 
   // --- state ---
 
-  /// A hash of everything that decides the future: rows in row order, hierarchy, ids, texts, queue, timers, clock.
+  /// A hash of everything that determines the future: rows in row order, hierarchy, ids, texts,
+  /// queue, timers, clock.
   std::uint64_t hash() const;
-  /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
-  /// right before each save, so that what changes later has a greater version. Not inside a handler.
+  /// Writes all rows, including posted and carried-over messages. Changes nothing. To track
+  /// versions, call begin_version() right before each save: later changes then have a greater
+  /// version. Must not be called inside a handler.
   void save(StateSink& sink) const;
-  /// Reads saved rows into a state aside, and puts it in the place of the one that is there. On an error, and if the source
-  /// throws, the registry is as it was. Values that no bool or enum of their fields has are put right, and the report names
-  /// them: what was saved can be loaded.
+  /// Loads saved rows into a separate state, which then replaces the current one. If this fails or
+  /// the source throws, the registry is unchanged. Invalid bool and enum values are corrected and
+  /// listed in the report, so that anything that was saved can be loaded.
   ///
-  /// What is wiring stays: handlers and subscriptions, managers, sinks, preservers, executor, lanes and what lies in them.
-  /// Managers are given what was saved of them, or what they had when they were added; if one refuses or throws, those that
-  /// were given theirs before get back what they had. Then restore hooks are called. A load is no input: sinks are not told.
-  /// Texts that intern() gave before are to be interned again, as at a start. Takes memory for both states.
+  /// Wiring is unaffected: handlers, subscriptions, managers, sinks, preservers, the executor, and
+  /// lanes with their contents. Managers receive their saved state, or the state they had when
+  /// added; if one refuses or throws, those before it get back the state they had. Restore hooks
+  /// are called last. A load is not an input: sinks do not see it. Texts passed to intern() earlier
+  /// must be interned again, as at a start. Needs memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
-  /// An empty state for this registry, with the bounds of cascades that its options had.
+  /// Makes an empty state for this registry, with the cascade bounds of its options.
   RegistryState make_state() const;
-  /// Exchanges the registry's state with another one that it made or had before, as load() does with the one it read, but
-  /// the values of runtime components stay with their state, and no restore hook is called. What managers hold goes by what
-  /// they save. On an error, which names a manager, everything is as it was. Takes time for each archetype and handler, not
-  /// for rows, unless a preserver reads them.
+  /// Exchanges the registry's state with another one that it made or had before, like load(), but
+  /// values of runtime components stay with their state and restore hooks are not called. Managers
+  /// receive their saved state. On an error, which names a manager, everything is unchanged. Takes
+  /// time per archetype and handler, not per row, unless a preserver reads the rows.
   [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
-  /// Whether nothing was created, pushed, posted or loaded yet.
+  /// True if nothing has been created, pushed, posted or loaded yet.
   bool is_new() const noexcept;
-  /// Changes since a version: every row's column carries the version of its last change. See Storage::touch.
+  /// The current version: each column of a chunk carries the version of its last change. See
+  /// Storage::touch.
   std::uint64_t version() const noexcept;
-  /// Everything that changes from now on gets a version greater than the one returned.
+  /// Starts a new version: later changes get a version greater than the one returned.
   std::uint64_t begin_version() noexcept;
-  /// Told before columns change, until it is removed: a reader of the past. Several read at once, each from a moment of its own. It must
-  /// outlive the registry or be removed. Not inside a handler.
+  /// Adds a reader of the past, called before columns change. Several may read at once, each from
+  /// its own moment. It must be removed or outlive the registry. Not for use inside a handler.
   void add_preserver(ColumnPreserver& preserver);
   void remove_preserver(ColumnPreserver& preserver) noexcept;
 
-  // --- neighbours: sinks, other threads, owners of data outside ---
+  // --- neighbors: sinks, other threads, owners of external data ---
 
-  /// Sinks are called in the order they were added. A sink must be removed before it goes.
+  /// Sinks are called in the order they were added. A sink must be removed before it is destroyed.
   void add_sink(InputSink& sink);
   void remove_sink(InputSink& sink) noexcept;
-  /// Who sees what handlers push and timers deliver, when its turn has come; null: nobody, and then it costs nothing. The sink must
-  /// outlive the registry or the next call.
+  /// Sets the sink that sees messages pushed by handlers and timers as they are delivered; null
+  /// (free of cost): none. It must outlive the registry or the next call.
   void set_pushed_sink(PushedSink* sink) noexcept;
-  /// Where other threads put batches, which flush() takes.
+  /// The inbox where other threads put batches for flush().
   Inbox& inbox() noexcept;
-  /// Of the last input that was told.
+  /// The number of the last input that sinks were told of.
   std::uint64_t sequence() const noexcept;
   const RegistryCounters& counters() const noexcept;
-  /// For who replays: what was counted up to here where it was recorded, messages that nobody kept among them.
+  /// For replays: sets the counters recorded at this point, including unrecorded messages.
   void set_counters(const RegistryCounters& recorded) noexcept { core_.state.counters = recorded; }
-  /// Bytes of memory that the queues of messages hold, used or not. After a storm most of it is given back.
+  /// Bytes held by the message queues, used or not. Most of it is released after a burst.
   std::size_t memory_waiting() const noexcept;
-  /// The manager must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the
-  /// state that was saved or left under this name, which it is given at once (or by load()).
+  /// Adds a manager, which must be removed before it is destroyed. At once, and at each load(), it
+  /// is given the state that was saved or left behind under its name. Throws SetupError if the name
+  /// is taken or the manager refuses that state.
   void add_manager(std::string name, Manager& manager);
-  /// What it would save is kept, saved with the registry, and given to the next one of its name: a plugin's reload.
+  /// Removes a manager. Its state is kept, saved with the registry, and given to the next manager
+  /// of that name, as when a plugin is reloaded.
   void remove_manager(Manager& manager);
   /// Null if there is none.
   Manager* find_manager(std::string_view name) const noexcept;
-  /// What waits for managers that are not there, by hash64 of their names; for a host that exchanges managers and may have
-  /// to go back.
+  /// The states of absent managers, by hash64 of their names; for hosts that exchange managers and
+  /// may have to go back.
   const ManagerStates& waiting_managers() const noexcept;
   void set_waiting_managers(ManagerStates states);
-  /// What managers hold for a living entity: f(name of the manager, component), managers by name.
+  /// Calls f(manager name, component) for a living entity's data in managers, in order of names.
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
   /// For readers inside Muster (state, replication); not a way to write.
   const Storage& storage() const noexcept { return core_.state.storage; }
   const Hierarchy& hierarchy() const noexcept { return core_.state.hierarchy; }
 
-  // --- where time goes (docs/observability.md); nothing of it is state, and no result depends on it ---
+  // --- profiling (docs/observability.md): not part of the state, never affects results ---
 
-  /// Counts and times what is delivered from now on, from zero; off: the figures stay to be read. Off at first, and
-  /// then free: the only test is one that a push makes anyway.
+  /// Starts or stops counting and timing deliveries. Starting resets the figures; after stopping
+  /// they can still be read. Initially off, at no cost: the only test is one that a push makes
+  /// anyway.
   void observe(bool on);
   bool observing() const noexcept;
-  /// By the order of subscription; handlers that have ended included, those never called not.
+  /// Sorted by subscription; includes handlers that have ended, excludes those never called.
   std::vector<HandlerFigures> handler_figures() const;
-  /// In the order the types were first delivered.
+  /// In the order in which the types were first delivered.
   std::vector<MessageFigures> message_figures() const;
-  /// Records into `trace` while observing; null: no longer. It must outlive its recording.
+  /// Records into `trace` while observing; null stops. The trace must outlive its recording.
   void set_trace(Trace* trace);
-  /// What handlers push names the message that made it from now on, in its batch's bytes (messages/causes.h); a trace shows
-  /// the chain. Runs of messages are then delivered one by one, with the same results. Off at first: then no bytes. What
-  /// comes of a timer names nobody.
+  /// Makes handlers' pushes carry the message that caused them in their batch's bytes
+  /// (messages/causes.h), so that traces show the chain. Runs are then delivered message by
+  /// message, with the same results. Initially off, which adds no bytes. Messages from timers have
+  /// no cause.
   void record_causes(bool on);
 
  private:
-  /// intern() of a name that the registry keeps itself. Where that is refused, `refused` is told of it.
+  /// Interns a name for the registry itself. If this is refused, `refused` receives the refusal.
   Text intern_name(std::string_view text, Receipt* refused = nullptr);
   friend class Subscription;
   friend class StateWriter;
   friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
   struct Direct;  // registry/direct_rows.h
-  /// Small messages by value: they need not be in memory for the call that seldom happens.
+  /// Small messages are passed by value: the rarely taken call then need not put them in memory.
   template <class M>
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
 
@@ -466,13 +498,14 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     if (core_.inside != Inside::nobody) [[unlikely]]
       used_inside_handler();
   }
-  /// Stops the program inside handlers: what they read their parameters declare, so that passes run alike on any workers.
+  /// Stops the program inside handlers. Handlers declare their reads as parameters, so that passes
+  /// give the same results on any number of workers.
   void check_reading() const noexcept {
     if (core_.inside != Inside::nobody && core_.inside != Inside::readers) [[unlikely]]
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
-  /// Stops the program: get() was asked for what is not there.
+  /// Stops the program because get() found no such component.
   [[noreturn]] void nothing_to_get(Entity e, std::string_view component) const noexcept;
 
   // --- registry/reading.h ---
@@ -494,37 +527,42 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   std::byte* post_first(Entity target, Passed<M> message);
   template <MessageType M>
   std::byte* post_slowly(Entity target, Passed<M> message);
-  // Components by value: what a caller refers to may be a row that moves while what waits is delivered.
+  // Takes components by value: a reference could be to a row that moves while waiting messages are
+  // delivered.
   template <ComponentType... Cs>
   Entity create_named(Entity parent, std::string_view name, Cs... components);
   template <ComponentType... Cs>
   Entity spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
-  /// A push while nothing waits, once it was told. Equals Inputs::push.
+  /// Delivers a push that sinks have seen, while nothing is waiting. Equivalent to Inputs::push.
   Receipt push_direct(MessageRoute& route, Entity target, void* message);
-  /// `place` is what Storage::locate() gives. Null where it is no row, or nobody handles the route's message for this row.
+  /// `place` is from Storage::locate(). Null if it is not a row, or no handler takes the route's
+  /// message for it.
   const KnownChunk* learn_chunk(MessageRoute& route, std::uint64_t place);
   template <MessageType M>
   void tell_pushed(InputSink& sink, MessageRoute& route, Entity target, const M& message);
-  /// The rest of push_direct, where no handler took the message, a handler pushed, or a sink wants receipts. What they give is in memory
-  /// of the registry, so that a caller's receipt need not be in memory.
+  /// Finishes push_direct() if no handler took the message, a handler pushed, or a sink wants
+  /// receipts. Returns registry memory, so that the caller's receipt need not be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);
   const Receipt& end_handled_push();
   /// By value, so that the caller's receipt need not be in memory.
   void tell_receipt(const Envelope& envelope, Receipt receipt);
-  /// To be called where something is caught: what a handler threw is the end of the program.
+  /// To be called in a catch block: an exception from a handler stops the program.
   [[noreturn]] void handler_failed();
 
   // --- registry/delivery/inputs.h ---
   Receipt deliver_pushed();
-  /// New ids are reserved for the batch's targets and written to `ids`. `waited`: Inputs::wait_over() was called just before.
+  /// Reserves ids for the batch's targets and writes them to `ids`. `waited`: Inputs::wait_over()
+  /// was just called.
   Receipt deliver_new(std::span<Entity> ids, bool waited = false);
   Receipt push_sealed(std::span<const std::byte> batch);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
-  /// Where the ids of all nodes will be, when nothing waits any more; empty where there is no such template.
+  /// Where the ids of all nodes will be once nothing is waiting; empty if there is no such
+  /// template.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
-  /// A tree without a name while nothing waits and nobody is told, of a template that was spawned like that before. Nil, and nothing done,
-  /// where it has to go the general way; equals that.
+  /// Spawns an unnamed tree of a template already spawned that way, while nothing is waiting and no
+  /// handler must be called. Equivalent to the general way; returns nil and does nothing if that is
+  /// needed.
   Entity spawn_direct(std::string_view what, const SpawnOptions& options);
 
   // --- registry/direct_rows.h ---
@@ -547,7 +585,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
   void forget_runtime_type(TypeId type);
 
-  // Here and not behind a pointer: what is inlined into a loop need not look for it again after each call.
+  // A direct member, not behind a pointer: code inlined into a loop need not reload a pointer after
+  // each call.
   RegistryCore core_;
   std::unique_ptr<Impl> impl_;
 };

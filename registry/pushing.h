@@ -1,5 +1,6 @@
-// EntityRegistry's calls that push and post. What is inlined goes straight to a handler, or into an open batch, while nothing else is to
-// be done; all else goes the general way (registry/delivery/inputs.h).
+// EntityRegistry's push and post calls. If nothing else has to be done, the inlined code goes
+// straight to a handler or into an open batch; everything else takes the general way
+// (registry/delivery/inputs.h).
 #pragma once
 
 #include <functional>
@@ -16,7 +17,8 @@ namespace muster {
 
 // --- push ---
 
-/// Where the batch of a push goes; deliver_pushed() follows. Stops the program inside handlers; makes the type known.
+/// Returns the arena for the batch of a push; deliver_pushed() must follow. Stops the program
+/// inside handlers. Makes the type known.
 template <GeneratedType M>
 Arena& EntityRegistry::open() {
   check_outside();
@@ -47,7 +49,7 @@ Arena& EntityRegistry::open() {
   return {.sequence = core.state.sequence, .handled = 1};
 }
 
-/// The sinks see the batch that the route keeps.
+/// Shows the sinks the batch that the route owns.
 template <MessageType M>
 [[gnu::always_inline]] inline void EntityRegistry::tell_pushed(InputSink& sink, MessageRoute& route, Entity target,
                                                                const M& message) {
@@ -63,7 +65,7 @@ template <MessageType M>
   if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
   if (core_.is_quiet()) [[likely]] {
     if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
-      M kept = message;  // what the caller refers to may be what the handler changes
+      M kept = message;  // a copy: the handler may change what the caller's reference refers to
       if (InputSink* const sink = core_.told)
         tell_pushed(*sink, *route, target, kept);
       else
@@ -73,7 +75,8 @@ template <MessageType M>
   }
   return push_queued<M>(target, message);
 }
-/// The general way. The first push of a type takes it too, and remembers the type's route with its sealed batch.
+/// The general way. The first push of a type also takes it, and remembers the type's route with its
+/// sealed batch.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
   open<M>().append(target, message);
@@ -83,7 +86,7 @@ template <MessageType M>
   }
   return deliver_pushed();
 }
-/// Of a type that the registry acts on.
+/// Pushes a message that the registry itself acts on.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_builtin(Entity target, const M& message) {
   if (!core_.is_quiet()) return push_queued<M>(target, message);
@@ -100,7 +103,7 @@ Receipt EntityRegistry::push_rows(Entity target, const M& message, const Cs&... 
 }
 template <MessageType M>
 Receipt EntityRegistry::push(std::span<const Entity> targets, const M& message) {
-  if (targets.empty()) return check_outside(), Receipt{};  // no message, no input
+  if (targets.empty()) return check_outside(), Receipt{};  // no message, so no input
   open<M>().append_shared(targets, message);
   return deliver_pushed();
 }
@@ -136,7 +139,7 @@ Arena& EntityRegistry::posting() {
 }
 template <MessageType M>
 inline void EntityRegistry::post(Entity target, const M& message) {
-  // A batch is open outside handlers only, and of known types.
+  // Batches are opened only outside handlers, and only for known types.
   input().extend_or(target, message, [&] { return post_first<M>(target, message); });
 }
 template <MessageType M>
@@ -146,7 +149,7 @@ template <MessageType M>
       return next;
   return post_slowly<M>(target, message);
 }
-/// Apart, so that the other saves no registers.
+/// A separate function, so that post_first() need not save registers.
 template <MessageType M>
 [[gnu::noinline]] std::byte* EntityRegistry::post_slowly(Entity target, Passed<M> message) {
   return posting<M>().append_and_tell(target, message);
@@ -189,7 +192,7 @@ template <ComponentType... Cs>
 Entity EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
   (known().need<Cs>(), ...);
   const Text text = name.empty() ? Text{} : intern_name(name);
-  if (!text && !name.empty()) return {};  // refused: nobody comes without the name
+  if (!text && !name.empty()) return {};  // refused: no entity is created without the name
   open<Create>().append_rows(Entity{}, Create{.parent = parent, .name = text}, components...);
   Entity made;
   return deliver_new({&made, 1}).handled ? made : Entity{};
@@ -214,13 +217,13 @@ Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& opt
 inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
   Receipt refused;
   const Text text = intern_name(name, &refused);
-  if (refused.refused) return refused;  // rather than taking away the name that there is
+  if (refused.refused) return refused;  // do not remove the existing name
   return push(e, Rename{.name = text});
 }
 inline Receipt EntityRegistry::enable_handler(std::string_view name, bool enabled) {
   Receipt refused;
   const Text text = intern_name(name, &refused);
-  if (refused.refused) return refused;  // rather than meaning handlers without a name
+  if (refused.refused) return refused;  // do not switch handlers that have no name
   return push(EnableHandler{.name = text, .enabled = enabled});
 }
 

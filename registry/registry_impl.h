@@ -1,4 +1,4 @@
-// The parts of a registry and how they hang together. Private to registry/*.cc.
+// The parts of a registry and how they are connected. Private to registry/*.cc.
 #pragma once
 
 #include <map>
@@ -40,7 +40,7 @@ struct EntityRegistry::Impl {
   Hierarchy& hierarchy = state.hierarchy;
   TypesKnown& types = core.types;
   RegistryOptions options;
-  const CascadeBounds own_bounds;  // as the options had them; loaded state may bring others
+  const CascadeBounds own_bounds;  // bounds from the options; loaded state may have others
   TextTable& texts = state.texts;
   Structure structure;
   Managers managers;
@@ -50,19 +50,19 @@ struct EntityRegistry::Impl {
   Outbox outbox;
   Spawner spawner;
   Delivery delivery;
-  std::unique_ptr<ParallelPass> parallel;  // null: one worker
-  std::unique_ptr<Observer> observer;      // null: never observed
+  std::unique_ptr<ParallelPass> parallel;  // null if there is one worker
+  std::unique_ptr<Observer> observer;      // null if never observed
   Trace* trace = nullptr;
-  bool counting = false;  // into `observer`
+  bool counting = false;  // if true, `observer` counts
   Inputs inputs;
   UnknownNames unknown_names;
   std::vector<Entity> spawn_ids;
-  std::unordered_set<std::uint64_t> host_texts;  // that intern() was given in this process
+  std::unordered_set<std::uint64_t> host_texts;  // texts passed to intern() in this process
   std::shared_ptr<EntityRegistry*> self;
 
   /// Null unless the registry is observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
-  /// Whoever asks while passes are delivered is told of, or not; pushes then go the general way.
+  /// Passes the observer to all parts that need it. While observed, pushes take the general way.
   void note_observed() {
     delivery.set_observer(watching());
     inputs.set_observer(watching());
@@ -70,14 +70,16 @@ struct EntityRegistry::Impl {
     const bool observed = counting || cascade.causes() || !options.shortcuts;
     core.general_way = (core.general_way & RegistryCore::was_resumed) | (observed ? RegistryCore::observed : 0);
   }
-  /// Says which names in the options of new handlers mean nothing.
+  /// Warns about names in the options of new handlers that match nothing.
   void tell_unknown_names();
-  /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
+  /// Calls the restore hook of this runtime type (0: of all) for every existing value, in row
+  /// order.
   void restore_values(TypeId type);
-  /// The same, while the hooks may read the registry and nothing else.
+  /// As restore_values(), while the hooks may only read the registry.
   void call_restorers(TypeId type);
-  /// To be called when the state's contents were exchanged: empties all that is remembered of them outside of the state.
-  /// What compares Storage's stamp(), chunk_changes(), structure() or version() need not be here: the exchange changed them.
+  /// Must be called after the state's contents were exchanged. Empties all caches outside the
+  /// state. Caches that compare Storage's stamp(), chunk_changes(), structure() or version() need
+  /// not be emptied here, because the exchange changed these.
   void forget_contents();
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h

@@ -1,4 +1,5 @@
-// The parts of EntityRegistry that read: texts, types, the hierarchy, names and paths, clock and counters.
+// The parts of EntityRegistry that read texts, types, the hierarchy, names and paths, clock and
+// counters.
 #include <ranges>
 
 #include "registry/registry_impl.h"
@@ -19,7 +20,8 @@ std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() cons
   for (std::uint32_t i = 1; i < kept.size(); ++i) {
     if (!goes(i)) continue;
     const std::uint32_t first = i;
-    std::uint32_t end = i + 1;  // behind the last one that goes; what is used in between does not end the range
+    // After the last removed text; used ones in between do not end the range.
+    std::uint32_t end = i + 1;
     for (; i < kept.size() && !kept[i]; ++i)
       if (goes(i)) end = i + 1;
     left.emplace_back(Entity{first, 1}, end - first);
@@ -62,7 +64,8 @@ std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
   check_reading();
   const Row row = storage().find(e);
   if (!row) return {};
-  constexpr std::size_t kept_max = 256;  // sets of components: who changes what entities have and asks makes ever more
+  // Limit on sets of components: callers that keep changing and reading them make ever more.
+  constexpr std::size_t kept_max = 256;
   std::vector<TypeId> types;
   const std::span<const TypeId> here = types_of(row, types);
   if (here.data() != types.data() || here.empty()) return here;

@@ -1,5 +1,5 @@
-// The parts of EntityRegistry that hosts and plugins put something in with: handlers, workers, the observer, runtime components,
-// managers.
+// The parts of EntityRegistry that hosts and plugins use to add handlers, workers, the observer,
+// runtime components and managers.
 #include <utility>
 
 #include "registry/delivery/schedule.h"
@@ -71,7 +71,7 @@ std::string EntityRegistry::why_apart(TypeId message, std::string_view first, st
   return route ? muster::why_apart(*route, types(), first, second) : std::string();
 }
 
-// --- where time goes ---
+// --- profiling ---
 
 void EntityRegistry::observe(bool on) {
   check_outside();

@@ -1,4 +1,4 @@
-// How a handler is made of a function, a lambda or a member function, and subscribed.
+// Makes handlers from functions, lambdas and member functions, and subscribes them.
 #pragma once
 
 #include <memory>
@@ -71,7 +71,8 @@ Subscription Outbox::subscribe(std::string name, F handler, HandlerOptions optio
 }
 
 template <auto function>
-Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {  // a lambda is given as an argument
+// Not for lambdas.
+Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {
   using Function = std::remove_pointer_t<decltype(function)>;
   using Signature = detail::HandlerSignature<Function>;
   using Constant = detail::ConstantFunction<function>;

@@ -1,5 +1,6 @@
-// Says in one sentence what is wrong with a handler, and what to write instead. Nothing here is instantiated for handlers
-// that are right: see is_right_signature (registry/handlers/signature.h).
+// Explains in one sentence what is wrong with a handler, and what to write instead. Correct
+// handlers instantiate nothing from this file: see is_right_signature
+// (registry/handlers/signature.h).
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ class EntityRegistry;
 
 namespace detail {
 
-/// The component that a word of the query names, and what the word asks of it.
+/// The component that a query word names, and how the word uses it.
 template <class P>
 struct WordParts {
   static constexpr bool reads = false, filters = false;
@@ -57,13 +58,13 @@ inline constexpr bool is_span = false;
 template <class T>
 inline constexpr bool is_span<std::span<T>> = true;
 
-/// Says why a word's types do not do.
+/// Explains why a word's types are wrong.
 template <class Word>
 constexpr void explain_word() {
   if constexpr (Word::filters) {
     explain_component<typename Word::Value>();
   } else if constexpr (Word::writes) {
-    // The word's own class says so.
+    // The word's own class reports this.
   } else if constexpr (!ComponentType<typename Word::Value>) {
     explain_component<typename Word::Value>();
   } else if constexpr (is_tag<typename Word::Value>) {
@@ -136,7 +137,7 @@ constexpr void explain_parameter() {
         "Outbox& or Spawner&");
   }
 }
-/// The same of the first that is wrong.
+/// Explains the first parameter that is wrong.
 template <class P, class... Ps>
 constexpr void explain_parameters() {
   if constexpr (QueryWord<P>)
@@ -145,7 +146,7 @@ constexpr void explain_parameters() {
     explain_parameter<P>();
 }
 
-/// Says what is wrong with the first parameter.
+/// Explains what is wrong with the first parameter.
 template <class M>
 constexpr void explain_message_parameter() {
   using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<M>>>;
@@ -171,7 +172,7 @@ constexpr void explain_message_parameter() {
                   "`struct M (message) {...}` there");
 }
 
-/// Says of a component that it is taken twice.
+/// Explains that a component is taken twice.
 template <class T>
 constexpr void explain_twice() {
   static_assert(understood<T>, "a handler takes this component twice, once for writing: take it once, as T&");

@@ -1,4 +1,4 @@
-// Fills rows that follow one another with one value, and gives their ids away.
+// Fills adjacent rows with one value, and copies out their ids.
 #pragma once
 
 #include <array>
@@ -15,8 +15,9 @@
 
 namespace muster {
 
-/// Writes `value` so many times from `to` on. `asks`: asks for memory 2 KiB ahead.
-/// As many values as fill registers are written together: those of 12 bytes, as many vectors are, compilers store half by half.
+/// Writes `value` `count` times from `to` on. `asks`: prefetches memory 2 KiB ahead. Writes groups
+/// of values that fill whole registers together; written singly, compilers store 12-byte values in
+/// two parts.
 template <bool asks, class Value>
   requires std::is_trivially_copyable_v<Value>
 void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
@@ -34,13 +35,14 @@ void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
   for (; count != 0; --count, to += sizeof(Value)) std::memcpy(to, &value, sizeof(Value));
 }
 
-/// Rows of several chunks, whose columns are filled one after another: each is written as one array over all of them. Where chunks are
-/// made between the columns of one and the next, the processor forgets where it was in each.
+/// Runs of rows in several chunks whose columns are filled one after another: each column is
+/// written through all chunks as one array. If chunks were created between columns, the processor
+/// would lose track of where it was in each.
 class RunsTogether {
  public:
   std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }
-  /// Creates up to `rows` rows of some chunks by create(how many are left), which gives a run, and has them filled by fill(), also where
-  /// create() throws. Gives how many these are.
+  /// Calls create(rows left), which returns a run, for up to `rows` rows of some chunks. Then has
+  /// them filled by fill(), even if create() throws. Returns how many rows were created.
   template <class Create, class Fill>
   std::size_t create(std::size_t rows, Create create, Fill fill) {
     count_ = 0;
@@ -63,8 +65,8 @@ class RunsTogether {
   std::size_t count_ = 0;
 };
 
-/// Appends so many ids to `made`, which has room for them. Ids of a chunk are written one by one: the processor's own copying, which a
-/// library takes for so many bytes, takes longer.
+/// Appends `count` ids to `made`, which must have room. Copies the ids of a chunk one by one: the
+/// processor's own copy instruction, which the library uses at this size, takes longer.
 inline void append_ids(std::vector<Entity>& made, const Entity* ids, std::size_t count) {
   struct OneByOne {
     using iterator_category = std::forward_iterator_tag;

@@ -19,7 +19,7 @@ void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<co
         {static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, nullptr, into});
     if (into != no_column) carried_.push_back({slot, into, bytes});
   }
-  // Which of `counts_`; the columns left behind are the last but for those that make it unusual.
+  // The index into `counts_`. Columns left behind come last, except for those that make it unusual.
   const auto way = [](const Column& column) -> std::uint32_t {
     if (column.to == no_column) return ColumnCounts::sizes;
     const std::uint32_t words = column.bytes / 4;

@@ -1,5 +1,6 @@
-// The columns that a row leaves on its way to another archetype: what it keeps goes with it, and the last row's values fill the hole. Values of
-// 4, 8, 12 and 16 bytes, as most are, are copied by code that knows how many columns there are of each; so no column is asked for its size.
+// The columns of the row that an entity leaves for another archetype: kept values are copied to the
+// new row, and the last row's values fill the hole. Most values have 4, 8, 12 or 16 bytes. The code
+// that copies these knows the number of columns of each size, so it need not look up sizes.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 
 namespace muster {
 
-/// How many columns have values of 4, 8, 12 and 16 bytes, of those whose values go with a row.
+/// The number of columns with values of 4, 8, 12 and 16 bytes, among those whose values are kept.
 struct ColumnCounts {
   static constexpr std::uint32_t sizes = 4;
   std::array<std::uint8_t, sizes> of{};
@@ -21,19 +22,23 @@ struct ColumnCounts {
   friend constexpr bool operator==(const ColumnCounts&, const ColumnCounts&) = default;
 };
 
-/// Sorted by what is done with a column, then by the size of its values.
+/// Sorted by how a column is handled, then by the size of its values.
 class LeftColumns {
  public:
-  /// For rows that go from one archetype to another with all values but those of `types`. Both are plain().
+  /// Prepares for rows that move from one archetype to another and keep all values except those of
+  /// `types`. Both must be plain().
   void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
-  /// Remembers where the columns are: of `open`, the chunk that rows go to, and of `last`, whose last row fills holes.
+  /// Remembers the columns of `open`, the chunk that rows move to, and of `last`, whose last row
+  /// fills holes.
   void aim(const Chunk& open, const Chunk& last) noexcept;
-  /// Whether the functions below may be called: all values have sizes of ColumnCounts, or are left behind and small.
+  /// True if the functions below may be called: all values have a size in ColumnCounts, or are
+  /// small and left behind.
   bool usual() const noexcept { return usual_; }
   const ColumnCounts& counts() const noexcept { return counts_; }
 
-  /// Copies the values that a row keeps to row `to` of the chunk that rows go to. With `fills`, all values of row `last`, the group's last one,
-  /// then go where they were. `counts` is counts(); where `leaves` is false, no column is left behind.
+  /// Copies the values that a row keeps to row `to` of the chunk that rows move to. With `fills`,
+  /// all values of row `last`, the last of its group, then fill the hole. `counts` must be
+  /// counts(); `leaves` must be leaves_any().
   template <ColumnCounts counts, bool leaves, bool fills>
   [[gnu::always_inline]] void copy_counted(std::uint32_t to, Chunk& old, std::uint32_t hole,
                                            std::uint32_t last) const noexcept {
@@ -57,18 +62,20 @@ class LeftColumns {
     if constexpr (fills) fill_left(column, old, hole, last);
   }
   bool leaves_any() const noexcept { return counts_.all() != columns_.size(); }
-  /// Asks for values of Storage::asked_rows rows that will fill holes some moves later, where `last` is the group's last chunk, and of as many
-  /// that leave then, if rows leave one after another from `row` on. `from_end`: they leave from the end, so they are those that would fill holes.
+  /// Prefetches values of Storage::asked_rows rows that will fill holes some moves later, if `last`
+  /// is the group's last chunk, and of the same number of rows that will leave then, if rows leave
+  /// in order from `row` on. `from_end`: they leave from the end, so they are the rows that would
+  /// fill holes.
   void ask(const Chunk& old, std::uint32_t row, const Chunk& last, bool from_end) const noexcept;
-  /// To any row, of all values whatever their sizes.
+  /// Copies all kept values, of any size, to any row.
   void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
 
  private:
   struct Column {
-    std::uint32_t slot;  // of the row left: bytes from its chunk's beginning
+    std::uint32_t slot;  // of the old row, in bytes from the beginning of its chunk
     std::uint32_t bytes;
-    std::byte* into;    // column of the chunk that rows go to
-    std::byte* filler;  // of the chunk whose last row fills holes
+    std::byte* into;    // column of the chunk that rows move to
+    std::byte* filler;  // column of the chunk whose last row fills holes
     std::uint16_t to;   // slot of `into`; no_column: the value is left behind
   };
   static std::byte* data_of(const Chunk& chunk, std::uint32_t slot) noexcept {
@@ -98,7 +105,7 @@ class LeftColumns {
       copy_one<bytes, fills>(*column, to, old, hole, last);
     return column;
   }
-  /// Columns from `column` on are left behind.
+  /// Fills the hole in the columns from `column` on, whose values are left behind.
   [[gnu::always_inline]] void fill_left(const Column* column, Chunk& old, std::uint32_t hole,
                                         std::uint32_t last) const noexcept {
     for (const Column* const end = columns_.data() + columns_.size(); column != end; ++column)

@@ -1,6 +1,8 @@
-// An owner of component data outside the registry's chunks: several per entity, big arrays, a foreign engine's objects.
-// It decides its own layout and lookup, and subscribes to messages like anyone (naming what it touches in the options'
-// external_reads and external_writes). All that the registry asks of it is here, and all of it may be left out.
+// An owner of component data outside the registry's chunks: several values per entity, big arrays,
+// objects of another engine. It chooses its own layout and lookup, and subscribes to messages like
+// any other subscriber, naming the data it touches in the options' external_reads and
+// external_writes. The registry calls only the functions below, and all of them are optional to
+// implement.
 #pragma once
 
 #include <cstdint>
@@ -16,69 +18,79 @@
 
 namespace muster {
 
-/// What a manager holds for an entity, as shown to inspectors and snapshots. Views are valid during the call.
+/// A manager's data for an entity, as shown to inspectors and snapshots. Views are valid during the
+/// call.
 struct Held {
-  TypeId type = 0;             ///< of the value's bytes, where they are those of a schema's struct; else 0
-  std::string_view name;       ///< what it is called: "mesh"
-  std::uint64_t instance = 0;  ///< tells several of one entity apart; 0 where there is one at most
+  /// Of the value, if the bytes are those of a schema's struct; else 0.
+  TypeId type = 0;
+  std::string_view name;       ///< its name, such as "mesh"
+  std::uint64_t instance = 0;  ///< distinguishes several per entity; 0 if there is at most one
   std::span<const std::byte> bytes;
 };
 
-/// Receives the parts of what a manager saves. Belongs to who calls Manager::save_parts, and goes when that returns.
+/// Receives the parts that a manager saves. Belongs to the caller of Manager::save_parts and is
+/// destroyed after that returns.
 class ManagerSink {
  public:
   virtual ~ManagerSink() = default;
-  /// To be asked before a part's bytes are put together. True: an earlier save of this manager gave the part at this version, and
-  /// it is kept; part() must not be called for it then.
+  /// Call this before building a part's bytes. If true, an earlier save of this manager wrote the
+  /// part at this version and it is still stored; part() must not be called for it.
   virtual bool has(std::uint32_t number, std::uint64_t version) = 0;
   /// `bytes` are valid during the call.
   virtual void part(std::uint32_t number, std::uint64_t version, std::span<const std::byte> bytes) = 0;
 };
 
-/// One part of a saved manager. The bytes are valid during the call and begin at any address.
+/// One part of a saved manager. The bytes are valid during the call and may be unaligned.
 struct ManagerPart {
   std::uint32_t number = 0;
   std::span<const std::byte> bytes;
 };
 
-/// Belongs to the host and must be removed from the registry before it goes. Called on the registry's thread, between
-/// messages and never while a handler runs; it may read the registry but not change it.
+/// Belongs to the host and must be removed from the registry before it is destroyed. Called on the
+/// registry's thread, between messages and never while a handler runs. It may read the registry but
+/// not change it.
 class Manager {
  public:
   virtual ~Manager() = default;
-  /// Tells which entities died, in the order of their destruction. Called after a delivered input, and after each batch
-  /// that handlers pushed, where any died. A manager that rather sweeps by and by leaves it out and asks
-  /// EntityRegistry::alive.
+  /// Reports the entities that died, in order of destruction. Called after each delivered input,
+  /// and after each batch that handlers pushed, if any died. A manager that cleans up gradually can
+  /// leave this out and call EntityRegistry::alive.
   virtual void on_destroyed(std::span<const Entity> gone) { static_cast<void>(gone); }
-  /// Calls `take` for each component of a (living) entity, in an order of its own that does not depend on addresses.
+  /// Calls `take` for each component of a living entity, in an order that does not depend on
+  /// addresses.
   virtual void describe(Entity e, const std::function<void(const Held&)>& take) const {
     static_cast<void>(e);
     static_cast<void>(take);
   }
-  /// The version of what save() or save_parts() writes, below 2^31. load() and load_parts() are told which one they get. State of a
-  /// newer version than this is refused, and they are not called.
+  /// The version of what save() or save_parts() writes, below 2^31. load() and load_parts() receive
+  /// the version of the saved state. State of a newer version is refused without calling them.
   virtual std::uint32_t state_version() const { return 1; }
-  /// Appends everything that decides what the manager does later. The same history must give the same bytes.
+  /// Appends everything that determines the manager's future behavior. The same history must give
+  /// the same bytes.
   virtual void save(std::vector<std::byte>& out) const { static_cast<void>(out); }
-  /// Takes over what save() wrote, in this process or an older one. An error names what is wrong; the manager is then
-  /// as it was before. Left out, it takes a state without bytes alone.
+  /// Replaces the manager's state with what save() wrote, in this process or an older one. On an
+  /// error, which says what is wrong, the manager must be unchanged. The default accepts only an
+  /// empty state.
   [[nodiscard]] virtual std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) {
     static_cast<void>(version);
     if (bytes.empty()) return {};
     return std::unexpected("its state is in one piece, which this build cannot read");
   }
 
-  /// True: what it saves is in parts, each a row of its own, and a checkpoint puts together and writes those alone that changed. Then
-  /// save_parts() is called in place of save(). For large managers: a part for each 1024 instances, say.
+  /// True if the manager saves its state in parts, each in its own row. save_parts() is then called
+  /// instead of save(), and a checkpoint builds and writes only changed parts. For large managers:
+  /// for example, one part per 1024 instances.
   virtual bool in_parts() const { return false; }
-  /// Asks for each part whether it is there at its version, and gives it where it is not, in ascending order of their numbers, which are
-  /// below 2^32 - 1. A part that is neither asked for nor given is no more. A part's version is below 2^40 and another one whenever its
-  /// bytes may have changed since a save, also where the part went and came again: EntityRegistry::version() at its last change is such.
-  /// After load_parts(), and in another manager of the name, versions may begin anew. The same history must give the same bytes in
-  /// the same parts: they are hashed. A wrong order and a version that is too large end the program.
+  /// Calls has() for each part, in ascending order of numbers below 2^32 - 1, and part() for those
+  /// that are not stored. A part for which neither is called ceases to exist. A part's version is
+  /// below 2^40 and must change whenever its bytes may have changed since a save, even if the part
+  /// was removed and added again; EntityRegistry::version() at its last change will do. After
+  /// load_parts(), and in another manager of the same name, versions may start over. The same
+  /// history must give the same bytes in the same parts, because they are hashed. Stops the program
+  /// if the order is wrong or a version is too large.
   virtual void save_parts(ManagerSink& to) const { static_cast<void>(to); }
-  /// As load(), of what save_parts() gave: all parts, in ascending order. What was saved in one piece comes by load(), and is saved in parts
-  /// the next time.
+  /// Like load(), for what save_parts() wrote: all parts, in ascending order. State saved in one
+  /// piece goes to load(), and is saved in parts the next time.
   [[nodiscard]] virtual std::expected<void, std::string> load_parts(std::uint32_t version,
                                                                     std::span<const ManagerPart> parts) {
     static_cast<void>(version);
@@ -87,13 +99,15 @@ class Manager {
   }
 };
 
-/// What a manager saved.
+/// The saved state of a manager.
 struct SavedManager {
-  std::vector<std::byte> head;                            ///< version, name, and the state where it is in one piece
+  /// Version, name, and the state if it is in one piece.
+  std::vector<std::byte> head;
   std::map<std::uint32_t, std::vector<std::byte>> parts;  ///< by their numbers
-  std::uint64_t moment = 0;                               ///< when its registry got it, in figures of that registry
+  /// When its registry received it, as counted by that registry.
+  std::uint64_t moment = 0;
 };
-/// By hash64 of the managers' names.
+/// Keyed by the hash64 of the managers' names.
 using ManagerStates = std::map<std::uint64_t, SavedManager>;
 
 }  // namespace muster

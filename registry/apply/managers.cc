@@ -28,7 +28,7 @@ struct Head {
   std::uint32_t parts = 0;
 };
 
-/// Splits a row; false where it is cut off or its name is not the key's.
+/// Splits a row; false if it is truncated or its name does not match the key.
 bool split(std::uint64_t key, std::span<const std::byte> row, Head& head) {
   ManagerRow fixed;
   if (row.size() < sizeof fixed) return false;
@@ -45,20 +45,21 @@ bool split(std::uint64_t key, std::span<const std::byte> row, Head& head) {
   return !head.name.empty() && hash64(head.name) == key;
 }
 
-/// Of a row that was checked.
+/// The head of a row that was checked.
 Head head_of(std::uint64_t key, const SavedManager& saved) {
   Head head;
   require(split(key, saved.head, head), "Managers: a row that was not checked");
   return head;
 }
 
-/// Versions of a manager's parts begin anew with each manager and each state of the name, and differ by the moment when that came.
+/// Combines the versions of a manager's parts, which start over with each manager and state of the
+/// name, with the moment when that came.
 std::uint64_t version_at(std::uint64_t moment, std::uint64_t version) {
   require(version < std::uint64_t{1} << 40, "Manager: the version of a part is too large");
   return (moment << 40) | version;
 }
 
-/// Keeps what is given.
+/// Stores the rows it receives.
 class SavedRows final : public ManagerRows {
  public:
   void head(std::uint64_t, std::span<const std::byte> bytes) override { saved.head.assign(bytes.begin(), bytes.end()); }
@@ -71,7 +72,7 @@ class SavedRows final : public ManagerRows {
 
 bool same(const SavedManager& a, const SavedManager& b) noexcept { return a.head == b.head && a.parts == b.parts; }
 
-/// A manager's parts on their way, counted.
+/// Passes on a manager's parts and counts them.
 class PartSink final : public ManagerSink {
  public:
   PartSink(std::uint64_t key, std::uint64_t moment, ManagerRows& to) : key_(key), moment_(moment), to_(to) {}
@@ -94,7 +95,7 @@ class PartSink final : public ManagerSink {
   }
   const std::uint64_t key_, moment_;
   ManagerRows& to_;
-  std::uint32_t parts_ = 0, next_ = 0;  // the least number that may come
+  std::uint32_t parts_ = 0, next_ = 0;  // the smallest number that may follow
 };
 
 }  // namespace
@@ -202,7 +203,7 @@ void Managers::save_waiting(std::uint64_t key, const SavedManager& saved, Manage
 }
 
 void Managers::save(ManagerRows& to) const {
-  std::map<std::uint64_t, const ByName::value_type*> all;  // null: it waits
+  std::map<std::uint64_t, const ByName::value_type*> all;  // null: a waiting state
   for (const auto& [key, saved] : waiting_) all[key] = nullptr;
   for (const auto& each : managers_) all[hash64(each.first)] = &each;
   for (const auto& [key, present] : all) {

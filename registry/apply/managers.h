@@ -1,5 +1,5 @@
-// Keeps the managers of a registry, by name, and the saved states of those that are not here.
-// Private to registry/*.cc.
+// Holds the managers of a registry, by name, and the saved states of absent managers. Private to
+// registry/*.cc.
 #pragma once
 
 #include <cstdint>
@@ -15,83 +15,83 @@
 
 namespace muster {
 
-/// Where the rows of managers go; `key` is the hash64 of the manager's name.
+/// Receives the rows of managers; `key` is the hash64 of the manager's name.
 class ManagerRows {
  public:
   virtual ~ManagerRows() = default;
-  /// The row with the name, given every time, behind the parts.
+  /// The row with the name, which is written at every save, after the parts.
   virtual void head(std::uint64_t key, std::span<const std::byte> bytes) = 0;
-  /// As ManagerSink; versions are those of the registry's life.
+  /// As in ManagerSink, but versions count over the registry's whole life.
   virtual bool has(std::uint64_t key, std::uint32_t number, std::uint64_t version) = 0;
   virtual void part(std::uint64_t key, std::uint32_t number, std::uint64_t version,
                     std::span<const std::byte> bytes) = 0;
 };
 
-// --- managers' rows on their way into a state that is read; each returns what is wrong, an empty
-// text if nothing is ---
+// --- managers' rows being read into a state; each function returns an error text, empty if there is
+// no error ---
 
-/// Keeps a saved head.
+/// Stores a saved head.
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> head);
-/// Keeps a part whose head came before.
+/// Stores a part. Its head must have come before.
 std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uint32_t number,
                               std::span<const std::byte> bytes);
-/// To be called when all rows came. If something is wrong, `key` says with which.
+/// To be called after the last row. On an error, `key` names the manager.
 std::string check_managers(const ManagerStates& states, std::uint64_t& key);
 
 class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
 
-  /// Throws SetupError where the name is taken, empty, or where the manager refuses the state that
-  /// waits for it.
+  /// Throws SetupError if the name is taken or empty, or if the manager refuses the state that is
+  /// waiting for it.
   void add(std::string name, Manager& manager);
-  /// Takes a manager away. What it would save is kept, and given to the next manager of its name.
+  /// Removes a manager. Its state is kept and given to the next manager of that name.
   void remove(Manager& manager);
   Manager* find(std::string_view name) const noexcept;
   const ManagerStates& waiting() const noexcept { return waiting_; }
   void set_waiting(ManagerStates states);
 
-  /// Tells the managers which entities died since the last call.
+  /// Tells the managers which entities have died since the last call.
   void tell_destroyed() {
     if (!gone_.empty()) [[unlikely]]
       tell();
   }
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
 
-  /// Gives the rows of each manager and of each state that waits, ascending by the hash64 of their
+  /// Writes the rows of each manager and of each waiting state, ascending by the hash64 of their
   /// names:
   ///   head   | version 4 | name length 4 | name | state |   bit 31 of version: the state is in parts, and here is | parts 4 |
   ///   parts  the manager's bytes, ascending by number
   void save(ManagerRows& to) const;
-  /// To be called right before the registry's state is exchanged for one that has `incoming`. Gives
-  /// each manager what that holds for it, and takes it out of there; a manager of which nothing is
-  /// there gets what it had when it was added. What the managers would have saved goes to the
-  /// registry's state. Returns what is wrong, an empty text if nothing is: then `key` says with
-  /// which manager, and all managers and both states are as they were. A manager that does not take
-  /// back what it saved itself stops the program.
+  /// Must be called right before the registry's state is exchanged for the one that has `incoming`.
+  /// Moves the state of each manager from `incoming` to the manager; a manager without one gets the
+  /// state that it had when it was added. The managers' old states go to the registry's state.
+  /// Returns an error text, empty on success. On an error `key` names the manager, and all managers
+  /// and both states are unchanged. Stops the program if a manager refuses a state that it saved
+  /// itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
  private:
-  /// A manager that is here.
+  /// A manager that has been added.
   struct Present {
     Manager* manager;
-    std::uint64_t moment;   // when it came, or was loaded: its parts' versions count from there
-    SavedManager at_first;  // what it would have saved when it was added
+    std::uint64_t moment;   // when it was added or loaded; its parts' versions count from there
+    SavedManager at_first;  // its state when it was added
   };
   using ByName = std::map<std::string, Present, std::less<>>;
 
   void tell();
-  /// Empty where the manager took it.
+  /// Gives the manager a state. Returns an error text, empty on success.
   static std::string give(std::string_view name, Manager& manager, const SavedManager& saved);
-  /// The same; what the manager throws is what is wrong.
+  /// As give(), but returns the text of an exception that the manager throws.
   static std::string give_caught(std::string_view name, Manager& manager, const SavedManager& saved);
   static void save_present(const std::string& name, const Present& present, ManagerRows& to);
   static void save_waiting(std::uint64_t key, const SavedManager& saved, ManagerRows& to);
 
   Storage& storage_;
   ByName managers_;
-  ManagerStates& waiting_;     // of managers that are not here
-  std::uint64_t moments_ = 0;  // at which a manager or a state came
+  ManagerStates& waiting_;     // states of absent managers
+  std::uint64_t moments_ = 0;  // how many managers and states have come
   std::vector<Entity> gone_, telling_;
 };
 

@@ -1,5 +1,5 @@
-// What a handler uses to say what should happen next. Every call appends to the end of the cascade,
-// in call order. Nothing is delivered until all handlers of the current message are done.
+// Lets a handler request what happens next. Every call appends to the end of the cascade, in call
+// order. Nothing is delivered until all handlers of the current message have returned.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     inner.append_world(message);
     return append_timed(delay_ns, inner.front());
   }
-  /// Cancels a message of post_after(). Does nothing if it was delivered already.
+  /// Cancels a message of post_after(). Does nothing if it was already delivered.
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
 
   void destroy(Entity target) { arena_.append(target, Destroy{}); }
@@ -99,14 +99,14 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   /// Names an entity. Takes the next free suffix if a sibling has the name.
   void rename(Entity target, std::string_view name);
 
-  /// Subscribes as EntityRegistry::subscribe does. The handler begins when this request's turn comes
-  /// in the queue. If its name is taken by then, or its order contradicts another's, it never begins
-  /// and a refusal is counted. Handlers are code, not state: subscribe this one again after a load.
+  /// Subscribes like EntityRegistry::subscribe, but the handler starts when this request is
+  /// delivered. If its name is taken by then, or the order is contradictory, it never starts, and a
+  /// refusal is counted. Handlers are code, not state: they must be subscribed again after a load.
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
-  /// Ends a handler when this request's turn comes; until then it is called as before.
+  /// Ends a handler when this request is delivered; until then it is still called.
   void end(Subscription subscription);
-  /// Switches the handlers of this name on or off, from this request's turn on.
+  /// Enables or disables the handlers of this name when this request is delivered.
   void enable_handler(std::string_view name, bool enabled);
 
   /// The time of the registry's clock, in ns.
@@ -120,7 +120,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
-  /// push(), whatever there is to do first. Apart, so that a handler's loop has little of it.
+  /// The rest of post(). A separate function, so that little of it is in a handler's loop.
   template <MessageType M>
   [[gnu::noinline]] void post_otherwise(Entity target, const M& message) {
     types_.need<M>();
@@ -129,7 +129,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
   Subscription keep(std::unique_ptr<Handler> handler);
 
-  BatchWriter& arena_;  // RegistryCore::cascade; a worker's own during a pass that is spread
+  BatchWriter& arena_;  // RegistryCore::cascade, or the worker's own during a pass that is spread
   TypesKnown& types_;
   TextTable& texts_;
   std::uint64_t& next_timer_;
@@ -137,18 +137,19 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   const std::shared_ptr<EntityRegistry*>& registry_;
 };
 
-/// A handler's parameter that creates entities. It counts as writing the resource "ids", so handlers that spawn run one
-/// after another.
+/// A handler's parameter that creates entities. It counts as writing the resource "ids", so
+/// handlers that spawn run one after another.
 class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
-  /// Gives the id of a new entity, which is final and may be used in messages and fields at once. The entity is alive
-  /// when its Create is delivered.
+  /// Returns the id of a new entity, which is final and may be used in messages and fields at once.
+  /// The entity is alive once its Create was delivered.
   template <ComponentType... Cs>
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
   }
-  /// create() for a child of `parent`. `name` may be empty; where a sibling has it, the next free suffix is taken.
+  /// create() for a child of `parent`. `name` may be empty; if a sibling has it, the next free
+  /// suffix is added.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     (outbox_.types_.need<Cs>(), ...);
@@ -157,9 +158,9 @@ class Spawner : detail::WrongUnnamedCreations {
                                components...);
     return made;
   }
-  /// Spawns a whole tree from a template (registry/apply/template.h) and gives the id of its root. The root gets `root`
-  /// in place of, or beside, what the template gives it. The ids are final. Nil, and nothing sent, where the template
-  /// is unknown now.
+  /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root.
+  /// `root` adds to or replaces the template's components of the root. The ids are final. Returns
+  /// nil and sends nothing if the template is unknown at this time.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);
@@ -175,7 +176,7 @@ class Spawner : detail::WrongUnnamedCreations {
   Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
       : storage_(storage), outbox_(outbox), templates_(templates) {}
   Entity reserve();
-  /// Takes the ids into ids_; false where the template is unknown.
+  /// Takes the ids into ids_; false if the template is unknown.
   bool prepare(std::string_view what, const SpawnOptions& options, Spawn& message);
   Text intern(std::string_view name);
 

@@ -36,7 +36,7 @@ std::uint32_t move_any(MoveSite& site, Storage& storage, Entity e, Chunk& old, s
   return into.row;
 }
 
-/// MoveSite::way where `Copy::copy(columns, to, old, hole, last)` copies the values.
+/// A MoveSite::way that copies the values by `Copy::copy(columns, to, old, hole, last)`.
 template <class Copy>
 std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
   return storage.move_plain(e, *site.old, place, site.aim,
@@ -53,7 +53,7 @@ struct CopyAny {
   }
 };
 
-/// Up to so many columns of usual sizes have a way of their own.
+/// The maximum number of columns of usual sizes for which there is a specialized way.
 constexpr std::uint32_t counted_columns_max = 3;
 
 constexpr std::uint32_t number_of(const ColumnCounts& counts) noexcept {
@@ -114,7 +114,8 @@ std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& from_chunk, std:
       stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
       const std::uint32_t row = place & (Locator::rows_max - 1);
       storage.ask_for_last_ids(*aim.last);
-      // Where the last row is the one that leaves, so are those before it, and they were asked for.
+      // If the row that leaves is the last one, rows are leaving from the end, and were prefetched
+      // so.
       const bool from_end = &from_chunk == aim.last && row + 1 == from_chunk.count;
       if (!from_end) {
         const std::ptrdiff_t soon = std::ptrdiff_t{row} + Storage::asked_rows_ahead;

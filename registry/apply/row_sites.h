@@ -1,5 +1,6 @@
-// Remembers where the rows of one list of components go, for calls that create entities, give them components and
-// destroy them while no handler is told of it (registry/direct_rows.h). Only for archetypes without runtime components.
+// Remembers where the rows of a list of components go, for calls that create entities, add
+// components or destroy entities while no handler must be called (registry/direct_rows.h). Only for
+// archetypes without runtime components.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace muster {
 
 constexpr std::size_t site_components_max = 8;
 
-/// A number, never 0, for a list of component types in the order in which they are named.
+/// A nonzero key for a list of component types in the order in which they are named.
 template <ComponentType... Cs>
 consteval std::uint64_t site_key(std::uint64_t kind) {
   std::uint64_t key = kind;
@@ -28,8 +29,8 @@ consteval std::uint64_t site_key(std::uint64_t kind) {
   return key | 1;
 }
 
-/// The batch of a call with one list of components, kept between calls: the next call writes its target and values
-/// alone.
+/// The batch of a call with one list of components, kept between calls: the next call writes only
+/// its target and values.
 class SealedBytes {
  public:
   void keep(std::span<const std::byte> sealed);
@@ -41,18 +42,20 @@ class SealedBytes {
   std::size_t room_ = 0;
 };
 
-/// The open chunk of an archetype at depth 0, as it was found last.
+/// The open chunk of an archetype at depth 0 that was found last.
 struct OpenChunk {
-  std::uint64_t changes = 0;  ///< Storage::chunk_changes() then; 0: never looked
+  std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
   Chunk* chunk = nullptr;
-  std::array<std::byte*, site_components_max> columns{};       ///< of a site's list, in its order; null: a tag
-  std::array<PresenceWord*, site_components_max> presences{};  ///< likewise; of those that are enableable
+  /// In the order of a site's list; null for tags.
+  std::array<std::byte*, site_components_max> columns{};
+  /// In the same order, for enableable types.
+  std::array<PresenceWord*, site_components_max> presences{};
 
-  /// Whether the chunk is still the open one and has room for another row.
+  /// True if the chunk is still the open one and has room for another row.
   [[gnu::always_inline]] bool fits(const Storage& storage) const noexcept {
     return changes == storage.chunk_changes() && chunk->count < chunk->capacity;
   }
-  /// Finds the open chunk, or opens one.
+  /// Finds or opens the open chunk.
   void reopen(Storage& storage, Archetype& archetype, std::span<const TypeId> types);
 };
 
@@ -64,72 +67,78 @@ struct CreateSite {
   SealedBytes sealed;
 };
 
-/// Entities of one archetype that are given a list of components, or lose one.
+/// Entities of one archetype that gain a list of components, or lose one.
 struct MoveSite {
   std::uint64_t key = 0;
   Archetype *from = nullptr, *to = nullptr;
-  std::uint64_t aimed = 0;  ///< Storage::chunk_changes() when `aim` and `columns` were aimed; 0: they are not
+  /// Storage::chunk_changes() when `aim` and `columns` were set; 0 if not set.
+  std::uint64_t aimed = 0;
   Storage::MoveAim aim;
-  /// A move takes the slow way when the chunk that rows go to has so many: it is full, or rows that will fill holes are to be asked for.
+  /// A move takes the slow way once the open chunk has this many rows: it is full, or rows that
+  /// will fill holes must be prefetched.
   std::uint32_t stop = 0;
-  /// The chunk that a row left last, as far as `aimed` is good: it is at depth 0, of `from`, and touched. And its number; of none where values
-  /// have unusual sizes.
+  /// Number of the chunk that a row left last, valid while `aimed` is. It is at depth 0, of `from`,
+  /// and touched. chunks_max if values have unusual sizes.
   std::uint32_t known = Locator::chunks_max;
   Chunk* old = nullptr;
   OpenChunk open;  ///< of `to`
   LeftColumns columns;
-  std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
+  /// Slots in `to`, in the order of the list; no_column for tags.
+  std::array<std::uint16_t, site_components_max> slots{};
   SealedBytes sealed;
-  std::array<TypeId, site_components_max> types{};  ///< the list, as far as it has any
+  std::array<TypeId, site_components_max> types{};  ///< the list, if it has any
   std::size_t type_count = 0;
-  std::array<std::uint16_t, site_components_max> presences{};  ///< beside `slots`: of presence columns
-  /// Whether a row at this place may be moved by move_known(). Rows that leave one after another mostly leave one chunk, and then nothing of
-  /// it has to be looked at.
+  /// Parallel to `slots`: those of presence columns.
+  std::array<std::uint16_t, site_components_max> presences{};
+  /// True if move_known() may move the row at this place. Successive rows mostly leave the same
+  /// chunk, and nothing else about it needs to be checked then.
   [[gnu::always_inline]] bool knows(const Storage& storage, std::uint64_t place) const noexcept {
     return place >> Locator::row_bits == known && aimed == storage.chunk_changes() && aim.open->count < stop;
   }
-  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Its Locator has the
-  /// bits `place`. Gives the new row's number; its chunk is the open one.
+  /// Moves the row of an entity at depth 0 to `to` with the values that it keeps, and touches all
+  /// its columns. Its Locator has the bits `place`. Returns the new row's number in the open chunk.
   [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
     return way(*this, storage, e, place);
   }
-  /// The same of any row of `from`, whose chunk is `from_chunk`.
+  /// As move_known(), for any row of `from`, whose chunk is `from_chunk`.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
-  /// What move_known() calls; which function it is follows from the columns.
+  /// The function that move_known() calls, chosen by the columns.
   using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, std::uint32_t place);
   Way way = nullptr;
 };
 
-/// MoveSite::move() for a row of an entity that has a parent: its open chunk is not remembered but looked for.
+/// MoveSite::move() for the row of an entity that has a parent: looks up its open chunk instead of
+/// remembering it.
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row);
 
-/// All sites of a registry. A list of components has two places; where other lists have taken both, it takes the first.
+/// All sites of a registry. A component list has two places; if other lists have taken both, it
+/// takes the first.
 class RowSites {
  public:
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
-  /// The site of a list that was taken last, if its key is that of the list.
+  /// The last site used at the place of this list; it may belong to another key.
   [[gnu::always_inline]] MoveSite& recent(std::uint64_t key) noexcept { return *recent_[first_place(key, 0)]; }
   RowSites() { recent_.fill(moves_.data()); }
   RowSites(const RowSites&) = delete;
   RowSites& operator=(const RowSites&) = delete;
-  /// For rows of this chunk's archetype. The site that was taken last is looked at first: where it is does not depend on the chunk, so
-  /// what is in it need not wait until the chunk is known.
+  /// The site for rows of this chunk's archetype. Checks the last site first: its address does not
+  /// depend on the chunk, so its contents can be read before the chunk is known.
   [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Chunk& chunk) noexcept {
     MoveSite* const recent = recent_[first_place(key, 0)];
     if (recent->key == key && recent->from == chunk.archetype) [[likely]]
       return recent;
     return find_move(key, chunk);
   }
-  /// Remembers `made`, the archetype of an entity that was just created with these components, unless it has runtime
-  /// components.
+  /// Remembers `made`, the archetype of an entity just created with these components, unless it has
+  /// runtime components.
   void learn_create(std::uint64_t key, Archetype& made, std::span<const std::byte> sealed);
-  /// Remembers the way of a row that just went from one archetype to another, or was written where it is, unless one of
-  /// them has runtime components.
+  /// Remembers the archetypes of a row that was just moved, or written in place, unless one of them
+  /// has runtime components.
   void learn_move(std::uint64_t key, Archetype& from, Archetype& to, std::span<const TypeId> types,
                   std::span<const std::byte> sealed);
-  /// To be called when slots of an archetype were given out anew: forgets everything.
+  /// Must be called after slots of an archetype were reassigned: forgets everything.
   void forget() noexcept;
 
  private:
@@ -155,7 +164,7 @@ class RowSites {
 
   std::array<CreateSite, places> creates_;
   std::array<MoveSite, places> moves_;
-  std::array<MoveSite*, places> recent_;  // of `moves_`, by key
+  std::array<MoveSite*, places> recent_;  // into `moves_`, by key
 };
 
 }  // namespace muster

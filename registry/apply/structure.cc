@@ -1,15 +1,15 @@
 // Rules that other code relies on:
 //
-// - Create and Rename say what happens if a sibling has the name: `refuse` (edits) or `suffix`
+// - Create and Rename specify what happens if a sibling has the name: `refuse` (edits) or `suffix`
 //   (handlers, imports, spawns).
-// - Destroying a subtree goes in reverse pre-order: children before parents, later siblings first.
-// - An archetype is made when a row needs it, so archetype numbers are state. A Set or a merge
+// - A subtree is destroyed in reverse pre-order: children before parents, later siblings first.
+// - An archetype is created when a row needs it, so archetype numbers are state. A Set or a merge
 //   moves a row once.
-// - A template spawns as one message to the ids of all its nodes. Extra components of its root
-//   travel as the batch's row set; other nodes are changed by messages of their own. Its initial
-//   messages, and Activated, Loaded and Deactivated, are part of the structure message and reach
-//   entities before anything that is queued.
-// - Padding is zero in every value, so equal values are equal bytes and hashes can be compared.
+// - A template is spawned by one message to the ids of all its nodes. Extra components of its root
+//   are the batch's row set; other nodes are changed by separate messages. Its initial messages,
+//   and Activated, Loaded and Deactivated, are part of the structure message and are delivered
+//   before anything that is queued.
+// - Padding is zero in every value, so equal values have equal bytes and hashes can be compared.
 #include "registry/apply/structure.h"
 
 #include <algorithm>
@@ -56,7 +56,8 @@ M read(const std::byte* payload) noexcept {
 }
 
 void Structure::grant(const Grant& grant) {
-  storage_.grant(grant.first, grant.count);  // only the registry makes grants; a replayed one fits
+  // Only the registry makes grants, so a replayed one fits.
+  storage_.grant(grant.first, grant.count);
 }
 
 void Structure::return_grant(const ReturnGrant& grant) { storage_.return_grant(grant.first, grant.count); }
@@ -105,7 +106,8 @@ Refusal Structure::judge(const RowSetSpan& rows) {
 
 bool Structure::same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
   if (known.size() != rows.size()) return false;
-  // Entry by entry: the rows of a batch just made on the stack must be read as they were written.
+  // Compares field by field: rows of a batch just made on the stack must be read as they were
+  // written.
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i].type != rows[i].type || known[i].offset != rows[i].offset) return false;
   return true;
@@ -162,7 +164,8 @@ bool Structure::create_many(std::span<const Entity> ids, const std::byte* payloa
                             std::vector<Entity>& refused) {
   const auto message = read<Create>(payload);
   if (message.parent || message.before || message.name) return false;
-  // Archetypes are state, so none is made if no entity is. Nearly always the first id is fresh.
+  // Archetypes are state, so none is created unless an entity is. The first id is nearly always
+  // new.
   if (std::ranges::none_of(ids, [&](Entity e) {
         return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
       }))
@@ -200,7 +203,7 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
     return refused({RefusalCode::name_taken, e, TypeTraits<Create>::id, hash32("name")});
   const RowPlan& plan = this->plan(rows, static_cast<bool>(name), nullptr, create_plan_);
   if (plan.refusal.code != RefusalCode::none) return refused(plan.refusal);
-  // Keeps a text, so it comes after all checks.
+  // Adds a text, so it comes after all checks.
   if (clash) name = names_.free_name(message.parent, name, texts_);
 
   const Row row = storage_.create(e, *plan.to, parent ? parent.chunk->depth + 1 : 0, message.parent);
@@ -252,7 +255,7 @@ void Structure::destroy_linked(Entity top, Row row) {
 Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, const RowSetSpan& rows) {
   Row row = storage_.find(e);
   Archetype& from = *row.chunk->archetype;
-  const bool known = planned(rows, false, &from, set_plan_);  // and found good
+  const bool known = planned(rows, false, &from, set_plan_);  // and its components can be added
   if (!known)
     if (Refusal refusal = judge(rows); refusal.code != RefusalCode::none) {
       refusal.entity = e;
@@ -300,12 +303,13 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
-  // A runtime component is treated as a tag: whether this process has values for it cannot be seen.
+  // A runtime component is treated as a tag, because it is not observable if this process has
+  // values for it.
   if (column >= archetype.pod_slots || !row.has(message.component))
     return refuse(RefusalCode::missing_component, e, message.component);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
-  const std::uint32_t bytes = place->size;  // the whole array's if the field names one
+  const std::uint32_t bytes = place->size;  // size of the whole array if the field names one
   if (bytes != message.bytes || bytes > message.value.size())
     return refuse(RefusalCode::wrong_size, e, message.component, message.field);
   std::byte* value = row.at(column, type->size);
@@ -340,7 +344,7 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   const std::uint32_t old_depth = hierarchy_.depth(e);
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
   if (old_parent && old_parent == message.parent)
-    hierarchy_.unlink(e, old_parent);  // it comes back, so its parent's index of names stays
+    hierarchy_.unlink(e, old_parent);  // it is linked again, so its parent's index of names stays
   else if (old_parent)
     unlink(e, old_parent);
   if (depth != old_depth) {

@@ -1,5 +1,6 @@
-// Applies the messages that change structure: Create, Destroy, Set, Remove, SetField, Reparent, Rename, InternText, the
-// grants and templates. Each is applied whole or refused without effect.
+// Applies the messages that change structure: Create, Destroy, Set, Remove, SetField, Reparent,
+// Rename, InternText, the grants and templates. Each is applied completely or refused without
+// effect.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,14 @@
 
 namespace muster {
 
-/// Passed by reference: as the last of many arguments a span would go through memory in halves, and a read of the whole
-/// would wait for both.
+/// Passed by reference: as the last of many arguments, a span would be stored in two halves, and
+/// reading it at once would wait for both stores.
 using RowSetSpan = std::span<const RowSetEntry>;
 
 class Structure {
  public:
-  /// `state`: that of the registry, or one that is being put together. Both outlive this. Where the state's contents are
-  /// exchanged, forget_plans() must follow.
+  /// `state` is the registry's, or one under construction. Both must outlive this. If the state's
+  /// contents are exchanged, forget_plans() must follow.
   Structure(RegistryState& state, TypesKnown& types)
       : storage_(state.storage),
         types_(types),
@@ -45,16 +46,16 @@ class Structure {
   Names& names() noexcept { return names_; }
   const Names& names() const noexcept { return names_; }
 
-  /// Applies a POD message to one entity; `rows` is the batch's row set. Where it was applied the refusal's code is
-  /// none.
+  /// Applies a POD message to one entity; `rows` is the batch's row set. On success, the returned
+  /// code is none.
   Refusal apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
-  /// Applies a Create to many ids of which no handler is told. Ids that were not granted are appended to `refused`.
-  /// False, and nothing done, where the message must go one by one.
+  /// Applies a Create to many ids, if no handler must be called. Ids that were not granted are
+  /// appended to `refused`. Returns false and does nothing if the ids must be created one by one.
   bool create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
                    std::vector<Entity>& refused);
-  /// Destroys those of `ids` that are alive, one after another; gives how many were.
+  /// Destroys those of `ids` that are alive, in order; returns how many were.
   std::uint32_t destroy_many(std::span<const Entity> ids);
-  /// Three messages to the world: Grant, ReturnGrant, and InternText by its text.
+  /// Messages to the world: Grant, ReturnGrant, and InternText by its text.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::string_view text);
@@ -63,20 +64,21 @@ class Structure {
   const TemplateTable& templates() const noexcept { return templates_; }
   /// Adds, replaces or forgets a template.
   Refusal define(std::span<const std::byte> table);
-  /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows` names what the roots
-  /// get besides from the payload.
+  /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows`
+  /// names the components that the roots also get from the payload.
   Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows);
-  /// Spawns one tree under ids that were just taken (Storage::take_ids): of a template that is planned() and a message with no name
-  /// and no sibling to be put before, which cannot be refused. Equals spawn() without rows.
+  /// Spawns one tree under ids that were just taken (Storage::take_ids). The template must be
+  /// planned(), and the message must have no name and no `before` sibling; it cannot be refused.
+  /// Equivalent to spawn() without rows.
   void spawn_taken(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids);
-  /// Whether the last spawn of this template was one of a tree without name and rows.
+  /// True if the last spawn of this template was a tree without name and rows.
   static bool planned(const TemplateTable::Entry& entry) noexcept {
     return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
   }
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids);
-  /// For each id of the last merge: 1 where the entity was there before.
+  /// For each id of the last merge: 1 if the entity existed before.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
-  /// What the last merge did to a component of an entity that was there before.
+  /// A change that the last merge made to a component of an existing entity.
   struct Merged {
     Entity entity;
     TypeId component;
@@ -86,18 +88,20 @@ class Structure {
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
-  /// Drops those of these texts that nothing mentions: what waits was looked at, state is looked at here.
+  /// Drops those of these texts that nothing mentions. The caller has checked waiting messages;
+  /// this checks the state.
   void drop_texts(TextMentions& texts);
-  /// Forgets how rows are made: archetypes are dropped.
+  /// Forgets how rows are made, because archetypes are being dropped.
   void forget_plans();
-  /// Rebuilds the index of names after the rows were read back. Returns the first entity found that has a sibling's
-  /// name, and stops there; nil where all names are good.
+  /// Rebuilds the index of names after rows were loaded. Stops at the first entity that has a
+  /// sibling's name and returns it; returns nil if all names are valid.
   Entity restore_names();
-  /// `e` and all below it in the order of destruction: reverse pre-order, so children go before their parents.
+  /// `e` and everything below it in order of destruction: reverse pre-order, so children come
+  /// before their parents.
   std::span<const Entity> doomed(Entity e);
 
  private:
-  /// Puts a child among its siblings, or takes it out.
+  /// Links a child to its siblings, or unlinks it.
   void link(Entity child, Entity parent, Entity before) {
     hierarchy_.link(child, parent, before);
     names_.child_came(parent);
@@ -111,7 +115,7 @@ class Structure {
     destroy(e, storage_.find(e));
     return {};
   }
-  /// Destroys an entity with all below it.
+  /// Destroys an entity and everything below it.
   void destroy(Entity top, Row row) {
     if (stands_alone(row, top, hierarchy_)) [[likely]]
       storage_.destroy_plain(row, top);
@@ -125,7 +129,7 @@ class Structure {
   Refusal reparent(Entity e, const Reparent& message);
   Refusal rename(Entity e, const Rename& message);
 
-  /// The archetype that a row set asks for, remembered for the next message.
+  /// The archetype that a row set needs, remembered for the next message.
   struct RowPlan {
     std::vector<RowSetEntry> rows;
     bool named = false;
@@ -133,39 +137,41 @@ class Structure {
     Archetype* to = nullptr;
     std::uint32_t layout = 0;  // of `to`
     std::vector<ValuePlace> values;
-    std::vector<std::uint16_t> enabled;  // presence columns of `to` that say yes afterwards
+    std::vector<std::uint16_t> enabled;  // presence columns of `to` that are set to present
     Refusal refusal;
   };
-  /// Whether these components can be given. Asked first, because an archetype is made only for a message that is not
-  /// refused.
+  /// Checks whether these components can be added. Called first, because archetypes are created
+  /// only for messages that are not refused.
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
   static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
-  /// Whether a remembered plan is for such a message, and of components that can be given.
+  /// True if a remembered plan fits such a message and its components can still be added.
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
-  /// Writes the values of a plan. `fresh`: the row was just appended, so its columns are touched.
+  /// Writes the values of a plan. `fresh`: the row was just appended, so its columns have been
+  /// touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
   void give_up_reserved(std::span<const Entity> ids);
-  /// The first id found that is in the list twice; nil where none is.
+  /// The first id that is in the list twice; nil if there is none.
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
-  /// How the root is made, with what it gets beside the template.
+  /// Plans the root, including components that it gets in addition to the template's.
   void plan_root(TemplateTable::Entry& entry, bool named);
   void plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes);
   void plan_tree(TemplateTable::Entry& entry);
-  /// All that does not depend on whether the ids may be created.
+  /// Makes all checks that do not depend on whether the ids may be created.
   Refusal judge_spawn(const Spawn& message, std::span<const Entity> ids, std::uint32_t size, const RowSetSpan& rows);
   void spawn_tree(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids, std::uint32_t depth,
                   const std::byte* payload);
-  /// Makes a tree's rows, which fit (TreeRows::fits), with all that the template gives. `parent` gets no link to the root.
+  /// Makes a tree's rows, which must fit (TreeRows::fits), with everything from the template. Does
+  /// not link the root to `parent`.
   Row spawn_rows(const TemplateTable::Entry& entry, std::span<const Entity> ids, Entity parent);
   /// Makes a node's row, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
-  /// Puts the ids of other nodes where a node's values refer to them.
+  /// Writes the ids of other nodes into a node's values that refer to them.
   static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
   /// Makes a node with its row, name and links; `depth` is that of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
@@ -185,7 +191,7 @@ class Structure {
   std::vector<TypeId> types_scratch_;
   std::vector<std::uint8_t> previously_;
   std::vector<Merged> merged_;
-  std::vector<bool> merge_had_;  // beside the components of a node
+  std::vector<bool> merge_had_;  // parallel to the components of a node
   std::vector<std::byte> merge_before_;
   std::vector<std::byte> field_scratch_;
 };

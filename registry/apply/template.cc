@@ -20,7 +20,7 @@ Refusal refuse(RefusalCode code, TypeId type = define_type, FieldId field = 0,
   return {code, {}, type, field, node};
 }
 
-/// A name among the children of a node, and which child has it.
+/// A name among the children of a node, and the child that has it.
 struct Named {
   std::uint32_t parent;
   Text name;
@@ -52,7 +52,7 @@ Refusal Template::read_nodes(DefineTemplateView defined, TypesKnown& types) {
       if (node.parent != 0) return refuse(RefusalCode::bad_template, define_type, hash32("parent"), i);
       if (node.name) return refuse(RefusalCode::bad_template, define_type, hash32("name"), i);
     } else {
-      // Pre-order: the parent is the node before, or one of its ancestors.
+      // The nodes are in pre-order, so the parent is the previous node or one of its ancestors.
       std::uint32_t up = i - 1;
       while (up != node.parent && up != 0) up = nodes_[up].parent;
       if (up != node.parent) return refuse(RefusalCode::bad_template, define_type, hash32("parent"), i);

@@ -1,4 +1,4 @@
-// A template as a registry holds it: judged, flat, and never changed. Spawning copies from it.
+// A template in a registry: checked, flat and immutable. Spawning copies from it.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@
 
 namespace muster {
 
-/// Never changes, so any number of threads may read one and make batches from it.
+/// Immutable, so any number of threads may read it and make batches from it.
 class Template {
  public:
   struct Value {
     TypeId type = 0;
-    std::uint32_t at = 0, bytes = 0;  ///< where its bytes are in data(), and how many; a tag has none
+    std::uint32_t at = 0, bytes = 0;  ///< offset and size of its bytes in data(); tags have none
     std::uint32_t first_span = 0, spans = 0;
     std::uint32_t first_reference = 0, references = 0;
-    bool table = false;  ///< a message that is a table
+    bool table = false;  ///< true for a message that is a table
   };
   struct Node {
     std::uint32_t parent = 0;
@@ -40,11 +40,12 @@ class Template {
     std::uint32_t first_message = 0, messages = 0;
   };
 
-  /// Judges a definition that the verifier passed: types, layouts, values, names, the shape of the tree.
+  /// Checks a definition that passed the verifier: types, layouts, values, names, the shape of the
+  /// tree.
   static std::expected<std::shared_ptr<const Template>, Refusal> read(DefineTemplateView defined, TypesKnown& types);
 
   std::string_view name() const noexcept { return name_; }
-  /// How many nodes it has, and so how many ids one spawn needs.
+  /// The number of nodes, and so of ids that one spawn needs.
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   std::span<const Node> nodes() const noexcept { return nodes_; }
   std::span<const Value> components(const Node& node) const noexcept {
@@ -82,13 +83,13 @@ class Template {
 /// The templates of one registry, by the hash of their names.
 class TemplateTable {
  public:
-  /// How a node's rows are made, remembered from one spawn to the next. For the registry's thread alone.
+  /// How a node's rows are made, remembered between spawns. Only for the registry's thread.
   struct NodePlan {
     Archetype* archetype = nullptr;
     struct Copy {
       std::uint16_t slot;
       std::uint32_t size;
-      std::uint32_t at;  // of the value in the template
+      std::uint32_t at;  // offset of the value in the template
     };
     std::vector<Copy> copies;
     struct Patch {
@@ -101,28 +102,29 @@ class TemplateTable {
   struct Entry {
     std::shared_ptr<const Template> what;
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
-    std::uint64_t version = 0;     ///< of storage, when it was defined
-    std::vector<NodePlan> plans;   ///< beside its nodes; empty: to be made
-    // What the root got beside the template when its plan was made.
+    std::uint64_t version = 0;     ///< of the storage, when it was defined
+    std::vector<NodePlan> plans;   ///< parallel to its nodes; empty if not made yet
+    // What the root got in addition to the template when its plan was made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
-    TreePlan tree;                                ///< without blocks: to be made
-    std::vector<std::uint32_t> unlisted;          ///< nodes with children that are left out of the index (Names)
-    std::vector<std::uint32_t> listed;            ///< nodes with names that the index has
-    bool patched = false;                         ///< a node refers to another
-    /// Of the last spawn of a single tree from outside; without bytes: there was none.
+    TreePlan tree;                                ///< not made yet if it has no blocks
+    /// Nodes with children that are not in the index (Names).
+    std::vector<std::uint32_t> unlisted;
+    std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index
+    bool patched = false;               ///< true if a node refers to another
+    /// For the last spawn of a single tree from outside; no bytes if there was none.
     struct Sealed {
       SealedBytes bytes;
       std::span<const std::byte> batch;
-      std::byte* message = nullptr;  ///< in `batch`, as the ids are
+      std::byte* message = nullptr;  ///< in `batch`, like the ids
       std::span<Entity> ids;
     } sealed;
     /// Makes `sealed`.
     void seal(const Spawn& message);
   };
 
-  /// Null where unknown.
+  /// Null if unknown.
   Entry* find(Text name) noexcept {
     const auto at = entries_.find(name);
     return at == entries_.end() ? nullptr : &at->second;
@@ -137,7 +139,7 @@ class TemplateTable {
   }
   Entry& put(Text name) { return entries_[name]; }
   void forget(Text name) { entries_.erase(name); }
-  /// What is remembered of all templates from one spawn to the next.
+  /// Forgets what is remembered between spawns, for all templates.
   void forget_plans() {
     for (auto& [name, entry] : entries_) {
       Entry fresh;
@@ -147,7 +149,7 @@ class TemplateTable {
       entry = std::move(fresh);
     }
   }
-  /// By the hash of the name.
+  /// Sorted by the hash of the name.
   const std::map<Text, Entry>& entries() const noexcept { return entries_; }
 
  private:
@@ -157,15 +159,15 @@ class TemplateTable {
 /// What to spawn, and where.
 struct SpawnOptions {
   Entity parent = {};  ///< nil: a root of the world
-  Entity before = {};  ///< the sibling it is put before; nil: it becomes the last child
+  Entity before = {};  ///< the sibling to insert it before; nil: it becomes the last child
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
-  std::uint32_t count = 1;             ///< trees
+  std::uint32_t count = 1;             ///< number of trees
   std::vector<Entity>* ids = nullptr;  ///< receives the ids of all nodes in pre-order, tree after tree
 };
 
-/// Appends a Spawn under these ids: as many as the template has nodes, or a multiple. The roots get `root` in place of,
-/// or beside, what the template gives them.
+/// Appends a Spawn under these ids: one per node of the template, or a multiple of that. `root`
+/// adds to or replaces the template's components of the roots.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& how, const Cs&... root) {
   if constexpr (sizeof...(Cs) == 0)
@@ -173,8 +175,8 @@ void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& ho
   else
     out.append_rows_shared(ids, how, root...);
 }
-/// Appends a Spawn of `what`, for threads that write to an inbox lane, with ids that were granted to them. `how.what`
-/// is filled in; the name in `how` must be known to the world.
+/// Appends a Spawn of `what` with granted ids, for threads that write to an inbox lane. Sets
+/// `how.what`; the name in `how` must be known to the world.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, const Template& what, std::span<const Entity> ids, Spawn how, const Cs&... root) {
   how.what = text_of(what.name());

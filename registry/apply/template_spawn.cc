@@ -1,5 +1,5 @@
-// Spawning and merging templates: the parts of Structure that do it. Everything is looked at before the first row is made,
-// so that a refusal leaves nothing behind.
+// The parts of Structure that spawn and merge templates. Everything is checked before the first row
+// is made, so that a refusal leaves nothing behind.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -113,10 +113,11 @@ void Structure::plan_block(TemplateTable::Entry& entry, std::uint32_t number, st
 void Structure::plan_tree(TemplateTable::Entry& entry) {
   const Template& what = *entry.what;
   TreePlan& tree = entry.tree;
-  std::vector<Links> links(what.size());                                     // by number
-  std::vector<std::vector<std::uint32_t>> nodes{{0}};                        // by block
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> places(what.size());  // by node: its block, and the row there
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;     // by depth and archetype number
+  std::vector<Links> links(what.size());               // by number
+  std::vector<std::vector<std::uint32_t>> nodes{{0}};  // by block
+  // By node: its block and row.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places(what.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;  // by depth and archetype number
   for (std::uint32_t i = 1; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     const auto [block, fresh] = blocks.try_emplace({node.depth, entry.plans[i].archetype->number}, nodes.size());
@@ -145,7 +146,7 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
                                .next = 0});
     tree.siblings.back().next = links[i].next;
   }
-  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names
+  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names are left out
   for (std::uint32_t i = 0; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     if (links[i].children) tree.parents.push_back({i, links[i].first_child, links[i].last_child, links[i].children});
@@ -171,7 +172,7 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const std::uint32_t size = entry->what->size();
   if (ids.size() % size != 0) return refused(RefusalCode::wrong_targets, ids[0]);
-  // Nearly always all is well with the ids; whether it is, is found out by taking them.
+  // The ids are nearly always valid; taking them is the check.
   Refusal refusal = judge_spawn(message, ids, size, rows);
   if (refusal.code != RefusalCode::none || !storage_.take_given(ids)) {
     for (const Entity e : ids)
@@ -293,7 +294,7 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
       merge_node(what, node, ids, ids[i]);
       continue;
     }
-    // No archetype comes into being that no row needs: their numbers are state, and plans are not.
+    // Creates only archetypes that a row needs: their numbers are state, and plans are not.
     if (!entry->plans[i].archetype) plan_node(*entry, i, static_cast<bool>(node.name));
     spawn_child(*entry, i, ids, storage_.find(ids[0]).chunk->depth);
   }
@@ -348,7 +349,8 @@ Refusal Structure::define(std::span<const std::byte> table) {
   const Text name = text_of(defined.name());
   auto what = Template::read(defined, types_);
   if (!what) return what.error();
-  std::map<Text, std::string_view> own;  // that come with it: two of these may have one hash as well
+  // Names in this template: two of these may have the same hash.
+  std::map<Text, std::string_view> own;
   const auto collides = [&](std::string_view text) {
     const Text hash = text_of(text);
     if (texts_.knows(hash)) return texts_.find(hash) != text;

@@ -1,4 +1,4 @@
-// Finds which of some texts nothing mentions, so that they may be dropped.
+// Finds those of a set of texts that nothing mentions, so that they may be dropped.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 
 namespace muster {
 
-/// Begins with some texts; each that is found mentioned is taken out. A number of a table or of a value that nobody knows the fields of
-/// counts as a mention where it has a text's hash: rather a text too many is kept.
+/// Begins with a set of texts and removes each one that is mentioned. A number in a table or in a
+/// value of unknown fields counts as a mention if it equals a text's hash: this may keep a text
+/// needlessly, but never drops one in use.
 class TextMentions {
  public:
   explicit TextMentions(std::span<const std::uint64_t> hashes) : left_(hashes.begin(), hashes.end()) {}
 
   void in(Text text) { left_.erase(text.hash); }
-  /// In the messages from `first` on, which begins at `offset` in the body of a table's batch. The texts that a DropTexts names are
-  /// not mentioned by it.
+  /// Searches the messages from `first` on, which begins at `offset` in the body of a table's
+  /// batch. The texts in a DropTexts do not count as mentioned.
   void in(BatchView batch, std::uint32_t first = 0, std::size_t offset = 0);
   void in(const Template& what, DefineTemplateView definition, const TypeTable& types);
-  /// In all rows.
+  /// Searches all rows.
   void in(const Storage& storage);
-  /// Whether nothing mentioned it.
+  /// True if nothing mentioned it.
   bool left(Text text) const { return left_.contains(text.hash); }
   bool empty() const noexcept { return left_.empty(); }
 

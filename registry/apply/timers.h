@@ -1,4 +1,5 @@
-// Keeps messages that wait for the registry's clock, in order of due time, then of id.
+// Holds messages until the registry's clock reaches their due times, ordered by due time, then by
+// id.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace muster {
 
 using TimerId = std::uint64_t;
 
-/// `ns` after `now_ns`; the last time there is, where that would be behind it.
+/// `ns` after `now_ns`, or the greatest time if that would overflow.
 constexpr std::uint64_t later(std::uint64_t now_ns, std::uint64_t ns) noexcept {
   return ns <= ~std::uint64_t{0} - now_ns ? now_ns + ns : ~std::uint64_t{0};
 }
@@ -26,9 +27,11 @@ class Timers {
   };
   struct Waiting {
     std::vector<std::byte> batch;
-    std::uint64_t version;  ///< Storage::version when it came: a later timer may have the id of one that is gone
+    /// Storage::version when it was added: a later timer may reuse an old id.
+    std::uint64_t version;
   };
-  /// Keeps a copy of a whole timed batch under `id`. False, and nothing kept, where a timer with that id waits.
+  /// Stores a copy of a whole timed batch under `id`. Returns false and stores nothing if a timer
+  /// with that id is waiting.
   [[nodiscard]] bool add(TimerId id, const BatchView& timed, std::uint64_t version) {
     const Key key{timed.header().argument, id};
     if (!due_by_id_.emplace(id, key.due_ns).second) return false;
@@ -44,16 +47,16 @@ class Timers {
     return true;
   }
   bool waits(TimerId id) const { return due_by_id_.contains(id); }
-  /// The whole timed batch; empty where no timer with that id waits. Valid until timers change.
+  /// The whole timed batch; empty if no timer with that id is waiting. Valid until timers change.
   std::span<const std::byte> find(TimerId id) const {
     const auto at = due_by_id_.find(id);
     return at == due_by_id_.end() ? std::span<const std::byte>() : waiting_.find({at->second, id})->second.batch;
   }
   bool empty() const noexcept { return waiting_.empty(); }
   std::size_t size() const noexcept { return waiting_.size(); }
-  /// When the first timer is due, in ns; there must be one.
+  /// The due time of the first timer, in ns; there must be one.
   std::uint64_t next_due() const noexcept { return waiting_.begin()->first.due_ns; }
-  /// Takes the first one away and gives its batch.
+  /// Removes the first timer and returns its batch.
   std::vector<std::byte> pop() {
     auto node = waiting_.extract(waiting_.begin());
     due_by_id_.erase(node.key().id);

@@ -20,7 +20,7 @@ Row TreeRows::make(const TreePlan& plan, std::span<const Entity> ids, Entity par
   DirectoryEntry* const directory = storage_.ids_.slots();
   const std::uint64_t version = storage_.version_;
 
-  // The pages of links are smaller than those of ids, so both are looked for together.
+  // Pages of links are smaller than pages of ids, so one check covers both.
   static_assert(Hierarchy::page_bits <= id_page_bits);
   std::uint32_t page = ~0u;
   Links* links = nullptr;
@@ -57,7 +57,7 @@ Row TreeRows::make(const TreePlan& plan, std::span<const Entity> ids, Entity par
       Links& own = links_of(index);
       own.next = next;
       own.previous = previous;
-      directory[index].locator = at;  // its generation is there
+      directory[index].locator = at;  // the generation is already set
       at = at + 1;
       previous = index;
       index = next;

@@ -1,5 +1,6 @@
-// Makes the rows and links of trees that are all alike. What follows from their shape is written down once, in a TreePlan: which rows lie one
-// behind the other, the values of whole columns, who is whose sibling. A tree is then its ids, put where the plan says.
+// Makes the rows and links of trees that have the same shape. A TreePlan records everything that
+// follows from the shape: which rows are adjacent, the values of whole columns, the siblings of
+// each node. Making a tree then only writes its ids where the plan says.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,11 @@
 
 namespace muster {
 
-/// The shape of such trees. Nodes are numbered in pre-order, the root is 0; as a sibling 0 says "none". Remembers where rows went last,
-/// so it is for the storage's thread alone.
+/// The shape of such trees. Nodes are numbered in pre-order from the root, 0; as a sibling, 0 means
+/// none. Remembers where the last rows went, so only the storage's thread may use it.
 struct TreePlan {
-  /// The nodes of one archetype and depth. Their rows lie one behind the other, in pre-order. The root is a block of its own, the first.
+  /// The nodes of one archetype and depth. Their rows are adjacent, in pre-order. The root is the
+  /// first block, alone.
   struct Block {
     Archetype* archetype = nullptr;
     std::uint32_t depth = 0;  ///< below the root
@@ -28,17 +30,18 @@ struct TreePlan {
     };
     std::vector<Column> columns;
     std::vector<std::byte> values;
-    // The open chunk, as it was found last.
+    // The open chunk that was found last.
     Chunk* open = nullptr;
-    std::uint64_t changes = 0;  ///< Storage::chunk_changes() then; 0: never looked
+    std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
     std::uint32_t open_depth = 0;
   };
-  /// Siblings that follow one another in pre-order and in one block's rows. All nodes but the root are in one of these.
+  /// Siblings that are adjacent in pre-order and in the rows of one block. Every node but the root
+  /// is in one of these.
   struct Siblings {
     std::uint32_t first, count;  ///< nodes
-    std::uint32_t block, row;    ///< of the first: which, and where in it
+    std::uint32_t block, row;    ///< block and row of the first
     std::uint32_t parent;
-    std::uint32_t previous, next;  ///< the nodes before and behind them
+    std::uint32_t previous, next;  ///< the nodes before and after them
   };
   /// A node with children.
   struct Parent {
@@ -53,7 +56,8 @@ class TreeRows {
  public:
   TreeRows(Storage& storage, Hierarchy& hierarchy) noexcept : storage_(storage), hierarchy_(hierarchy) {}
 
-  /// Whether all rows of a tree with its root at this depth fit into chunks that are open, and are bytes.
+  /// True if all rows of a tree with its root at this depth fit into open chunks, and consist of
+  /// plain bytes.
   [[gnu::always_inline]] bool fits(TreePlan& plan, std::uint32_t depth) const {
     for (TreePlan::Block& block : plan.blocks) {
       if (block.changes != storage_.chunk_changes() || block.open_depth != depth + block.depth) [[unlikely]]
@@ -63,8 +67,9 @@ class TreeRows {
     }
     return true;
   }
-  /// Makes a tree's rows with the plan's values, and the links between them; fits() was just asked. The ids may be created or were
-  /// taken (Storage::take_ids), and have no links. `parent`, nil at depth 0, gets no link to the root. Gives the root's row.
+  /// Makes a tree's rows with the plan's values, and the links between them. fits() must have just
+  /// returned true. The ids must be reserved, granted or taken (Storage::take_ids), and have no
+  /// links. Does not link the root to `parent`, which is nil at depth 0. Returns the root's row.
   Row make(const TreePlan& plan, std::span<const Entity> ids, Entity parent);
 
  private:

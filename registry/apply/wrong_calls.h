@@ -1,5 +1,6 @@
-// Says in one sentence what is wrong with calls that name a type which is not theirs: a plain struct as a component, a
-// component that is pushed. Without these overloads the compiler would list every overload that does not fit.
+// Explains in one sentence what is wrong with calls that name an unsuitable type: a plain struct as
+// a component, a component that is pushed. Without these overloads, the compiler would list every
+// overload that does not match.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ inline constexpr bool understood = false;
 
 template <class T>
 concept AnyMessage = MessageType<T> || TableMessageType<T>;
-/// What can be pushed.
+/// Types that can be pushed.
 template <class M>
 concept PushedType = MessageType<M> || (TableMessageType<M> && NativeTable<M>);
 
-/// Says why T is no component.
+/// Explains why T is not a component.
 template <class T>
 constexpr void explain_component() {
   using Plain = std::remove_cvref_t<T>;
@@ -45,7 +46,7 @@ constexpr void explain_component() {
                   "a component is a struct with (component) in a schema: write `struct T (component) {...}` there, or "
                   "give this type RuntimeTraits if its values stay in the process");
 }
-/// The same of the first of these types that is none.
+/// Explains the first of these types that is not a component.
 template <class T, class... Ts>
 constexpr void explain_components() {
   if constexpr (ComponentType<T>)
@@ -54,7 +55,7 @@ constexpr void explain_components() {
     explain_component<T>();
 }
 
-/// Says why M cannot be pushed.
+/// Explains why M cannot be pushed.
 template <class M>
 constexpr void explain_message() {
   if constexpr (ComponentType<M>)
@@ -111,7 +112,7 @@ struct WrongMessages {
     std::unreachable();
   }
 };
-/// The same for post().
+/// As WrongMessages, for post().
 struct WrongPosts {
   template <class M>
     requires(!PushedType<M>)
@@ -142,7 +143,7 @@ struct WrongPosts {
 template <class... Ts>
 concept OtherThanComponents = (!(ComponentType<Ts> && ...));
 
-/// Overloads for components that are none. `Result` is what set() and remove() return.
+/// Overloads for types that are not components. `Result` is the return type of set() and remove().
 template <class Result>
 struct WrongChanges {
   template <class... Ts>
@@ -211,7 +212,7 @@ struct WrongReads {
     std::unreachable();
   }
 };
-/// EntityRegistry::create takes a name too.
+/// For EntityRegistry::create, which may take a name.
 struct WrongNamedCreations : WrongCreations {
   template <class... Ts>
     requires OtherThanComponents<Ts...>
@@ -226,7 +227,7 @@ struct WrongNamedCreations : WrongCreations {
     std::unreachable();
   }
 };
-/// Spawner::create does not.
+/// For Spawner::create, which takes no name.
 struct WrongUnnamedCreations : WrongCreations {
   template <class... Ts>
     requires OtherThanComponents<Ts...>

@@ -6,7 +6,7 @@ namespace muster {
 
 namespace {
 
-/// f(chunk) in row order, from a depth on.
+/// Calls f(chunk) in row order, from a depth on.
 template <class F>
 void each_chunk(const Storage& storage, std::uint32_t depth, std::uint32_t end, F&& f) {
   for (; depth < end; ++depth)
@@ -43,7 +43,8 @@ double Branches::share_out(const Storage& storage, std::uint32_t cut) {
       ++below_[top[row]];
     }
   });
-  // Rows of the cut in their order, each job as much as is left divided by those that are left.
+  // Assigns rows of the cut in order; each job gets the remaining rows divided by the remaining
+  // jobs.
   const auto jobs = static_cast<std::uint32_t>(jobs_.size());
   job_.resize(below_.size());
   std::uint64_t left = rows, taken = 0, largest = 0;
@@ -67,7 +68,7 @@ bool Branches::prepare(const Storage& storage, std::uint32_t jobs) {
   for (std::vector<Run>& runs : jobs_) runs.clear();
   structure_ = storage.structure();
   even_ = false;
-  // At the first depth that has rows enough; deeper, where one of them has most others below it.
+  // Starts at the first depth with enough rows; goes deeper if one row has most others below it.
   std::uint32_t tries = 3;
   for (std::uint32_t cut = 0; cut < storage.depths() && tries > 0; ++cut) {
     std::uint64_t rows = 0;

@@ -1,6 +1,6 @@
-// Cuts the hierarchy into jobs of whole branches: for handlers that read from ancestors what they write, where the rows
-// of each depth are too few to be shared out depth by depth. Below the depth of the cut a row is in the job of its parent,
-// so a job goes through its depths without waiting for anybody.
+// Splits the hierarchy into jobs of whole branches, for handlers that read from ancestors what they
+// write, if each depth has too few rows to be shared among workers. Below the depth of the cut, a
+// row is in the job of its parent, so a job goes through its depths without waiting for others.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace muster {
 
 class Branches {
  public:
-  /// Rows that follow one another in a chunk.
+  /// Consecutive rows of a chunk.
   struct Run {
     Chunk* chunk = nullptr;
     std::uint32_t begin = 0, end = 0;
   };
 
-  /// Whether prepare() would have nothing to do.
+  /// True if prepare() would have nothing to do.
   bool fits(const Storage& storage, std::uint32_t jobs) const noexcept {
     return structure_ == storage.structure() && jobs_.size() == jobs;
   }
-  /// Looks at every row once, or several times where the first cuts are uneven. False where the rows of no depth can be
-  /// shared out: nearly all are below one of them.
+  /// Visits every row once, or several times if the first cuts are uneven. Returns false if no
+  /// depth can be shared out, because nearly all rows are below one row.
   bool prepare(const Storage& storage, std::uint32_t jobs);
 
-  /// The least depth whose rows are in jobs.
+  /// The smallest depth whose rows are in jobs.
   std::uint32_t cut() const noexcept { return cut_; }
   bool even() const noexcept { return even_; }
   std::uint32_t jobs() const noexcept { return static_cast<std::uint32_t>(jobs_.size()); }
@@ -35,17 +35,17 @@ class Branches {
   std::span<const Run> runs(std::uint32_t job) const noexcept { return jobs_[job]; }
 
  private:
-  /// The largest share of all rows below the cut that one job gets.
+  /// The largest share of all rows below the cut that a job gets.
   double share_out(const Storage& storage, std::uint32_t cut);
 
   std::uint64_t structure_ = ~std::uint64_t{0};
   std::uint32_t cut_ = 0;
   bool even_ = false;
   std::vector<std::vector<Run>> jobs_;
-  std::vector<std::uint32_t> first_;  // by chunk number: where its rows are in top_
-  std::vector<std::uint32_t> top_;    // per row: which row of the depth of the cut it is below
-  std::vector<std::uint32_t> below_;  // per such row: how many rows it and those below it are
-  std::vector<std::uint32_t> job_;    // per such row
+  std::vector<std::uint32_t> first_;  // by chunk number: index of its rows in top_
+  std::vector<std::uint32_t> top_;    // per row: its ancestor's row at the depth of the cut
+  std::vector<std::uint32_t> below_;  // per row of that depth: number of rows in its branch
+  std::vector<std::uint32_t> job_;    // per row of that depth
 };
 
 }  // namespace muster

@@ -1,17 +1,16 @@
 // Rules that other code relies on:
 //
-// - A run of messages to one entity each goes through a handler in one loop if no result shows it:
-//   with one handler, or with several whose reads and writes cannot conflict, of which at most one
-//   posts and none ends a delivery. If one of them changes messages, they work on a copy of the
-//   run. Otherwise delivery is message by message.
-// - With several targets (a span, a subtree, a pass) handlers run one after another, each for all
+// - A run of messages to one entity each goes through a handler in one loop if that cannot change
+//   the results: with one handler, or with several whose reads and writes cannot conflict, of which
+//   at most one posts and none ends a delivery. If one of them changes messages, they use a copy of
+//   the run. Otherwise delivery is message by message.
+// - With several targets (a span, a subtree, a pass), handlers run one after another, each for all
 //   targets in order.
-// - A handler of a structure message runs after the message was applied; a handler of Destroy runs
-//   before, for each doomed entity. Added, Removed and Changed follow it, by ascending type id. A
-//   change by a handler's own write is a message of its own, ComponentChanged, behind what that
-//   handler posted for the row, and is made only if a handler is subscribed to it.
-// - A message that the registry refuses is counted as refused only, and its handlers are not
-//   called.
+// - Handlers of a structure message run after it was applied, except that handlers of Destroy run
+//   before, for each entity to be destroyed. Added, Removed and Changed follow, by ascending type
+//   id. A change by a handler's own write is a separate message, ComponentChanged, after everything
+//   that the handler posted for the row. It is sent only if a handler is subscribed to it.
+// - A message that the registry refuses is only counted as refused; its handlers are not called.
 #include "registry/delivery/delivery.h"
 
 #include <algorithm>
@@ -126,7 +125,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 }
 
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-  // With causes, posts of a run must name each message apart.
+  // With causes, each message of a run needs its own.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
     const std::uint32_t alive = detail::count_alive(context_.storage, run);
@@ -143,8 +142,8 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   if (!route.writes_message) return whole_run(route, run, receipt);
-  // Handlers change a copy of part of the run: small enough for the core's own cache, large enough
-  // to learn places of columns for.
+  // Handlers change a copy of part of the run: small enough for the core's L1 cache, large enough
+  // to pay for learning the places of columns.
   constexpr std::uint32_t copied_bytes_max = 256 * 1024;
   const std::uint32_t step = std::max(1u, copied_bytes_max / run.bytes);
   for (std::uint32_t begin = 0; begin < run.count; begin += step) {
@@ -172,8 +171,8 @@ void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& recei
     for (const Handler* handler : route.active) call(*handler, run);
     return;
   }
-  // Rows do not move either: their places are found once for all handlers, for a part of the run at
-  // a time that stays in the core's own cache.
+  // Rows do not move either: their places are found once for all handlers, for parts of the run
+  // that fit the core's own cache.
   constexpr std::uint32_t placed_max = 16 * 1024;
   if (places_.size() < std::min(run.count, placed_max)) places_.resize(std::min(run.count, placed_max));
   for (std::uint32_t begin = 0; begin < run.count; begin += placed_max) {
@@ -221,7 +220,7 @@ void Delivery::one(MessageRoute& route, Row row, void* message) {
 void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
                        std::uint32_t bytes, bool table, Receipt& receipt) {
   for (const Entity target : targets) count_target(route, target, receipt);
-  // A copy per target where a handler may change or end it: the handlers after it see that.
+  // Uses a copy per target if a handler may change or consume it; later handlers see the change.
   const bool copies = route.writes_message && !table;
   std::vector<std::uint8_t>& ended = ended_;
   ended.assign(copies || route.writes_message ? targets.size() : 0, 0);
@@ -387,7 +386,7 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
       Rename rename;
       std::memcpy(&rename, payload, sizeof rename);
       constexpr TypeId name = TypeTraits<Name>::id;
-      if (!rename.name) break;  // it goes: told before
+      if (!rename.name) break;  // the name is removed: reported before
       if (!archetype.has(name))
         changes_.emplace_back(ChangeKind::added, name);
       else if (structure_.name_of(row.chunk->ids()[row.row]) != rename.name)
@@ -434,7 +433,7 @@ void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const 
   const Entity last = batch.target(i + destroyed_ahead);
   if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
   hierarchy.prefetch(last);
-  // The entry that was asked for some messages ago says where the rest lies.
+  // The entry was prefetched some messages ago and locates the rest.
   const Entity next = batch.target(i + destroyed_ahead / 2);
   const Row row = storage.find(next);
   if (!row) return;
@@ -543,7 +542,7 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
       }
       try {
         types_.handlers().begin(request.ordinal, context_.storage.archetypes());
-      } catch (const SetupError&) {  // its name is taken, or its order contradicts another's
+      } catch (const SetupError&) {  // the name is taken, or the order is contradictory
         note({RefusalCode::name_taken, {}, TypeTraits<HandlerRequest>::id, 0}, receipt);
         return false;
       }

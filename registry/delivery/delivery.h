@@ -1,5 +1,6 @@
-// Takes a batch to its handlers. Run to completion: a message is handled by all its handlers, in order, before the next
-// one is; where nobody can tell, a run of messages goes through one handler after another instead.
+// Delivers a batch to its handlers. All handlers of a message run, in order, before the next
+// message. If it makes no observable difference, a run of messages goes through one handler after
+// another instead.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ namespace muster {
 
 class ParallelPass;
 
-/// Calls a handler whose writes another handler follows: row by row, with a look before and after. ComponentChanged goes to
-/// `changed`, behind what the handler pushed for the row. `before` is scratch memory.
+/// Calls a handler whose writes another handler follows, row by row, comparing before and after.
+/// ComponentChanged messages go to `changed`, after what the handler pushed for the row. `before`
+/// is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed);
@@ -42,10 +44,10 @@ class Delivery {
     context_.delivery = this;
   }
 
-  /// Delivers at most `messages_max` messages from the cursor on and moves it. True when the batch is done. A batch to
-  /// a span counts as one message. Adds to the receipt.
+  /// Delivers up to `messages_max` messages from the cursor on, and advances it. Returns true when
+  /// the batch is done. A batch to a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
-  /// Messages [begin, end) of a batch of kind each.
+  /// Delivers messages [begin, end) of a batch of kind each.
   [[gnu::always_inline]] void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
                                    Receipt& receipt) {
     if (!route.builtin) [[likely]]
@@ -56,7 +58,8 @@ class Delivery {
       builtin(batch, route, batch.target(i), batch.payload(i), receipt);
     }
   }
-  /// POD messages to one entity each, [begin, end) of a batch of kind each. Not for those that the registry acts on.
+  /// Delivers POD messages to one entity each, [begin, end) of a batch of kind each. Not for
+  /// messages that the registry acts on.
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
     const BatchHeader& header = batch.header();
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
@@ -65,7 +68,8 @@ class Delivery {
     if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
   }
-  /// So few go message by message, which is what a run has to be like: to begin one costs more. Not where causes are recorded.
+  /// True for runs so short that setting up a run costs more than message by message. Such messages
+  /// must qualify for a run. Not if causes are recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
@@ -80,7 +84,7 @@ class Delivery {
     for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
       to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
   }
-  /// Where items are as long as the route's `few` wants them.
+  /// For items of the size that the route's `few` expects.
   [[gnu::always_inline]] static ItemCounts few_straight(RunContext& context, const MessageRoute& route,
                                                         const std::byte* first, std::uint32_t count) {
     context.running = route.few_handler;
@@ -88,15 +92,16 @@ class Delivery {
     context.running = nullptr;
     return counts;
   }
-  /// One message of a type that the registry acts on.
+  /// Delivers one message of a type that the registry acts on.
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
-  /// All handlers of one message for one row.
+  /// Calls all handlers of one message for one row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
-  /// Numbers messages from now on as those of this input, for the causes of what handlers push.
+  /// Numbers messages from now on as those of this input; the numbers are the causes of handlers'
+  /// pushes.
   void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
-  /// Of the message that comes next; 0 where causes are not recorded.
+  /// The number of the next message; 0 if causes are not recorded.
   std::uint64_t next_number() const noexcept { return cascade_.causes() ? number_ : 0; }
-  /// Before each message: it is the cause of what is pushed from now on.
+  /// Must be called before each message, which is then the cause of the following pushes.
   void begin_message() noexcept {
     if (!cascade_.causes()) [[likely]]
       return;
@@ -104,33 +109,36 @@ class Delivery {
     if ((number_ & cause_place_max) != cause_place_max) ++number_;
   }
   RunContext& context() noexcept { return context_; }
-  /// Makes the messages known that tell entities of their own lives.
+  /// Registers the messages about entities' lifecycles.
   void know_lifecycle();
-  /// Who is being called right now, for error texts; null outside handlers.
+  /// The handler being called, for error texts; null outside handlers.
   const Handler* running() const noexcept {
     const Handler* const one = context_.running;
     return one ? one : running_here();
   }
-  /// The call that is going on, here or on one of these workers; its sequence is left out. Any thread.
+  /// The current call, here or on one of these workers, without its sequence. May be called from
+  /// any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
-  /// A call of this handler, if there is such a one, for entities of which `entity` has the bits of the first; 0: for nobody.
+  /// A call of this handler, if it exists, for entities of which `entity` has the bits of the
+  /// first; 0: none.
   AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
   /// Spreads passes over workers; null: one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
-  /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.
+  /// Counts and times calls; null stops. Call sites must agree: HandlerTable::observe_calls.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
-  /// Who looks for texts in what waits in the queues.
+  /// Sets the function that finds texts in queued messages.
   void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
-  /// Archetypes were dropped.
+  /// To be called after archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
  private:
   static constexpr std::uint32_t destroyed_ahead = 12;
-  /// Of a batch of Destroy: asks memory for what the messages behind `i` will read. Whoever ends lies anywhere.
+  /// For a batch of Destroy: prefetches what the messages after `i` will read. Destroyed entities
+  /// may be anywhere in memory.
   void ask_for_destroyed(const BatchView& batch, std::uint32_t i) const noexcept;
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
-  /// Goes through one handler after another.
+  /// Runs one handler after another.
   void whole_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   void one(MessageRoute& route, Row row, void* message);
   [[gnu::always_inline]] void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
@@ -150,7 +158,7 @@ class Delivery {
     site.run(context_, site, message, *row.chunk, row.row);
     context_.running = nullptr;
   }
-  /// What becomes of a message for this target: dead, handled or unhandled.
+  /// Counts a message for this target as dead, handled or unhandled.
   void count_target(const MessageRoute& route, Entity target, Receipt& receipt) const noexcept {
     const Row row = context_.storage.find(target);
     if (!row)
@@ -163,24 +171,25 @@ class Delivery {
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
-  /// One handler of a pass. False: its on_begin said no.
+  /// Runs one handler of a pass. Returns false if its on_begin did.
   bool over_world(const Handler& handler, void* message);
   void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
-  /// Handlers that change or end a message work on a target's copy; everyone who matches has none. Such a pass, and one of
-  /// a structural message, is refused whole.
+  /// Refuses a pass as a whole if its message is structural, or if handlers change or consume it:
+  /// these work on a copy per target, which a pass does not have.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
-  /// Whether anybody follows how entities come, go or change.
+  /// True if any handler follows how entities are created, destroyed or changed.
   bool is_watched(const MessageRoute& route) const noexcept {
     return types_.handlers().follows() || !route.active.empty() || !activated_->active.empty() ||
            !loaded_->active.empty() || !deactivated_->active.empty();
   }
-  /// Create or Destroy to a span.
+  /// Delivers Create or Destroy to a span.
   void builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt);
-  /// The handlers of a structural message, on a copy where one of them changes it.
+  /// Calls the handlers of a structural message, with a copy if one of them changes it.
   void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);
-  /// What the registry does itself with a message to the world. False where it refused it: then nobody else hears of it.
+  /// Performs the registry's own action for a message to the world. Returns false if it was
+  /// refused; handlers are then not called.
   bool builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns) {
@@ -212,7 +221,8 @@ class Delivery {
     for (const TypeId component : types_of(context_.storage.find(e), types_here_))
       follow(ChangeKind::added, e, component);
   }
-  /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
+  /// Finds the components of a Set, SetField or Rename that will be added or changed, and fills
+  /// `changes_`.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
     const Observer::Scope timed(observer_, handler);
@@ -227,7 +237,7 @@ class Delivery {
     return counts;
   }
   // --- registry/delivery/template_delivery.cc ---
-  /// Spawn and MergeTemplate: one message for a whole tree, or several trees.
+  /// Delivers Spawn and MergeTemplate: one message for a whole tree, or for several.
   void tree(const BatchView& batch, MessageRoute& route, std::span<const Entity> ids, const std::byte* payload,
             Receipt& receipt);
   void initial_messages(const Template& what, std::span<const Entity> ids);
@@ -246,14 +256,15 @@ class Delivery {
   std::function<void(TextMentions&)> waiting_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
-  std::uint64_t number_ = 0;  // of the next message: as in messages/causes.h
+  std::uint64_t number_ = 0;  // of the next message, as in messages/causes.h
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;
   std::vector<std::byte> scratch_;
-  std::vector<std::uint32_t> places_;  // of a run's targets
+  std::vector<std::uint32_t> places_;  // of the targets of a run
   std::vector<Entity> targets_;
-  std::vector<std::uint8_t> ended_;  // beside the targets of a span: a handler consumed the message
+  // Parallel to the targets of a span: a handler consumed the message.
+  std::vector<std::uint8_t> ended_;
   std::vector<std::byte> before_;
   std::vector<TypeId> types_here_;  // of the entity whose changes are followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;

@@ -1,4 +1,5 @@
-// How other threads and sockets reach a registry: each writer has a lane, the registry takes all lanes at flush.
+// Connects other threads and sockets to a registry: each writer has a lane, and the registry
+// empties all lanes at flush.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +15,14 @@ namespace muster {
 
 class Inbox;
 
-/// One writer's end. Messages of one lane arrive in the order they were put; lanes are taken in the order they were
-/// opened. Any thread. Must not outlive its registry.
+/// One writer's end. Messages of one lane arrive in the order they were put; lanes are emptied in
+/// the order in which they were opened. May be used from any thread. Must not outlive its registry.
 class InboxLane {
  public:
-  /// Copies batches that are whole and verified, one or several behind one another; each is an input of its own, all with this
-  /// request. False, and none of them taken, where the lane would hold more than bytes_max: the writer waits or drops, as it
-  /// sees fit. True, and nothing done, for an empty span. Bytes that end inside a batch stop the program.
+  /// Copies one or more consecutive batches, which must be complete and verified. Each is its own
+  /// input, and all have this request. Returns false and takes none if the lane would exceed
+  /// bytes_max; the writer may wait or drop them. For an empty span, returns true and does nothing.
+  /// Stops the program if the bytes end inside a batch.
   [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
   std::uint64_t author() const noexcept { return author_; }
   std::uint64_t user() const noexcept { return user_; }
@@ -29,7 +31,7 @@ class InboxLane {
   friend class Inbox;
   struct Entry {
     std::uint64_t request;
-    std::size_t offset;  // of one batch, into bytes, 16-aligned
+    std::size_t offset;  // of one batch, in `bytes`; a multiple of 16
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;
@@ -40,17 +42,21 @@ class InboxLane {
   std::vector<std::byte> bytes_ MUSTER_GUARDED_BY(mutex_);  // operator new gives 16-byte alignment
 };
 
-/// Owned by the registry. open_lane and on_arrival: any thread.
+/// Owned by the registry. open_lane and on_arrival may be called from any thread.
 class Inbox {
  public:
-  /// A lane whose batches carry `author` and `user` (see Envelope). It stays open until the last shared_ptr is gone and all was taken.
+  /// Opens a lane whose batches carry `author` and `user` (see Envelope). It stays open until the
+  /// last shared_ptr is gone and it is empty.
   std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20, std::uint64_t user = 0);
-  /// Called (on the writer's thread, no lock held) when something was put into an inbox that was empty. Empty: nobody.
+  /// Sets a function that is called when something is put into an empty inbox, on the writer's
+  /// thread, without locks. May be empty.
   void on_arrival(std::function<void()> wake);
-  bool empty() const noexcept;  ///< the registry's thread: what was taken and waits on is its own
+  /// Only for the registry's thread, which owns batches that were taken but not delivered.
+  bool empty() const noexcept;
 
-  /// For the registry: calls take(author, user, request, batch) for everything that had arrived when it was called, and returns how many
-  /// batches these were. Where `take` throws, that batch and those behind it wait, and are first the next time.
+  /// For the registry: calls take(author, user, request, batch) for everything that had arrived
+  /// before the call, and returns the number of batches. If `take` throws, that batch and the
+  /// following ones stay, and come first next time.
   template <class Take>
   std::size_t drain(Take&& take);
 
@@ -68,7 +74,8 @@ class Inbox {
   std::vector<std::shared_ptr<InboxLane>> lanes_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> wake_ MUSTER_GUARDED_BY(mutex_);
   bool pending_ MUSTER_GUARDED_BY(mutex_) = false;
-  // The registry's thread only: taken from the lanes and not delivered yet, and where in it.
+  // Only for the registry's thread: batches taken from the lanes but not delivered yet, and the
+  // position in them.
   std::vector<Taken> taken_;
   std::size_t lane_ = 0, entry_ = 0;
 };

@@ -1,15 +1,15 @@
 // Rules that other code relies on:
 //
-// - Ids of an input are drawn after what waits has been delivered, so a replay of the same inputs
-//   draws the same ids.
-// - Every posted batch is an input. It ends at a place that its contents decide, never memory. A flush with
-//   nothing to do is no input: it reaches no sink and has no number.
-// - The bounds of a cascade decide state, so they are saved with it, and a loaded registry goes on
-//   under the saved ones. RegistryOptions::insist_on_bounds refuses a state with other bounds. The
-//   unit is messages, because batches cannot be observed; a span counts as one message.
-// - replay() comes to the same state, numbers and receipts. Besides the bytes it needs what the
-//   envelope says: how many ids were drawn, the next timer's number, and how often a cut cascade
-//   went on before the input.
+// - Ids for an input are issued after all waiting messages were delivered, so a replay of the same
+//   inputs issues the same ids.
+// - Every posted batch is an input. Its end depends on its contents, never on memory. A flush with
+//   nothing to do is not an input: no sink sees it, and it has no number.
+// - The limits of a cascade affect state, so they are saved with it, and a loaded registry uses the
+//   saved ones. RegistryOptions::insist_on_bounds refuses a state with other limits. The unit is
+//   messages, because batches cannot be observed; a span counts as one message.
+// - replay() reaches the same state, numbers and receipts. In addition to the bytes it needs the
+//   envelope: the number of ids issued, the next timer's number, and how often a cut cascade was
+//   resumed before the input.
 #include "registry/delivery/inputs.h"
 
 #include <algorithm>
@@ -37,7 +37,8 @@ void add_to(Receipt& sum, const Receipt& one) noexcept {
   sum.sequence = one.sequence;
 }
 
-/// Of messages [begin, end) of a batch that handlers pushed, the first of a table's at `offset` in the body.
+/// The numbers of messages [begin, end) of a batch from handlers; `offset` is the place of a
+/// table's first message in the body.
 Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                          std::size_t offset) noexcept {
   Observer::Chain chain{.first = first};
@@ -51,15 +52,16 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
-/// After a storm most memory of an arena is given back; what usual ticks use stays.
+/// Releases most memory of an arena after a burst, but keeps what usual ticks need.
 void give_back(Arena& arena) noexcept {
   constexpr std::size_t storm = 256, kept = 64;  // segments
   if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
     arena.trim(kept * arena.segment_bytes());
 }
 
-/// Payload bytes of messages [begin, end), the first of a table's at `offset` in the body; of a span the one payload. As a cascade's
-/// bound counts: by what messages say, not by how they lie in batches.
+/// Payload bytes of messages [begin, end), with a table's first at `offset` in the body; a span's
+/// payload counts once. The cascade's limit counts them: the result depends on the messages, not on
+/// how batches hold them.
 std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::uint64_t end,
                             std::size_t offset) noexcept {
   switch (batch.kind()) {
@@ -79,10 +81,10 @@ std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::ui
   }
 }
 
-/// Kind `each`, no flags: neither row set nor causes.
+/// Kind `each` without flags: neither a row set nor causes.
 constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
 
-/// As a cascade's bound counts: a span is one message.
+/// True if the cascade's limit counts the batch as one message: a span.
 bool counts_once(const BatchView& batch) noexcept {
   return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
 }
@@ -141,7 +143,7 @@ void Inputs::deliver(const BatchView& batch, const Envelope& envelope, Receipt& 
     delivery_.each(batch, *route, 0, batch.count(), receipt);
   } else if ((envelope.kind == InputKind::inbox || envelope.author != 0) && batch.kind() == BatchKind::timed &&
              batch.timer() != 0) {
-    receipt.refused = 1;  // ids of timers are the registry's to give
+    receipt.refused = 1;  // only the registry assigns timer ids
     receipt.refusal = {RefusalCode::timer_chosen, {}, batch.type()};
   } else {
     BatchCursor all;
@@ -194,7 +196,7 @@ void Inputs::find_waiting(TextMentions& texts) const {
   });
 }
 
-// --- the ways in ---
+// --- entry points ---
 
 void Inputs::wait_over() {
   inside("push", [&] { return deliver_waiting(); });
@@ -224,7 +226,7 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
 
 Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                              std::uint64_t user) {
-  // Most are one batch, whose receipt is the sum.
+  // Usually there is one batch, whose receipt is the sum.
   if (bytes.size() >= sizeof(BatchHeader)) [[likely]] {
     const BatchView first(bytes);
     const BatchHeader& header = first.header();
@@ -386,7 +388,7 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
         Envelope envelope{
             .author = recorded.author, .user = recorded.user, .request = recorded.request, .kind = recorded.kind};
         receipt = live(envelope, bytes, [&](Receipt& own) {
-          if (bytes.empty()) return;  // nobody kept it
+          if (bytes.empty()) return;  // it was not recorded
           if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
           deliver(batch, recorded, own);
         });
@@ -429,7 +431,7 @@ std::uint32_t Inputs::claim_ids(const BatchView& batch) {
   return drawn;
 }
 
-// --- what waits ---
+// --- waiting messages ---
 
 Receipt Inputs::deliver_waiting() {
   if (!core_.state.cascade.empty()) resume();
@@ -463,7 +465,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
   Envelope envelope{.kind = InputKind::post};
   Receipt all;
   struct Few {
-    std::uint64_t messages = 0, handled_and_dead = 0;  // the latter as two halves
+    std::uint64_t messages = 0, handled_and_dead = 0;  // the latter in two halves
     void add_to(Receipt& receipt) const noexcept {
       const auto handled = static_cast<std::uint32_t>(handled_and_dead);
       const auto dead = static_cast<std::uint32_t>(handled_and_dead >> 32);
@@ -472,7 +474,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       receipt.unhandled += static_cast<std::uint32_t>(messages) - handled - dead;
     }
   } few;
-  struct Counted {  // where a sink throws too
+  struct Counted {  // also if a sink throws
     RegistryCore& core;
     Receipt& all;
     const Few& few;
@@ -490,8 +492,8 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
       MessageRoute* const route = next_route ? next_route : core.types.route(header.type);
-      // Looked for before this batch's calls, which wait for memory: whom the next one calls, often guessed wrong where
-      // types come at random, is then known as soon as it is asked.
+      // Looked up before this batch's calls, which wait for memory: the next call's target, often
+      // mispredicted for types in random order, is then known in time.
       next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
       if (kind_and_flags != plain_each || !route || route->builtin) [[unlikely]]
         return false;
@@ -522,7 +524,8 @@ bool Inputs::deliver_caused() {
     const std::uint32_t before = cursor_.message;
     const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
     const std::size_t offset = cursor_.offset;
-    // The number that the remaining bytes can hold at least. The messages alone decide the end.
+    // The smallest number of messages that fill the remaining bytes. The messages alone decide the
+    // end.
     const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
     const bool done = delivery_.deliver(batch, cursor_, std::min(left, fit), receipt);
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
@@ -545,7 +548,7 @@ bool Inputs::deliver_caused() {
     give_back(cascade);
     return true;
   }
-  cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
+  cascade.seal();  // carried-over batches are never extended, so that loaded ones are identical
   ++core_.state.counters.carried;
   if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));

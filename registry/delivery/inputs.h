@@ -1,16 +1,18 @@
-// The life of an input, whichever way it came in. Everything that happens to a registry happens in one:
+// The life of an input, however it came in. Everything that happens to a registry happens in one:
 //
-//   what waits   what a cut cascade carried over, then what was posted (inputs of their own)    deliver_waiting()
-//   tell         its number; every sink sees its sealed bytes                                   RegistryCore::tell
-//   deliver      its own messages, by all their handlers                                        Delivery
-//   settle       counters, receipts, managers hear which entities were destroyed                            settle()
-//   cascade      what handlers pushed, and what that pushes, up to the bounds                   deliver_cascade()
-//   clean up     where archetypes came: those that nobody has are dropped, if they are many     clean_up()
+//   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
+//   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
+//   deliver      its own messages, by all their handlers                                Delivery
+//   settle       counters, receipts; managers are told which entities were destroyed    settle()
+//   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
+//   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
-// (EntityRegistry::push_direct), a few from a session (push_few() here), create, set, remove and destroy of one
-// (registry/direct_rows.h) and a tree from a template (EntityRegistry::spawn_direct). Each says which general
-// way it equals, and tests hold it equal (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_spawn_test.cc).
+// Shortcuts take the same steps with fewer instructions: deliver_plain() and push_few(), a few
+// messages from a session, both here; a push to one entity (EntityRegistry::push_direct); create,
+// set, remove and destroy of one (registry/direct_rows.h); and a tree from a template
+// (EntityRegistry::spawn_direct). Each names the general way to which it is equivalent, and tests
+// check that (tests/registry/delivery/shortcuts_test.cc,
+// tests/registry/apply/direct_spawn_test.cc).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,8 @@
 
 namespace muster {
 
-/// Owned by the registry, used on its thread. Where a sink throws, push, push_batches, flush and advance throw it on;
-/// registry/delivery/input_sink.h says what happens then.
+/// Owned by the registry and used on its thread. If a sink throws, push, push_batches, flush and
+/// advance pass the exception on; see registry/delivery/input_sink.h.
 class Inputs {
  public:
   struct Parts {
@@ -50,113 +52,123 @@ class Inputs {
     delivery_.set_waiting([this](TextMentions& texts) { find_waiting(texts); });
   }
 
-  // --- the ways in ---
+  // --- entry points ---
 
-  /// The one batch that was put into RegistryCore::pushing, which is empty again afterwards.
+  /// Pushes the one batch in RegistryCore::pushing, which is empty afterwards.
   Receipt push() {
     return push([](Arena&) {});
   }
-  /// Likewise; `finish(pushing)` puts the batch there, or completes it, when nothing waits any more, so that what it draws (ids) is
-  /// drawn in the order of inputs, as a replay draws it. `waited`: wait_over() was called just before.
+  /// As above. `finish(pushing)` adds or completes the batch once nothing is waiting, so that ids
+  /// are issued in the order of inputs, as a replay does. `waited`: wait_over() was just called.
   template <class Finish>
   Receipt push(Finish finish, bool waited = false);
-  /// Likewise; the batch's targets are new ids, as many as `ids`, drawn into `ids` and into the batch.
+  /// As above. The batch's targets are new ids, which are issued and written to `ids` and to the
+  /// batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
-  /// The batches in `bytes`, one behind the other, each a push of its own. The counts are sums.
+  /// Pushes the consecutive batches in `bytes`, each on its own. The counts are sums.
   Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                        std::uint64_t user);
-  /// One of them.
+  /// Pushes one of them.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
-  /// A few messages to single entities from a session, of a type that the registry does not act on, where nobody looks at single ones and
-  /// nothing waits. Equals push_batch().
+  /// Pushes a few messages to single entities from a session, of a type that the registry does not
+  /// act on, while nothing is waiting and no one observes single messages. Equivalent to
+  /// push_batch().
   Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
                    std::uint64_t user);
-  /// One message of a type that the registry acts on, to one entity. Equals push() while nothing waits.
+  /// Pushes one message to one entity, of a type that the registry acts on. Equivalent to push()
+  /// while nothing is waiting.
   Receipt push_sealed(std::span<const std::byte> batch);
-  /// What is left of a push to one entity that went straight to its handler: settling, and the cascade. Equals push().
+  /// Finishes a push to one entity that went straight to its handler: settling and the cascade.
+  /// Equivalent to push().
   Receipt end_push(Receipt receipt);
-  /// Delivers what was posted, then what the inbox holds (Inbox::drain), each batch an input; then, if anything came, a flush input
-  /// that marks the end; then what all these caused.
+  /// Delivers posted messages, then the contents of the inbox (Inbox::drain), one input per batch;
+  /// then, if there were any, a flush input that marks the end; then everything these caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
-  /// Does what an input did that a sink of another registry was told: see EntityRegistry::replay.
+  /// Repeats an input that a sink of another registry saw: see EntityRegistry::replay.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> bytes);
-  /// Delivers what was carried over and what was posted, so that an input can follow.
+  /// Delivers carried-over and posted messages, so that an input can follow.
   void wait_over();
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks; `who` says which, and so what they may do with the registry meanwhile.
+  /// Runs work that calls handlers or hooks; `who` says which, and so how they may use the
+  /// registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
-  /// Where something was caught that was thrown while an input was delivered: the end of the program, naming the handler.
+  /// To be called in a catch block during delivery: stops the program with an error that names the
+  /// handler.
   [[noreturn]] void delivery_failed() noexcept;
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
     for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
   }
-  /// A timer whose number the host gives takes that number from those that the registry gives.
+  /// Reserves the number of a timer that the host numbered, if it is one that the registry would
+  /// issue.
   void claim_timer(const BatchView& batch);
-  /// Counts and times what is delivered; null: nobody does.
+  /// Counts and times deliveries; null stops.
   void set_observer(Observer* observer) noexcept {
     observer_ = observer;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Sees what the cascade delivers; null: nobody does.
+  /// Sets the sink that sees deliveries of the cascade; may be null.
   void set_pushed_sink(PushedSink* sink) noexcept {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
   }
-  /// The ids that were drawn since then were not, because their input does not happen.
+  /// Takes back ids issued since, because their input does not happen.
   void undraw(const Storage::Drawn& before) noexcept;
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
 
  private:
   class Observed;
-  /// What a push, flush or advance ends with, behind its own input. Where archetypes came and too many are without rows, these are
-  /// dropped. That follows from state and inputs alone (a call without an input of its own does not do it), because numbers of
-  /// archetypes are state.
+  /// The last step of a push, flush or advance, after its own input. If archetypes were added and
+  /// too many have no rows, drops these. This depends only on state and inputs (a call without an
+  /// input does not do it), because archetype numbers are state.
   void clean_up() {
     if (core_.state.storage.archetypes_came()) [[unlikely]]
       drop_archetypes();
   }
   void drop_archetypes();
-  /// The end of a push or flush. True if all that handlers pushed was delivered.
+  /// The end of a push or flush. Returns true if all of the handlers' pushes were delivered.
   bool end_call() {
     const bool whole = deliver_cascade();
     clean_up();
     return whole;
   }
-  /// A flush's own input, with its end.
+  /// Finishes a flush with its own input.
   void tell_flush(Receipt& sum);
-  /// An Advance message with all that comes due, and the end of the call.
+  /// Delivers an Advance message and everything that falls due, and ends the call.
   Receipt live_advance(const BatchView& batch);
-  /// Goes on with what a cut cascade left.
+  /// Resumes what a cut cascade left.
   void resume();
-  /// Which of the texts what waits mentions. Of the front batch of the cascade only what was not delivered: that is all of it that is saved.
+  /// Finds the texts that waiting messages mention. Of the cascade's front batch, only the
+  /// undelivered part counts, because only that part is saved.
   void find_waiting(TextMentions& texts) const;
-  /// Tells, delivers (by `deliver(receipt)`) and settles one input.
+  /// Numbers one input, shows it to the sinks, delivers it by `deliver(receipt)`, and settles it.
   template <class Deliver>
   Receipt live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver);
   Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0,
                std::uint64_t user = 0);
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
-  /// Equals tell(); the envelope says besides what happened since the input before.
+  /// Equivalent to tell(); the envelope also records what happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
-  /// Draws the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are those that come next. How many.
+  /// Issues the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are
+  /// the next ones. Returns how many.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
   Receipt deliver_waiting();
-  /// Everything that was posted, an input per batch. Something was.
+  /// Delivers all posted messages, one input per batch. There must be some.
   Receipt deliver_posts();
-  /// Equals live() for each batch, while nobody looks at receipts of posts, counts, or follows causes. Delivers the oldest posts as
-  /// long as they are batches of kind each that the registry itself does not act on. Returns how many batches.
+  /// Equivalent to live() for each batch, if post receipts, observation and causes are not needed.
+  /// Delivers the oldest posts as long as they are batches of kind each that the registry does not
+  /// act on. Returns the number of batches.
   std::size_t deliver_plain(Receipt& sum);
-  /// What handlers pushed, up to the bound. True if all was delivered.
+  /// Delivers handlers' pushes, up to the limit. Returns true if all were delivered.
   bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(); }
   bool deliver_caused();
-  /// Before a batch is delivered: the time, where that is observed.
+  /// The current time, if observed; called before a batch is delivered.
   std::uint64_t begin_batch();
 
   RegistryCore& core_;
@@ -174,7 +186,7 @@ class Inputs {
   bool attended_ = false;  // somebody is told of batches of the cascade: one test for both
 };
 
-/// Tells the observer, if there is one, of an input with all it caused.
+/// Reports an input and everything it caused to the observer, if there is one.
 class Inputs::Observed {
  public:
   Observed(Inputs& inputs, std::string_view what)

@@ -1,4 +1,4 @@
-// What a thread does before it sleeps until others have something for it.
+// How a thread polls before it sleeps until other threads have work for it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// Returns when `ready` says so, or after a while. To wake a thread takes 50 us until it works, and who wakes it 15, where processors are
-/// virtual; so a thread looks for as long as that would take, and the processor is for whoever else wants it meanwhile. `ready` is asked
-/// without a lock.
+/// Returns once `ready` returns true, or after a while. On virtual processors, a woken thread
+/// starts after 50 us, and waking it takes the other thread 15 us. So a thread polls for about that
+/// long, and yields the processor meanwhile. `ready` is called without a lock.
 template <class Ready>
 void look_awhile(Ready ready) noexcept {
   constexpr double while_ns = 50'000;

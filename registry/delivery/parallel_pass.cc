@@ -1,14 +1,14 @@
-// Only passes are spread over workers: messages to one entity, a span or a line of entities are
-// not. Time is the only difference from one worker: state, ids, order, hashes, receipts and waiting
+// Only passes are spread over workers, not messages to one entity, a span or a line of entities.
+// Results do not differ from those of one worker: state, ids, order, hashes, receipts and waiting
 // batches are the same.
 //
 // - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
-//   rows each, its tasks are whole branches, unless it posts or is followed by Changed: the order
-//   of posts goes across branches.
-// - A span parameter is always a whole chunk; other handlers are cut at any row.
-// - The time that a row of each handler takes is measured. A pass that should take less than
-//   pass_serial_below_ns, or would gain nothing, runs on the pushing thread; so does, for a while,
-//   a pass that several workers made slower.
+//   rows each, its tasks are whole branches, unless it posts or Changed handlers follow it: posts
+//   are ordered across branches.
+// - A span parameter is always a whole chunk; other handlers are split at any row.
+// - The time per row of each handler is measured. A pass runs on the pushing thread if it should
+//   take less than pass_serial_below_ns or would gain nothing, and for a while after several
+//   workers made it slower.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
@@ -25,11 +25,11 @@ namespace muster {
 
 namespace {
 
-constexpr double task_ns = 20'000;      // a task should take at least this: taking one costs 1 %
+constexpr double task_ns = 20'000;      // minimum time of a task; taking one costs 1 % of it
 constexpr double barrier_ns = 4'000;    // waiting for each other
 constexpr double stage_ns = 8'000;      // waking workers
-constexpr double assumed_row_ns = 100;  // where every pass is to be spread
-constexpr double branch_row_ns = 4;     // finding out which branch a row belongs to
+constexpr double assumed_row_ns = 100;  // if every pass is to be spread
+constexpr double branch_row_ns = 4;     // finding a row's branch
 constexpr std::uint32_t tasks_per_worker = 32;
 
 }  // namespace
@@ -53,13 +53,13 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   Outbox outbox;
   Spawner spawner;
   RunContext context;
-  std::vector<std::byte> before;   // of rows that somebody follows
+  std::vector<std::byte> before;   // old bytes of rows that handlers follow
   std::vector<BatchView> batches;  // of the arena, at the end of the pass
   std::uint32_t task = 0;
   bool has_turn = false;
   double waited_ns = 0;
   WorkerCall unseen;
-  WorkerCall* call = &unseen;  // where others look at what it does, as far as there is room
+  WorkerCall* call = &unseen;  // where observers see its current call, if there is room
 };
 
 ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns)
@@ -85,7 +85,7 @@ void ParallelPass::learn(Handler& handler, std::uint64_t rows, double ns) noexce
   const double row = ns / static_cast<double>(rows);
   if (handler.row_ns == 0)
     handler.row_ns = row;
-  else  // one that was interrupted says little
+  else  // interrupted runs say little
     handler.row_ns += (std::min(row, handler.row_ns * 4) - handler.row_ns) / 8;
 }
 
@@ -135,7 +135,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
   std::uint64_t rows = 0;
   for (std::uint32_t depth = begin_depth; depth < end_depth; ++depth) rows += rows_at_[depth];
   if (rows == 0) return;
-  // One task is really one: what is not split goes row after row.
+  // A handler that is not split runs row after row in exactly one task.
   const std::uint64_t per_task = tasks == 1 ? ~std::uint64_t{0} >> 1 : (rows + tasks - 1) / tasks;
   const auto first = static_cast<std::uint32_t>(tasks_.size());
   std::uint64_t taken = 0;
@@ -158,7 +158,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
           std::uint32_t take = chunk->count - row;
           if (!handler.whole_rows && per_task - taken < take) {
             take = static_cast<std::uint32_t>(per_task - taken);
-            if (take > 64) take &= ~std::uint32_t{15};  // workers share no cache lines
+            if (take > 64) take &= ~std::uint32_t{15};  // so that workers share no cache lines
           }
           pieces_.push_back({chunk, columns, row, row + take});
           row += take;
@@ -172,7 +172,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
 }
 
 bool ParallelPass::branches_pay(const Handler& handler, const std::vector<std::uint64_t>& rows_at) {
-  // Its posts have to be in row order, which goes across branches.
+  // Its posts must be in row order, across branches.
   if (handler.pushes || !handler.followed.empty()) return false;
   const bool always = serial_below_ns_ == 0;
   const double row_ns = always ? assumed_row_ns : handler.row_ns;
@@ -248,7 +248,7 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // A handler that posts does not overtake another one that does: its turn would never come.
+    // A handler that posts must not overtake another one that posts: its turn would never come.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);
@@ -273,7 +273,7 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
   bool any = false;
   stage_.clear();
   stage_first_ = static_cast<std::uint32_t>(tasks_.size());
-  // Those that waited for the stage before are in front of others: their numbers are in order.
+  // Nodes that waited for the previous stage come first, so that numbers are in order.
   ready_.insert(ready_.end(), begun_.begin(), begun_.end());
   begun_.clear();
   std::ranges::make_heap(ready_, std::greater<>());
@@ -285,8 +285,7 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
     counters_.steps += 1 + node.earlier.size();
-    // The handlers that it waits for have joined a stage, but perhaps this one, which has not run
-    // yet.
+    // The handlers it waits for have joined a stage, perhaps this one, which has not run.
     if (handler.options.on_begin &&
         std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
       begun_.push_back(i);
@@ -345,7 +344,7 @@ void ParallelPass::open_next(std::uint32_t number) {
 
 std::uint32_t ParallelPass::pick() noexcept {
   if (open_.empty()) return ~0u;
-  // Its tasks come before all of the others, those taken already as well as those left.
+  // Its tasks come before all others, both those taken and those left.
   Phase& least = open_.front();
   const std::uint32_t task = least.first++;
   if (least.first == least.end) {
@@ -550,7 +549,7 @@ void ParallelPass::tell_observer() {
 
 bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (!route.schedule) route.schedule = std::make_shared<PassSchedule>(make_schedule(route.active));
-  // Kept: what handlers ask for in their turn may end the route's own.
+  // Keeps the schedule alive: handlers that take their turn may replace the route's own.
   const std::shared_ptr<PassSchedule> keep = route.schedule;
   PassSchedule& schedule = *keep;
   std::uint64_t total_rows = 0;
@@ -578,7 +577,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (observer_) [[unlikely]]
     tell_observer();
   if (serial_below_ns_ > 0) {
-    // If other programs use the processors, workers may cost time: then rest from them, longer each
+    // If other programs use the processors, workers may be slower: then pause, for longer each
     // time.
     schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {

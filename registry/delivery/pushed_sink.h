@@ -1,4 +1,5 @@
-// Who sees what handlers push and timers deliver: not inputs, but what these cause. For tools that show it; nothing of it is state.
+// The interface of tools that show what handlers push and timers deliver: these are not inputs, but
+// caused by inputs. Not part of the state.
 #pragma once
 
 #include "messages/batch.h"
@@ -9,9 +10,9 @@ namespace muster {
 class PushedSink {
  public:
   virtual ~PushedSink() = default;
-  /// The messages of `batch`, or those of them that the cascade's bound allowed, were just delivered; a batch that is delivered
-  /// in several parts is told once, whole, with the first. Valid during the call only. It has causes where these are recorded
-  /// (messages/causes.h).
+  /// Called after the messages of `batch` were delivered, or as many as the cascade's limit
+  /// allowed. A batch delivered in several parts is passed once, whole, with the first part. Valid
+  /// only during the call. Has causes if these are recorded (messages/causes.h).
   virtual void on_pushed(const BatchView& batch) noexcept = 0;
 };
 

@@ -24,7 +24,7 @@ bool from_ancestors(Source source) noexcept {
          source == Source::up_to;
 }
 
-/// Whether no entity can have both handlers run on its own row.
+/// True if no entity can have both handlers run on its own row.
 bool never_meet(const Handler& a, const Handler& b) noexcept {
   const auto asks_what_excludes = [](const Handler& asks, const Handler& excludes) {
     for (const Term& s : asks.terms)
@@ -96,8 +96,8 @@ Splitting splitting(const Handler& h) noexcept {
 
 namespace {
 
-/// What of a handler decides whether it never_meet()s others: what it requires of its own row that somebody excludes, and
-/// what it excludes that somebody requires. Ascending.
+/// The terms that decide if a handler can never_meet() others: the components it requires of its
+/// own row that some handler excludes, and those it excludes that some handler requires. Ascending.
 struct Selection {
   std::vector<TypeId> requires_, excludes;
   bool empty() const noexcept { return requires_.empty() && excludes.empty(); }
@@ -108,7 +108,7 @@ bool apart(const Selection& a, const Selection& b) noexcept {
   };
   return meet(a.requires_, b.excludes) || meet(b.requires_, a.excludes);
 }
-/// Whether everybody that is apart from `a` is apart from `b`.
+/// True if every handler that cannot meet `a` cannot meet `b` either.
 bool within(const Selection& a, const Selection& b) noexcept {
   return std::ranges::includes(b.requires_, a.requires_) && std::ranges::includes(b.excludes, a.excludes);
 }
@@ -140,13 +140,15 @@ std::vector<Selection> selections(std::span<Handler* const> handlers) {
   return all;
 }
 
-/// Puts handlers one behind the other and finds, for each, whom it has to wait for: per component and resource those that
-/// used it last. A writer that everybody who conflicts with an earlier user conflicts with as well stands for that one.
+/// Adds handlers in order and finds, for each, the handlers it must wait for: the last users of
+/// each component and resource. A writer replaces an earlier user if everything that conflicts with
+/// that user also conflicts with the writer.
 class Waiting {
  public:
   explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}
 
-  /// Whom the handler of this number waits for, ascending. Numbers come one after another.
+  /// The handlers for which the handler of this number waits, ascending. Numbers must be
+  /// consecutive.
   std::vector<std::uint32_t> next(std::uint32_t number) {
     const Handler& h = *handlers_[number];
     found_.clear();
@@ -170,7 +172,7 @@ class Waiting {
  private:
   struct User {
     std::uint32_t number;
-    bool own_row;  // of a component: of the handler's own rows
+    bool own_row;  // for components: of the handler's own rows
   };
   struct Users {
     std::vector<User> readers, writers;
@@ -180,7 +182,8 @@ class Waiting {
     return before.number != now.number &&
            !(before.own_row && now.own_row && apart(selections_[before.number], selections_[now.number]));
   }
-  /// Whether all to come that conflict with `before` here conflict with `now`, which writes and conflicts with it.
+  /// True if all later handlers that conflict with `before` here also conflict with `now`, which
+  /// writes and conflicts with `before`.
   bool stands_for(User before, User now) const noexcept {
     return covers_all_ || !now.own_row ||
            (before.own_row && within(selections_[now.number], selections_[before.number]));

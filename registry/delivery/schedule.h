@@ -1,17 +1,19 @@
-// Which handlers of a pass may run at the same time, and which of them may be split: found out from what they ask for.
-// A later handler waits for an earlier one only where the two conflict; everything else may overlap.
+// Determines from their terms which handlers of a pass may run at the same time, and which may be
+// split. A later handler waits for an earlier one only if the two conflict; everything else may
+// overlap.
 //
-//   two handlers conflict     one writes a component that the other reads or writes, whatever the source: self, Parent,
-//                             SelfOrParent, ParentWith, Other, Lookup; unless both mean their own rows, and one asks for
-//                             a component that the other excludes: they never meet
+//   two handlers conflict     one writes a component that the other reads or writes, from any source
+//                             (self, Parent, SelfOrParent, ParentWith, Other, Lookup); unless both use
+//                             their own rows and one requires a component that the other excludes
 //                             one writes an external resource that the other reads or writes
-//                             both have state (captures, an object, on_begin) and name no external resource
-//                             both take a Spawner; one takes a Spawner and the other finds entities by their ids, or has
-//                             state and may ask the registry whether one is alive
+//                             both have state (captures, an object, on_begin) and name no resource
+//                             both take a Spawner; one takes a Spawner and the other finds entities by
+//                             id, or has state and may ask the registry if an entity is alive
 //   one handler is split      over its rows, unless
-//                             it reads from ancestors what it writes: over branches, parents finished before children
-//                             it asks for no entity, takes a Spawner, has state and names no external resource, writes one,
-//                             or reads by id (Lookup, Other) what it writes: not at all
+//                             it reads from ancestors what it writes: over branches, parents before
+//                             children
+//                             it uses no entity, takes a Spawner, has state but names no resource,
+//                             writes one, or reads by id (Lookup, Other) what it writes: not at all
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,8 @@ class TypeTable;
 
 enum class ConflictKind : std::uint8_t { component, external, hidden_state, ids };
 
-/// One reason why two handlers must not run at the same time. Of each term's side: whether it writes, and its source.
+/// A reason why two handlers must not run at the same time. For each side: its access and its
+/// source.
 struct Conflict {
   ConflictKind kind = ConflictKind::component;
   TypeId component = 0;
@@ -38,56 +41,65 @@ struct Conflict {
   TypeId first_anchor = 0, second_anchor = 0;
   std::string resource = {};
 };
-/// All of them; empty: the two may overlap.
+/// All conflicts; empty if the two may overlap.
 std::vector<Conflict> conflicts(const Handler& first, const Handler& second);
 
 enum class Split : std::uint8_t {
-  rows,      ///< any rows at the same time as any others
-  branches,  ///< children of one parent at the same time, after the parent
+  rows,      ///< any rows at the same time
+  branches,  ///< children of a parent at the same time, after the parent
   whole,     ///< row after row
 };
 enum class WholeBecause : std::uint8_t { splits, once, spawns, hidden_state, external_write, reads_by_id };
 struct Splitting {
   Split split = Split::rows;
   WholeBecause because = WholeBecause::splits;
-  TypeId component = 0;  ///< of branches and reads_by_id
+  TypeId component = 0;  ///< for branches and reads_by_id
   Source source = Source::self;
 };
 Splitting splitting(const Handler& handler) noexcept;
-/// Whether it finds other entities' rows by their ids, or may.
+/// True if it may find other entities' rows by their ids.
 bool reads_directory(const Handler& handler) noexcept;
 
-/// The graph of one message's active handlers, in their order.
+/// The graph of a message's active handlers, in their order.
 struct PassSchedule {
   struct Node {
     const Handler* handler = nullptr;
     Splitting splitting;
-    /// Nodes before it that it conflicts with, ascending. Those that one of these waits for itself, over however many, may
-    /// be left out, so that there are about as many as the handlers ask for components.
+    /// Earlier nodes with which it conflicts, ascending. Nodes for which one of these already
+    /// waits, directly or indirectly, may be left out, so that there are about as many as the
+    /// handlers have terms.
     std::vector<std::uint32_t> earlier;
     std::vector<std::uint32_t> later;  ///< nodes that have this one in `earlier`, ascending
-    std::uint32_t group = 0;           ///< after all groups of `earlier`; handlers of one group may all overlap
-    std::uint32_t in_turn = 0;         ///< passes that it is not split in: its tasks waited for each other lately
-    double done_ns = 0;                ///< after the pass began, if it were spread now: for judging whether that pays
+    /// After all groups of `earlier`; all handlers of a group may overlap.
+    std::uint32_t group = 0;
+    /// Number of passes in which it will not be split, because its tasks recently waited for each
+    /// other.
+    std::uint32_t in_turn = 0;
+    /// Estimated end after the pass began, if spread: to judge if that pays.
+    double done_ns = 0;
   };
   std::vector<Node> nodes;
   std::uint32_t groups = 0;
-  std::uint64_t steps = 0;  ///< accesses compared to make it: what growth is tested by
+  std::uint64_t steps = 0;  ///< accesses compared to make it, for tests of complexity
 
-  // What it has cost so far, so that a pass that gains nothing from several workers does without; decides no result.
-  double gain = 1;             ///< time taken on several workers, relative to what one would have taken
-  std::uint32_t serially = 0;  ///< passes that are not spread, because the last ones gained nothing
-  std::uint32_t rest = 0;      ///< how many that was the last time
+  // The cost so far, so that a pass that gains nothing from several workers is not spread; affects
+  // no result.
+  double gain = 1;  ///< time on several workers, relative to the time on one
+  /// Number of passes not to be spread, because the last ones gained nothing.
+  std::uint32_t serially = 0;
+  std::uint32_t rest = 0;  ///< the last such number
 };
 PassSchedule make_schedule(std::span<Handler* const> active);
 
-// --- in words; all lines end with a line break ---
+// --- as text; all lines end with a line break ---
 
-/// Graphviz: a node per handler with what it reads and writes, an edge where one waits for another and no third one says so.
+/// Graphviz: a node per handler with what it reads and writes, and an edge if one waits for another
+/// and no other edges imply it.
 std::string schedule_as_dot(const MessageRoute& route, const TypeTable& types);
-/// Groups that may overlap, and per handler how it may be split.
+/// Groups that may overlap, and for each handler how it may be split.
 std::string schedule_as_groups(const MessageRoute& route, const TypeTable& types);
-/// Why these two do not overlap, or that they may; with the same name twice: how this one is split.
+/// Explains why these two do not overlap, or that they may; given the same name twice, how this one
+/// is split.
 std::string why_apart(const MessageRoute& route, const TypeTable& types, std::string_view first,
                       std::string_view second);
 

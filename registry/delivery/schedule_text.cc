@@ -1,4 +1,4 @@
-// What a schedule says, in words and as a drawing.
+// Describes a schedule as text and as a graph.
 #include <algorithm>
 #include <deque>
 
@@ -57,9 +57,9 @@ class Words {
   }
   std::string not_there(std::string_view name) const;
   std::uint32_t number(const Node& node) const { return static_cast<std::uint32_t>(&node - schedule_.nodes.data()); }
-  /// From the earlier to the later over conflicts, as few as there are; empty where there is no way.
+  /// The shortest path of conflicts from an earlier handler to a later one; empty if there is none.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
-  /// By number: whether one of `nodes` waits for it, itself or over others.
+  /// By number: true if one of `nodes` waits for it, directly or indirectly.
   std::vector<bool> waited_for_by(std::vector<std::uint32_t> nodes) const;
 
   const MessageRoute& route_;
@@ -146,7 +146,7 @@ std::vector<std::uint32_t> Words::way(std::uint32_t from, std::uint32_t to) cons
   while (!open.empty()) {
     const std::uint32_t at = open.front();
     open.pop_front();
-    // Over all conflicts: a schedule leaves out those that follow from others.
+    // Uses all conflicts, because a schedule leaves out those that others imply.
     for (std::uint32_t earlier = 0; earlier < at; ++earlier)
       if (next[earlier] == unseen &&
           !conflicts(*schedule_.nodes[earlier].handler, *schedule_.nodes[at].handler).empty()) {
@@ -242,7 +242,7 @@ std::string Words::dot() const {
   for (const Node& node : schedule_.nodes) {
     const std::vector<bool> implied = waited_for_by(node.earlier);
     for (const std::uint32_t earlier : node.earlier) {
-      // Where a third one waits for the earlier and is waited for, the drawing has that way already.
+      // Skips edges that a path through a third handler implies.
       if (implied[earlier]) continue;
       const Handler& before = *schedule_.nodes[earlier].handler;
       text += "  h" + std::to_string(earlier) + " -> h" + std::to_string(number(node)) + " [label=\"" +

@@ -1,12 +1,12 @@
-// What entities are told of their own lives, and how whole trees of them come: the parts of Delivery that do it.
+// The parts of Delivery that tell entities about their lifecycles, and deliver whole trees:
 //
 //   Spawn   all rows are made                            registry/apply/template_spawn.cc
 //           handlers of Spawn, for each id               pre-order
 //           Activated to each new entity                 pre-order
 //           Loaded to each                               pre-order: parents before children
-//           who follows components: Added, Changed
+//   handlers that follow components: Added, Changed
 //           the template's own messages to each          pre-order
-//   What these handlers push comes after all of it, like everything that is pushed.
+//   Messages that these handlers push come after all of this, like all pushes.
 #include <cstring>
 
 #include "registry/apply/template.h"

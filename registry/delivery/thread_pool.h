@@ -7,18 +7,19 @@
 
 namespace muster {
 
-/// May be shared by registries of several threads: their runs go one after another.
+/// May be shared by registries on several threads: their runs are serialized.
 class ThreadPool final : public Executor {
  public:
-  /// The caller of run() is one worker, so this starts one thread less. 0: as many workers as the machine has processors.
+  /// The caller of run() is one worker, so this starts one thread less. 0: one worker per
+  /// processor.
   explicit ThreadPool(std::uint32_t workers);
-  /// No run may be under way.
+  /// Must not be called during a run.
   ~ThreadPool() override;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   std::uint32_t workers() const noexcept override;
-  /// Job 0 is called on the caller's thread, and those that no other thread has begun by then.
+  /// Calls job 0, and jobs that no other thread has started by then, on the caller's thread.
   void run(std::uint32_t count, void (*job)(void* context, std::uint32_t i), void* context) override;
 
  private:

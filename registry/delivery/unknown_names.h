@@ -1,5 +1,5 @@
-// Finds names in the options of handlers that mean nothing: of handlers that are not there (before, after), and of resources that
-// look like a misspelt one (external_reads).
+// Finds names in the options of handlers that match nothing: of missing handlers (before, after),
+// and of resources that look misspelled (external_reads).
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace muster {
 
-/// Says each name once in its life. Names may come later with another plugin, so they are no errors.
+/// Reports each name once in its lifetime. Names may appear later with another plugin, so they are
+/// not errors.
 class UnknownNames {
  public:
-  /// Whether handlers came since look() was called.
+  /// True if handlers were added since look() was called.
   bool has_new(const HandlerTable& handlers) const noexcept { return handlers.next_ordinal() != looked_at_; }
-  /// Looks at the handlers that came since it was called last, and gives a sentence for each name that means nothing now: at most
-  /// 16, and one that counts the others.
+  /// Checks the handlers added since the last call, and returns a sentence for each name that now
+  /// matches nothing: at most 16, and one that counts the rest.
   std::vector<std::string> look(const HandlerTable& handlers);
 
  private:
   void look_at_order(const HandlerTable& handlers, const Handler& handler, std::vector<std::string>& said);
   void look_at_reads(const HandlerTable& handlers, const Handler& handler, std::vector<std::string>& said);
-  std::uint64_t looked_at_ = 1;     // the first ordinal that was not looked at
-  std::set<std::string> was_said_;  // sentences without their hints
+  std::uint64_t looked_at_ = 1;     // the first ordinal not checked yet
+  std::set<std::string> was_said_;  // reported sentences without their hints
 };
 
 }  // namespace muster

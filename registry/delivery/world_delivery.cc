@@ -1,5 +1,5 @@
-// Messages to the world, as the parts of Delivery bring them: a pass of each handler over all rows that have its components, or a call
-// for handlers of none.
+// The part of Delivery for messages to the world: a pass of each handler over all rows that have
+// its components, or one call for handlers without components.
 #include "registry/delivery/delivery.h"
 #include "registry/delivery/parallel_pass.h"
 #include "registry/handlers/ask_ahead.h"

@@ -1,5 +1,6 @@
-// Asks memory for the next chunks of a pass while it works on one: within a column the processor reads ahead by itself,
-// but not from one chunk to the next. Asking costs nothing where the memory is in the cache, and never faults.
+// Prefetches the next chunks of a pass while it works on one. Within a column the processor
+// prefetches by itself, but not from one chunk to the next. A prefetch costs nothing if the memory
+// is already cached, and never faults.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,14 @@
 
 namespace muster {
 
-/// Asks for the header of a chunk, which says where its columns are.
+/// Prefetches a chunk's header, which holds the addresses of its columns.
 inline void ask_for_header(const Chunk& chunk) noexcept {
   __builtin_prefetch(&chunk);
   __builtin_prefetch(reinterpret_cast<const std::byte*>(&chunk) + 64);
 }
 
-/// Asks for the beginnings of the columns that a handler takes; the processor reads on from there by itself. The
-/// chunk's header is read, so it should have come.
+/// Prefetches the beginnings of the columns that a handler takes; the processor continues from
+/// there. This reads the chunk's header, which should be in the cache already.
 inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::uint16_t* columns) noexcept {
   const std::uint32_t lines = std::min(4u, 1 + chunk.count / 16);
   for (std::uint32_t i = 0; i < handler.values; ++i) {
@@ -31,18 +32,19 @@ inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::
   }
 }
 
-/// Rows of a chunk, and where the columns are that a handler takes of them.
+/// Rows of a chunk, and the columns that a handler takes of them.
 struct RowsOfChunk {
   Chunk* chunk = nullptr;
   const std::uint16_t* columns = nullptr;
   std::uint32_t begin = 0, end = 0;
 };
 
-/// Whether a handler's `rows` may be called for rows of several chunks.
+/// True if a handler's `rows` may be called for rows of several chunks.
 inline bool may_join(const Handler& handler) noexcept { return handler.joins_chunks && handler.followed.empty(); }
 
-/// Calls f(from, bytes, apart) for each column that a handler takes of `next` and that does not go on where that of `here` ends, but so
-/// many bytes behind it; `from` is its first row, of `bytes` each. Stops where f says false; false: it did.
+/// Calls f(from, bytes, apart) for each column of `next` that the handler takes and that does not
+/// continue the one of `here`: it begins `apart` bytes after that one's end. `from` is its first
+/// row, with `bytes` per row. Stops and returns false if f returns false.
 template <class F>
 [[gnu::always_inline]] inline bool each_broken_off(const Handler& handler, const RowsOfChunk& here,
                                                    const RowsOfChunk& next, F&& f) noexcept {
@@ -65,34 +67,36 @@ template <class F>
   return !handler.takes_ids || look(column_ids, column_ids);
 }
 
-/// Asks for what a handler takes of `next`, which follows the rows at hand, or has it ask while it goes through `here`: then
-/// context.ahead is `ahead`, until the caller clears it. Columns that go on where those of `here` end are left out: the processor reads
-/// on by itself, and whoever asks as well only disturbs it.
+/// Prefetches what a handler takes of `next`, which follows the current rows, or lets the handler
+/// do so during `here`: context.ahead is then `ahead`, until the caller clears it. Columns that
+/// continue those of `here` are left out, because the processor prefetches them by itself and
+/// further prefetches would only interfere.
 inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& handler, const RowsOfChunk& here,
                          const RowsOfChunk& next) noexcept {
   if (!handler.looks_ahead || !handler.followed.empty() || context.storage.rows() < rows_far_away)
     return ask_for_rows(handler, *next.chunk, next.columns);
   ahead.clear(next.end - next.begin);
   each_broken_off(handler, here, next, [&](const std::byte* from, std::uint32_t bytes, std::uintptr_t apart) {
-    if (apart >= 64) ahead.add(from, bytes);  // else it is the next cache line
+    if (apart >= 64) ahead.add(from, bytes);  // otherwise it is in the next cache line
     return true;
   });
   if (!handler.takes_ids)
-    __builtin_prefetch(next.chunk->ids() + next.begin);  // that it is called for this one is written down
+    // The id from which RunContext::entity is set.
+    __builtin_prefetch(next.chunk->ids() + next.begin);
   if (!ahead.empty()) context.ahead = &ahead;
 }
 
-/// Says of a chunk that the handler writes its columns.
+/// Marks the columns of a chunk that the handler writes as touched.
 inline void touch_written(Storage& storage, const Handler& handler, Chunk& chunk, const std::uint16_t* columns) {
   for (std::uint32_t left = handler.written; left != 0; left &= left - 1)
     if (const std::uint16_t slot = columns[std::countr_zero(left)]; slot != no_column) storage.touch(chunk, slot);
 }
 
-/// The chunks that a handler matches, in the order of their rows.
+/// Visits the chunks that a handler matches, in row order.
 class PassChunks {
  public:
   struct Place {
-    Chunk* chunk = nullptr;  ///< null: there are no more
+    Chunk* chunk = nullptr;  ///< null at the end
     const std::uint16_t* columns = nullptr;
   };
   PassChunks(const Handler& handler, std::uint32_t depths)
@@ -126,7 +130,8 @@ class PassChunks {
     return false;
   }
 
-  /// Looks at each archetype as far down as it has rows: to look at all of them at each depth would be quadratic.
+  /// Visits each archetype only down to its deepest row: visiting all archetypes at each depth
+  /// would be quadratic.
   bool next_of_many() noexcept {
     for (; !left_.empty(); ++depth_, archetype_ = 0) {
       while (archetype_ < left_.size()) {
@@ -148,12 +153,12 @@ class PassChunks {
 
   struct Left {
     const Archetype* archetype;
-    std::uint32_t chunks;  // below the depths that were passed
+    std::uint32_t chunks;  // chunks below the depths already visited
   };
   const Handler& handler_;
   const std::uint32_t depths_;
-  const bool many_;         // archetypes and depths
-  std::vector<Left> left_;  // of many
+  const bool many_;         // many archetypes and depths
+  std::vector<Left> left_;  // used if many_
   std::uint32_t depth_ = 0;
   std::size_t archetype_ = 0;
   Chunk* const* at_ = nullptr;
@@ -161,8 +166,8 @@ class PassChunks {
   const std::uint16_t* columns_ = nullptr;
 };
 
-/// Calls f(rows) for the rows that a handler matches, a chunk at a time or several that continue each other, and asks ahead for those that
-/// follow. What it writes of several is touched before.
+/// Calls f(rows) for the rows that a handler matches, by chunk or by several adjacent chunks, and
+/// prefetches the rows that follow. Columns written across several chunks are touched first.
 template <class F>
 void each_rows(RunContext& context, const Handler& handler, F&& f) {
   if (handler.matched.empty()) return;

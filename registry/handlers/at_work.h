@@ -1,5 +1,5 @@
-// Who is being called, for others to look at meanwhile: another thread names a handler that does not return. What the registry's thread
-// writes for that it writes in plain stores.
+// Publishes which handler is being called, so that another thread can name a handler that does not
+// return. The registry's thread publishes it with plain stores.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@ namespace muster {
 
 struct Handler;
 
-/// A value that one thread uses, and others look at. It costs that thread nothing: its stores are whole, and its reads plain.
+/// A value that one thread writes and others may read. It costs the writing thread nothing: its
+/// stores are whole, and its reads plain.
 template <class T>
 class Shown {
  public:
@@ -28,10 +29,10 @@ class Shown {
     const std::atomic_ref<T> value(value_);
     value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// For the thread that writes it.
+  /// For the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// For all others: one of the values that it had, perhaps not the newest.
+  /// For all other threads: one of the values it had, perhaps not the newest.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:
@@ -39,8 +40,9 @@ class Shown {
   alignas(std::atomic_ref<T>::required_alignment) T value_;
 };
 
-/// Who is being called, and what they may do with the registry: handlers and sinks nothing, hooks that restore values read.
-/// Any other number is the address of the Handler that a push has called straight.
+/// What is being called, and how it may use the registry: handlers and sinks not at all; hooks that
+/// restore values may read. Any other number is the address of a Handler that a push called
+/// directly.
 enum class Inside : std::uint64_t {
   nobody,
   handlers,
@@ -50,26 +52,29 @@ enum class Inside : std::uint64_t {
 inline Inside inside_of(const Handler& handler) noexcept {
   return static_cast<Inside>(reinterpret_cast<std::uintptr_t>(&handler));
 }
-/// Null where the number is none's address.
+/// Null if the number is not a handler's address.
 inline const Handler* handler_in(Inside inside) noexcept {
   if (inside <= Inside::readers) return nullptr;
   return reinterpret_cast<const Handler*>(static_cast<std::uintptr_t>(inside));  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// The call that is going on. Where it is another one by the time that somebody looks, its parts may be of both.
+/// The current call. If the call changes during the reading, its parts may be mixed from both
+/// calls.
 struct AtWork {
-  std::uint64_t sequence = 0;  ///< of the last input that was told
-  std::string handler = {};    ///< empty: it has no name, or none is being called (the registry works itself)
-  std::string message = {};    ///< the type that it handles; empty: none is being called
-  Entity entity = {};          ///< for whom; nil: for nobody
-  std::uint32_t entities = 1;  ///< so many are gone through in one call, of which `entity` is the first
+  std::uint64_t sequence = 0;  ///< of the last input that sinks were told of
+  /// Empty if it has no name or none is being called (the registry itself is working).
+  std::string handler = {};
+  std::string message = {};  ///< the type that it handles; empty if none is being called
+  Entity entity = {};        ///< the entity it is called for, or nil
+  /// Number of entities covered by this call, `entity` being the first.
+  std::uint32_t entities = 1;
 };
 
 /// What a worker of a pass is doing.
 struct WorkerCall {
-  Shown<const Handler*> handler;  ///< null: nothing
-  Shown<std::uint64_t> entity;    ///< bits of the task's first; 0: it has none
-  Shown<std::uint32_t> entities;  ///< of the task
+  Shown<const Handler*> handler;  ///< null if idle
+  Shown<std::uint64_t> entity;    ///< bits of the task's first entity; 0 if it has none
+  Shown<std::uint32_t> entities;  ///< number in the task
 };
 
 }  // namespace muster

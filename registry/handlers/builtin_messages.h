@@ -1,4 +1,4 @@
-// Which messages the registry itself acts on.
+// Lists the messages that the registry itself acts on.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace muster {
 
-/// Whether one message of this type makes or changes whole trees.
+/// True if one message of this type makes or changes whole trees.
 constexpr bool is_tree(TypeId message) noexcept {
   return message == TypeTraits<Spawn>::id || message == TypeTraits<MergeTemplate>::id;
 }
 
-/// Whether messages of this type say what becomes of one entity, or of a tree. Such a message is refused where it is
+/// True if messages of this type act on one entity or one tree. Such a message is refused if it is
 /// sent to the world or to a line of entities.
 constexpr bool is_structural(TypeId message) noexcept {
   switch (message) {
@@ -32,7 +32,7 @@ constexpr bool is_structural(TypeId message) noexcept {
     default: return false;
   }
 }
-/// Whether the registry itself acts on this message type.
+/// True if the registry itself acts on this message type.
 constexpr bool is_builtin(TypeId message) noexcept {
   switch (message) {
     case TypeTraits<InternText>::id:
@@ -48,8 +48,8 @@ constexpr bool is_builtin(TypeId message) noexcept {
   }
 }
 
-/// Appends the ids that the batch, or the one that a timed batch holds, brings to life: those that its Create, Spawn or MergeTemplate
-/// messages name.
+/// Appends the ids that the batch, or the batch inside a timed one, creates: those named by Create,
+/// Spawn and MergeTemplate messages.
 inline void add_made(BatchView batch, std::vector<Entity>& ids) {
   if (batch.kind() == BatchKind::timed) return add_made(batch.inner(), ids);
   if (batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) return;

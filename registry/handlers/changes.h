@@ -1,26 +1,29 @@
-// Added, Removed and Changed: a handler subscribes to them in order to follow a component's life. They are never
-// pushed. A handler of Added runs after the component came, one of Removed before it goes, both while the message is
-// handled that did it. A handler of Changed runs while a Set or SetField is handled; after another handler's write it
-// runs for a message of its own, behind what that handler pushed for the row.
+// Added, Removed and Changed: handlers subscribe to them to follow a component. They are never
+// pushed. Handlers of Added run after the component was added, handlers of Removed before it is
+// removed, both during the message that causes it. Handlers of Changed run during a Set or
+// SetField; after a write by another handler they run for a separate message, after everything that
+// handler pushed for the row.
 #pragma once
 
 #include "schema/descriptor.h"
 
 namespace muster {
 
-/// T came, with Create or Set. `[](const Added<Health>&, const Health& health, Entity self) {...}`
+/// T was added by Create or Set. `[](const Added<Health>&, const Health& health, Entity self)
+/// {...}`
 template <class T>
 struct Added {};
-/// T goes, with Remove or Destroy; with Destroy children lose it before their parents.
+/// T is being removed by Remove or Destroy; Destroy removes it from children before their parents.
 template <class T>
 struct Removed {};
-/// The bytes of T are others than before.
+/// The bytes of T have changed.
 template <class T>
 struct Changed {};
 
 enum class ChangeKind : std::uint8_t { none, added, removed, changed };
 
-/// The id under which handlers of a change are kept. It is no message's type id and never leaves the process.
+/// The id under which handlers of a change are stored. It differs from all message type ids and
+/// never leaves the process.
 constexpr TypeId change_id(ChangeKind kind, TypeId component) noexcept {
   std::uint64_t mixed = (std::uint64_t{component} << 8 | static_cast<std::uint8_t>(kind)) * 0x9e3779b97f4a7c15ull;
   mixed ^= mixed >> 29;

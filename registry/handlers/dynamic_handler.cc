@@ -13,8 +13,8 @@ namespace {
 struct Dynamic {
   std::function<void(const DynamicCall&)> call;
   bool table = false;
-  std::uint32_t message_bytes = 0;  // of a struct; 0 of a change, which says nothing
-  bool elsewhere = false;           // takes something of other entities than the handler's own
+  std::uint32_t message_bytes = 0;  // of a struct; 0 for a change, which has no payload
+  bool elsewhere = false;           // uses components of other entities
 };
 
 bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
@@ -26,7 +26,7 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   Entity other;
   if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
-  // Of terms by which rows are passed over; null: none.
+  // For terms that exclude rows; null for others.
   std::vector<const PresenceWord*> enabled(handler.terms.size());
   for (std::size_t i = 0; i < enabled.size(); ++i)
     if (const Term& term = handler.terms[i]; term.enableable && term.source == Source::self)

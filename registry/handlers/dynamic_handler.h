@@ -1,4 +1,5 @@
-// Makes handlers from type ids that are known at run time alone: for plugins in other languages, scripts and tests.
+// Makes handlers from type ids known only at run time: for plugins in other languages, scripts and
+// tests.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +13,28 @@
 
 namespace muster {
 
-/// One call of a dynamic handler; valid during it.
+/// One call of a dynamic handler; valid during the call.
 struct DynamicCall {
-  Entity self;                         ///< nil where the handler asks for nothing and the message is a pass
-  std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty where it follows a change
-  std::span<std::byte* const> values;  ///< per term, in order; null where absent, without value, or of a tag
+  /// Nil if the handler has no terms and the message is a pass.
+  Entity self;
+  std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty for a change
+  /// Per term, in order; null if absent, without value, or a tag.
+  std::span<std::byte* const> values;
   Outbox& outbox;
   Spawner& spawner;
 };
 
-/// What a dynamic handler asks for. Terms with Access::write must have source self.
+/// The message and the terms of a dynamic handler. Terms with Access::write must have source self.
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< of a handler without terms: whether it is called per entity, or once per pass
+  bool per_entity = true;  ///< for handlers without terms: call per entity, or once per pass
   bool pushes = true;
 };
 
 class TypesKnown;
-/// Throws SetupError for types that `types` does not know, and for terms that write and have another source than self.
+/// Throws SetupError for types that `types` does not know, and for terms that write with a source
+/// other than self.
 std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string name, DynamicShape shape,
                                               std::function<void(const DynamicCall&)> call, HandlerOptions options);
 

@@ -1,5 +1,6 @@
-// A handler as the registry keeps it: what it asks for and how it is run. It is made from a C++ signature (signature.h)
-// or from run-time type ids (dynamic_handler.h). HandlerTable keeps and orders handlers, Delivery runs them.
+// A handler inside the registry: its terms and how it is run. Handlers are made from C++ signatures
+// (signature.h) or from run-time type ids (dynamic_handler.h). HandlerTable owns and orders them;
+// Delivery runs them.
 #pragma once
 
 #include <array>
@@ -28,42 +29,45 @@ enum class Access : std::uint8_t { read, write };
 enum class Presence : std::uint8_t { required, optional, excluded };
 enum class Source : std::uint8_t {
   self,
-  parent,          ///< the nearest ancestor that has it, the entity itself left out
+  parent,          ///< the nearest ancestor that has it, not the entity itself
   self_or_parent,  ///< the nearest that has it, the entity itself included
-  parent_with,     ///< T of the nearest ancestor that has X, absent where that one lacks T
-  up_to,           ///< the nearest that has it, itself included, but none above the nearest that has X
+  parent_with,     ///< T of the nearest ancestor that has X; absent if that ancestor lacks T
+  up_to,           ///< the nearest that has it, from the entity itself up to the nearest that has X
   any,             ///< Lookup: read by id
-  other,           ///< of the entity that the message names, or its nearest ancestor that has it
+  other,           ///< of the entity that the message names, or of its nearest ancestor that has it
 };
 
-/// One component that a handler asks for.
+/// One component that a handler uses.
 struct Term {
   TypeId type = 0;
   Access access = Access::read;
   Presence presence = Presence::required;
   Source source = Source::self;
-  bool value = true;  ///< false: With and Without, which only decide where the handler runs
+  bool value = true;  ///< false for With and Without, which only decide where the handler runs
   TypeId anchor = 0;  ///< X of parent_with and up_to
-  /// Of an enableable component: an archetype that has it has rows with it and rows without, and each is asked.
+  /// For an enableable component: rows of an archetype that has it may lack it, so each row is
+  /// checked.
   bool enableable = false;
 };
 
 struct Handler;
 
-/// Memory that will be needed after the rows at hand: loops over rows ask for it as they go, a few rows' worth at a time. To ask
-/// for all of it at once would make the rows at hand wait.
+/// Memory needed after the current rows. Loops over rows prefetch it as they go, a few rows at a
+/// time; prefetching all of it at once would delay the current rows.
 class RowsAhead {
  public:
-  static constexpr std::uint32_t step = 32;  ///< so many rows are asked for at a time
+  static constexpr std::uint32_t step = 32;  ///< number of rows prefetched at a time
   bool empty() const noexcept { return count_ == 0; }
   void clear(std::uint32_t rows) noexcept { count_ = 0, rows_ = rows; }
-  /// A column's values of `bytes` each, from that of the first row on. What does not fit the list is not asked for.
+  /// Adds a column's values of `bytes` each, starting with the first row's. Columns that do not fit
+  /// the list are not prefetched.
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// How many rows are asked for: meanwhile the last of the rows at hand are gone through, as many.
+  /// The number of rows to prefetch, spread over the same number of rows at the end of the current
+  /// ones.
   std::uint32_t rows() const noexcept { return rows_; }
-  /// Asks for rows [begin, end).
+  /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
     for (std::uint32_t i = 0; i < count_; ++i) {
       const Column& column = columns_[i];
@@ -81,64 +85,68 @@ class RowsAhead {
   std::array<Column, 8> columns_;
   std::uint32_t count_ = 0, rows_ = 0;
 };
-/// In a storage with more rows, memory is asked for ahead.
+/// Storages with more rows than this prefetch memory.
 constexpr std::uint64_t rows_in_cache = 50'000;
 
-/// What a handler's call may reach besides its arguments.
+/// What a handler's call may use besides its arguments.
 struct RunContext {
   Storage& storage;
   Outbox& outbox;
   Spawner& spawner;
   const EntityRegistry& registry;
   Delivery* delivery = nullptr;
-  // The handler that is being called, for error texts and for who looks (AtWork), and for whom. `entity` is what it was last set to: whoever
-  // sets it has it 0 again before the next push that goes straight to its handler, which leaves it so.
+  // The handler being called, for error texts and observers (AtWork), and its entity. Code that
+  // sets `entity` must reset it to 0 before the next push that goes straight to its handler, which
+  // leaves it unchanged.
   Shown<const Handler*> running = {};
-  Shown<std::uint64_t> entity = {};         ///< bits; 0: the target of the type's sealed batch, or nobody
-  Shown<std::uint32_t> entities = 1;        ///< as AtWork has it; 0: for nobody
+  /// Bits; 0: the target of the type's sealed batch, or none.
+  Shown<std::uint64_t> entity = {};
+  Shown<std::uint32_t> entities = 1;        ///< as in AtWork; 0 if there is no entity
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
   AllColumnStarts column_starts = {};
-  const RowsAhead* ahead = nullptr;  ///< of the rows that the handler is called for; null: nothing
+  const RowsAhead* ahead = nullptr;  ///< memory needed after the rows of this call; may be null
 };
 
-/// Stands for a chunk where a handler asks for no entity: its rows are never looked at.
+/// A stand-in for a chunk if a handler uses no entity: its rows are never read.
 Chunk& no_chunk() noexcept;
 
-/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables,
-/// to a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is
-/// consumed.
+/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the
+/// POD or, for tables, to a std::span<const std::byte>. `columns` has a slot per value term with
+/// source self. Returns true if the message was consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
 
-/// The handlers that a message to an entity of one archetype calls. Made when handlers or archetypes come, read for
-/// every message.
+/// The handlers that are called for entities of one archetype. Updated when handlers or archetypes
+/// come, read for every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// The same for a row of a known chunk (registry/handlers/known_chunks.h).
+/// As RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
 struct KnownChunk;
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
-  RunOne run = nullptr;                    ///< null: no handler matches
-  const Handler* handler = nullptr;        ///< where only one matches, and nothing has to be done around its call
-  const std::uint16_t* columns = nullptr;  ///< of that one
+  RunOne run = nullptr;  ///< null if no handler matches
+  /// If only one matches and its calls need nothing around them.
+  const Handler* handler = nullptr;
+  const std::uint16_t* columns = nullptr;  ///< of that handler
   MessageRoute* route = nullptr;
   RunKnown known = nullptr;          ///< as `run`, for rows of known chunks
-  Inside inside = Inside::handlers;  ///< while `known` is called
+  Inside inside = Inside::handlers;  ///< value of RegistryCore::inside during a call of `known`
 };
-/// The `run` of all other call sites: goes through the route's handlers, with a copy of the message where one changes
-/// it.
+/// The `run` of all other call sites: calls the route's handlers, with a copy of the message if one
+/// of them changes it.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// CallSite::known where there is nothing better: as if the chunk were not known.
+/// The default CallSite::known: does not use what is known of the chunk.
 void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
-/// Handler::known_base of a handler that takes the ids of rows first.
+/// Handler::known_base of a handler whose first parameter is the rows' ids.
 constexpr std::uint16_t known_ids = no_column - 1;
 
-/// POD messages to one target each, one behind the other: `bytes` apart from `first` on, the target at 0, the payload
-/// at `offset`.
+/// Consecutive POD messages to one target each: `bytes` apart, starting at `first`, with the target
+/// at 0 and the payload at `offset`.
 struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
-  /// By item: the bits of the Locator of the target's row, Locator::no_row where it has none. Null: nobody has looked yet.
+  /// Per item: the bits of the Locator of the target's row, or Locator::no_row. Null if they were
+  /// not looked up.
   const std::uint32_t* places = nullptr;
 };
 struct ItemCounts {
@@ -146,30 +154,32 @@ struct ItemCounts {
 };
 /// Calls the handler for each message whose target is alive and matches.
 using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
-/// Calls the handler for each of a few messages whose target is alive and matches. There are `count` > 0 items without
-/// causes at `first`.
+/// Calls the handler for each of a few messages whose target is alive and matches. `first` points
+/// to `count` > 0 items without causes.
 using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
-  int priority = 0;  ///< smaller runs first
-  /// Names of handlers of the same message that run later, and earlier. Another plugin may bring them later; a name that no handler
-  /// has at the next flush or advance is said once, as RegistryOptions::on_warning says.
+  int priority = 0;  ///< lower values run first
+  /// Names of handlers of the same message that must run later (`before`) or earlier (`after`).
+  /// Another plugin may add these handlers later. A name that no handler has at the next flush or
+  /// advance is reported once through RegistryOptions::on_warning.
   std::vector<std::string> before = {}, after = {};
-  /// Asked once per archetype that matches. What it throws in subscribe() is thrown there, and nothing is subscribed; when an
-  /// archetype comes later it stops the program, as what a handler throws does.
+  /// Called once per matching archetype. An exception during subscribe() is passed on, and nothing
+  /// is subscribed; for archetypes that come later, it stops the program like an exception from a
+  /// handler.
   std::function<bool(const Archetype&)> filter = {};
-  /// Called before a pass on the thread that pushed it, after the handlers that this one has to wait for; false skips
-  /// the pass.
+  /// Called before a pass, on the thread that pushed it, after the handlers that this one waits
+  /// for. If it returns false, the pass is skipped.
   std::function<bool()> on_begin = {};
-  /// Resources outside: "renderer", "octree". One that is read, that no handler writes, and whose name is much like one that is
-  /// written, is said as above.
+  /// External resources, such as "renderer" or "octree". Reading a resource that no handler writes
+  /// is reported as above if its name resembles one that is written.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
-/// A column that a handler writes, of a component that another handler follows with Changed.
+/// A column that a handler writes, and whose component another handler follows with Changed.
 struct FollowedColumn {
-  std::uint16_t column = 0;  ///< which of the handler's columns
+  std::uint16_t column = 0;  ///< index into the handler's columns
   TypeId component = 0;
 };
 
@@ -177,50 +187,55 @@ struct Handler {
   std::string name;
   TypeId message = 0;
   std::uint64_t ordinal = 0;  ///< of its subscription
-  std::uint32_t part = 0;     ///< of the program: see EntityRegistry::begin_part
+  std::uint32_t part = 0;     ///< see EntityRegistry::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
-  std::uint32_t other_offset = ~0u;  ///< in the message: where terms with source other find their entity
-  bool once = false;                 ///< asks for no entity and no component, so a pass calls it once
-  bool writes_message = false;       ///< takes Msg&, or may consume
-  bool consumes = false;             ///< may end the delivery to a target
-  bool pushes = false;               ///< takes an Outbox or a Spawner
+  /// Offset in the message of the entity that terms with source other refer to.
+  std::uint32_t other_offset = ~0u;
+  bool once = false;            ///< uses no entity and no component, so a pass calls it once
+  bool writes_message = false;  ///< takes Msg& or may consume
+  bool consumes = false;        ///< may end the delivery to a target
+  bool pushes = false;          ///< takes an Outbox or a Spawner
   bool spawns = false;
   bool has_state =
-      false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
-  bool of_manager = false;  ///< a manager's member function that is not const
+      false;  ///< captures or an object: conflicts with other handlers that have state unless resources are declared
+  bool of_manager = false;  ///< a non-const member function of a manager
   bool enabled = true;
   bool whole_rows = false;   ///< takes spans: called once per run of rows
-  bool looks_ahead = false;  ///< its `rows` asks for RunContext::ahead
-  /// Its `rows` may go on past a chunk's end where the chunks that follow continue all columns that it takes: all of those that it writes
-  /// must be touched before.
+  bool looks_ahead = false;  ///< its `rows` prefetches RunContext::ahead
+  /// True if its `rows` may continue past a chunk's end, provided that the following chunks
+  /// continue all its columns and that the columns it writes have been touched.
   bool joins_chunks = false;
-  bool takes_ids = false;                ///< reads them of every row
-  bool takes_parents = false;            ///< likewise
-  std::vector<FollowedColumn> followed;  ///< empty: no handler follows what this one writes
+  bool takes_ids = false;                ///< reads the id of every row
+  bool takes_parents = false;            ///< reads the parent of every row
+  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this one writes
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
-  RunKnown known = &run_known;           ///< another one relies on touched columns
-  std::uint16_t known_base = no_column;  ///< which of its columns KnownChunk::base is, known_ids, or no_column: none
+  RunKnown known = &run_known;  ///< any other function relies on touched columns
+  /// The column that KnownChunk::base points to, known_ids, or no_column for none.
+  std::uint16_t known_base = no_column;
   RunFew few = nullptr;
-  std::uint32_t few_bytes = 0;  ///< of an item without causes
+  std::uint32_t few_bytes = 0;  ///< size of an item without causes
   std::shared_ptr<void> state;  ///< the callable
-  double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
+  /// Recent time per row of a pass; measured only if there are several workers.
+  double row_ns = 0;
 
-  std::uint32_t values = 0;   ///< value terms with source self: entries of a list of columns
-  std::uint32_t written = 0;  ///< which of the first 32 of them are written, by bit
-  /// By archetype index: columns of the value terms with source self, or null where the handler does not match.
+  /// Number of value terms with source self: the length of a column list.
+  std::uint32_t values = 0;
+  std::uint32_t written = 0;  ///< bit mask of those among the first 32 that are written
+  /// By archetype index: the columns of the value terms with source self; null if the handler does
+  /// not match.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
 
   const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.index]; }
-  /// Looks at a new archetype.
+  /// Binds the handler to a new archetype, if it matches.
   void bind(Archetype& archetype);
 };
 
-/// Whether it makes a difference which of the two runs first.
+/// True if it matters which of the two runs first.
 bool conflict(const Handler& a, const Handler& b) noexcept;
 
 }  // namespace muster

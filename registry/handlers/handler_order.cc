@@ -72,13 +72,13 @@ std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
   if (is_waited_for(handler)) {
     std::vector<Handler*> all = sorted_;
     all.insert(all.begin() + place, &handler);
-    order_ = ordered(all);  // throws where there is a circle
+    order_ = ordered(all);  // throws if the order is cyclic
     sorted_ = std::move(all);
     is_sorted_ = order_ == sorted_;
     note(handler);
     return std::nullopt;
   }
-  // It is taken as soon as all it waits for were, and it is the first of those that could be.
+  // It is placed as soon as everything it waits for is, and before everything else that could be.
   const std::size_t first = first_place(handler);
   std::size_t at = static_cast<std::size_t>(place);
   if (!is_sorted_ || at < first) {
@@ -98,7 +98,8 @@ std::optional<std::size_t> HandlerOrder::remove(Handler& handler) {
       std::ranges::partition_point(sorted_, [&](const Handler* other) { return comes_first(*other, handler); });
   const auto sorted_place = in_sorted - sorted_.begin();
   sorted_.erase(in_sorted);
-  if (is_waited_for(handler)) {  // whom it kept apart may change places: the order is that of those who are there
+  // Handlers it separated may swap: the order depends on the present ones only.
+  if (is_waited_for(handler)) {
     order_ = ordered(sorted_);
     is_sorted_ = order_ == sorted_;
     return std::nullopt;

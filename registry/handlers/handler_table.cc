@@ -42,7 +42,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     handler->part = part_;
   }
   handler->enabled = !std::ranges::binary_search(states_.disabled, text_of(handler->name));
-  // First, because a filter may throw.
+  // Comes first, because a filter may throw.
   handler->bound.resize(archetypes_, nullptr);
   for (const auto& archetype : archetypes) {
     if (!archetype) continue;
@@ -145,7 +145,7 @@ void HandlerTable::find_followed() {
   for (Handler* const handler : handlers_) {
     std::vector<FollowedColumn> followed = followed_by(*handler);
     ++steps_;
-    // Its message may go in whole runs now, or no longer may.
+    // Its message may go in whole runs now, or no longer.
     if (followed.empty() != handler->followed.empty()) changed.push_back(this->route(handler->message));
     handler->followed = std::move(followed);
   }
@@ -182,7 +182,7 @@ void HandlerTable::handler_left(MessageRoute& route, Handler& handler, std::opti
   if (!place) return refresh(route);
   if (!handler.enabled) return;
   const bool was_followed = is_followed(route);
-  if (route.active.size() == route.order.size() + 1)  // nobody is disabled
+  if (route.active.size() == route.order.size() + 1)  // none is disabled
     route.active.erase(route.active.begin() + static_cast<std::ptrdiff_t>(*place));
   else
     std::erase(route.active, &handler);
@@ -366,7 +366,7 @@ void HandlerTable::bind_all(std::span<const std::unique_ptr<Archetype>> archetyp
     route->calls.assign(archetypes_, {});
     route->receivers.assign(archetypes_, 0);
   }
-  for (const auto& route : routes_) refresh(*route);  // which may refresh others
+  for (const auto& route : routes_) refresh(*route);  // this may refresh others
 }
 
 void HandlerTable::take_back_messages(std::size_t count) {

@@ -1,12 +1,12 @@
-// Takes a run of messages, to one entity each, through one handler: loops into which the handler is inlined. Their
-// general path is Delivery's message by message, and they have the same effects.
+// Runs a batch of messages, to one entity each, through one handler, in loops into which the handler
+// is inlined. The effects are the same as on Delivery's general path, message by message.
 //
-//   walk          takes one message after the other. While targets stay in one chunk it knows where the columns are.
-//     in_line     checks a block of messages as a whole: where its targets and their rows are one behind the other, walk
-//                 goes through these rows with no further question.
-//   few           does not look ahead: for runs so short that to begin a walk costs more.
-//   over_chunks   remembers the columns of every chunk: for targets that jump from chunk to chunk. Where several handlers take the run
-//                 one after another, their rows were found before, for all of them.
+//   walk          takes the messages in order. While targets stay in one chunk, it knows its columns.
+//     in_line     checks a block of messages at once: if its targets and their rows are adjacent,
+//                 walk goes through these rows without further checks.
+//   few           does not look ahead: for runs so short that setting up a walk costs more.
+//   over_chunks   remembers the columns of every chunk: for targets that jump between chunks. If
+//                 several handlers take the run in turn, the rows were looked up once for all of them.
 #pragma once
 
 #include <algorithm>
@@ -32,18 +32,18 @@ inline Entity target_of(const std::byte* item) noexcept {
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
-/// Storage::locate(), for loops that hold the directory.
+/// Storage::locate() for loops that have the directory in a local variable.
 [[gnu::always_inline]] inline std::uint64_t locate_in(const DirectoryEntry* directory, std::size_t indices,
                                                       Entity e) noexcept {
   return e.index < indices ? locator_of(directory[e.index], e) : ~std::uint64_t{0};
 }
-/// How many of the items' targets are alive.
+/// The number of items whose targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
-/// Whether a run is so long that it is worth remembering where chunks have their columns.
+/// True if a run is long enough that remembering the columns of chunks pays off.
 inline bool jumps(const Storage& storage, const ItemRun& run) noexcept {
   return run.count >= 64 && storage.chunk_numbers() > 1;
 }
-/// Where the targets' rows are, into `places`, one for each item: for ItemRun::places.
+/// Writes the places of the targets' rows to `places`, one per item: for ItemRun::places.
 void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* places) noexcept;
 
 /// Rows of a chunk that a handler is called for.
@@ -52,7 +52,7 @@ struct ChunkRows {
   Chunk& chunk;
   const std::uint16_t* columns;
   std::uint32_t begin, end;
-  Entity other = {};  // the entity that the message names, where a parameter asks for it
+  Entity other = {};  // the entity that the message names, if a parameter needs it
 };
 
 /// `Call` is an Invoker (registry/handlers/signature.h).
@@ -60,14 +60,14 @@ template <class Call>
 struct ItemLoops {
   using Message = typename Call::Message;
   using F = typename Call::Callable;
-  /// Where the payload is in an item without causes, and how large such an item is.
+  /// The offset of the payload in an item without causes, and the size of such an item.
   static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(Message));
   static constexpr std::uint32_t bytes = item_bytes_for(offset, sizeof(Message), alignof(Message));
-  /// Whether what is known of rows ahead stays true, and the handler's values are found by row alone. A handler that
-  /// spawns takes ids, so the directory may move.
+  /// True if what is known of later rows stays valid, and the row suffices to find the handler's
+  /// values. A handler that spawns takes ids, so the directory may move.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
-  static constexpr std::uint32_t jump_block = 128;  ///< how many messages over_chunks looks at ahead
+  static constexpr std::uint32_t jump_block = 128;  ///< number of messages over_chunks looks ahead
 
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)
@@ -81,12 +81,12 @@ struct ItemLoops {
     return walk<false>(context, handler, items);
   }
   static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
-  /// Delivers a short batch. It is a function of its own per handler, so the batch's type alone says what to call.
-  /// Where types come at random the processor guesses that call wrong, but learns so sooner than if the target's row
-  /// had to be found first.
+  /// Delivers a short batch. Each handler has its own function, so the batch's type alone
+  /// determines the call. If types come in random order, the processor mispredicts that call, but
+  /// notices sooner than if the target's row had to be found first.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
-    std::uint64_t counts = 0;  // handled below, dead above: one register
+    std::uint64_t counts = 0;  // handled in the lower half, dead in the upper: one register
     do {
       if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
         counts += one_dead;
@@ -103,8 +103,8 @@ struct ItemLoops {
   }
 
  private:
-  /// Delivers the rest of a few, the first of which goes to columns that were not touched yet. few() calls it last of
-  /// all, so that few() need not save registers.
+  /// Delivers the rest of a short batch, from the first message whose columns are not touched yet.
+  /// few() calls this last, so that few() need not save registers.
   [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
                                                     std::uint32_t count, std::uint64_t counts) {
     const Row found = context.storage.find(target_of(at));
@@ -114,7 +114,7 @@ struct ItemLoops {
     if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
     return std::bit_cast<ItemCounts>(counts);
   }
-  /// `usual`: items have the layout that the compiler knows, `offset` and `bytes`.
+  /// `usual`: items have the compile-time layout `offset` and `bytes`.
   template <bool usual>
   static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {
     F& f = Call::callable(handler);
@@ -140,13 +140,13 @@ struct ItemLoops {
       if constexpr (Call::asks_other) rows.other = Call::other_of(at + to_payload);
       auto bases = Call::bases_of(rows, Call::every);
       const std::uint32_t before = left;
-      std::uint32_t stop = left;  // where the next block is tried
-      // Whether the next message is for a row of this chunk too, and which.
+      std::uint32_t stop = left;  // where to try the next block
+      // Checks whether the next message is for a row of this chunk, and finds the row.
       const auto next = [&] {
         if (left == 0 || !looks_ahead) return false;
         const Entity target = target_of(at);
         if (target.index >= indices) return false;
-        // A locator of this chunk leaves its row; another one, or none, leaves more.
+        // For a locator of this chunk, the result is its row; for any other, it is greater.
         const std::uint64_t at_row = locator_of(directory[target.index], target) ^ first_locator;
         if (at_row >= chunk_rows_max) return false;
         row = static_cast<std::uint32_t>(at_row);
@@ -175,8 +175,8 @@ struct ItemLoops {
     return counts;
   }
 
-  /// Whether the indices of the next `block` targets are one behind the other, and their rows too, in one chunk. The
-  /// first target has a row.
+  /// True if the indices of the next `block` targets are consecutive, and so are their rows in one
+  /// chunk. The first target must have a row.
   static bool in_line(const std::byte* item, const DirectoryEntry* directory, std::size_t indices) noexcept {
     const std::uint64_t first = target_of(item).bits();
     const auto index = static_cast<std::uint32_t>(first);
@@ -184,8 +184,8 @@ struct ItemLoops {
     if (index + std::size_t{block} > indices) return false;
     const DirectoryEntry* const entry = directory + index;
     if (entry->locator.row() > chunk_rows_max - block) return false;
-    // What a target and its entry differ by is the same for all: so, where indices ascend, locators do, and generations
-    // fit.
+    // A target and its entry differ by the same number for all: so, if indices ascend, locators do
+    // too, and generations match.
     const auto number = [entry](std::uint32_t i) { return std::bit_cast<std::uint64_t>(entry[i]); };
     const std::uint64_t apart = number(0) - first;
     std::uint64_t differs = 0;
@@ -198,7 +198,8 @@ struct ItemLoops {
     return (differs | jumps) == 0;
   }
 
-  /// Keeps what bases_of() says of each chunk, from the first message on that comes to it. `placed`: items.places says where rows are.
+  /// Remembers the result of bases_of() for each chunk from its first message on. `placed`:
+  /// items.places has the rows.
   template <bool placed, std::size_t... I>
   [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
                                                   std::index_sequence<I...> all) {
@@ -209,7 +210,7 @@ struct ItemLoops {
     const std::uint32_t chunks = storage.chunk_numbers();
     using Bases = std::array<void*, sizeof...(I)>;
     Bases* bases;
-    std::uint8_t* known;  // 0: nothing; else `matches` or `lacks`
+    std::uint8_t* known;  // 0: nothing yet; otherwise `matches` or `lacks`
     constexpr std::uint8_t matches = 1, lacks = 2;
     {
       std::vector<std::byte>& memory = context.chunk_bases;
@@ -223,7 +224,7 @@ struct ItemLoops {
     const std::byte* at = items.first;
     const std::uint32_t* places = items.places;
     for (std::uint32_t left = items.count; left != 0;) {
-      // Targets in line are for walk().
+      // walk() handles targets in line.
       std::uint32_t n = left < jump_block ? left : jump_block;
       if (target_of(at + (n - 1) * bytes).index - target_of(at).index == n - 1) {
         while (left - n >= jump_block &&
@@ -243,7 +244,8 @@ struct ItemLoops {
           for (std::uint32_t i = n, end = n + std::min(left, jump_block); i < end; ++i)
             if (const auto index = target_of(at + i * bytes).index; index < indices)
               __builtin_prefetch(directory + index);
-      // Which messages are the handler's is found out without a branch: at random it would be guessed wrong.
+      // Finds the messages that match the handler without a branch, which would be mispredicted for
+      // random targets.
       struct {
         std::uint32_t place, item;
       } own[jump_block];
@@ -262,7 +264,7 @@ struct ItemLoops {
         const std::uint32_t chunk = place.chunk();
         if (known[chunk] == 0) [[unlikely]] {
           const bool does = learn(context, handler, chunk, bases[chunk], all);
-          if (!does) bases[chunk].fill(known);  // to be asked for, and no more
+          if (!does) bases[chunk].fill(known);  // only prefetched, never used
           known[chunk] = does ? matches : lacks;
         }
         own[owned] = {place.bits(), i};
@@ -281,7 +283,7 @@ struct ItemLoops {
     }
     return counts;
   }
-  /// Finds the bases of a chunk; false where the handler does not match it.
+  /// Finds the bases of a chunk; false if the handler does not match it.
   template <class Bases, std::size_t... I>
   [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {

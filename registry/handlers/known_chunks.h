@@ -1,5 +1,6 @@
-// What a message type's route remembers of chunks, by their numbers: whom a message to one of their rows calls, and where the handler's
-// first values are. So a push goes from the entity's entry in the directory to its row, and asks neither the chunk nor its archetype.
+// What a message type's route remembers of chunks, by chunk number: the call site for messages to
+// their rows, and the start of the handler's first column. A push can then go from the entity's
+// directory entry to its row without reading the chunk or its archetype.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +11,31 @@
 
 namespace muster {
 
-/// Good as long as the storage's stamp is the same: the chunk is there, and the columns that a single handler writes are touched.
+/// Valid while the storage's stamp is the same: the chunk exists, and the columns that a single
+/// handler writes are touched.
 struct KnownChunk {
-  std::uint64_t stamp = 0;         ///< Storage::stamp() then; 0: nothing is known
-  const CallSite* site = nullptr;  ///< of a handler at least
+  std::uint64_t stamp = 0;         ///< Storage::stamp() at that time, or 0 if unknown
+  const CallSite* site = nullptr;  ///< of at least one handler
   Chunk* chunk = nullptr;
-  std::byte* base = nullptr;  ///< of the column that Handler::known_base names, at the chunk's first row
+  std::byte* base = nullptr;  ///< start of the column that Handler::known_base names
 };
 
 /// Owned by a route, used by the registry's thread.
 class KnownChunks {
  public:
-  /// `place` is what Storage::locate() gives. Null where it is no row, or its chunk is not known.
+  /// `place` is from Storage::locate(). Null if it is not a row, or its chunk is not known.
   [[gnu::always_inline]] const KnownChunk* find(std::uint64_t place, std::uint64_t stamp) const noexcept {
-    const std::uint64_t number = place >> Locator::row_bits;  // what is no row is more than any size
+    // Places without a row give numbers above size_max.
+    const std::uint64_t number = place >> Locator::row_bits;
     static_assert(Locator::no_row >> Locator::row_bits > size_max);
     if (number >= size_) return nullptr;
     const KnownChunk& known = chunks_[number];
     return known.stamp == stamp ? &known : nullptr;
   }
-  /// Learns whom a message to a row of `chunk` calls, `site`, and touches the columns that a single handler writes. Valid until the next
-  /// call of this or forget().
+  /// Remembers `site` for messages to rows of `chunk`, and touches the columns that a single
+  /// handler writes. The result is valid until the next call of this or forget().
   const KnownChunk* learn(Storage& storage, const CallSite& site, Chunk& chunk);
-  /// To be called when call sites changed or moved.
+  /// Must be called after call sites changed or moved.
   void forget() noexcept {
     chunks_.reset();
     size_ = 0;
@@ -42,7 +45,7 @@ class KnownChunks {
   static constexpr std::uint32_t size_min = 16, size_max = 1u << 15;
   std::unique_ptr<KnownChunk[]> chunks_;
   std::uint64_t size_ = 0;
-  KnownChunk last_;  // of a chunk of a greater number
+  KnownChunk last_;  // for a chunk with a greater number
 };
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// The words of the query language: what a handler may take besides its message. signature.h reads them.
+// The words of the query language: what a handler may take besides its message. signature.h
+// interprets them.
 #pragma once
 
 #include "registry/handlers/handler.h"
@@ -6,7 +7,7 @@
 
 namespace muster {
 
-/// Whether T is a component without data. A runtime component is none to C++.
+/// True if T is a component without data. Always false for runtime components.
 template <class T>
 constexpr bool tag_of() {
   if constexpr (requires { TypeTraits<T>::tag; })
@@ -17,17 +18,17 @@ constexpr bool tag_of() {
 template <class T>
 inline constexpr bool is_tag = tag_of<T>();
 
-/// Runs only on entities that have the component T; nothing is read.
+/// Runs only on entities that have the component T, without reading it.
 template <class T>
 struct With {};
 /// Runs only on entities that lack the component T.
 template <class T>
 struct Without {};
 
-/// Runs only where no ancestor has T; the entity itself may have it.
+/// Runs only on entities without an ancestor that has T; the entity itself may have it.
 template <class T>
 struct WithoutParent {};
-/// Runs only where neither the entity nor any ancestor has T.
+/// Runs only on entities that lack T and whose ancestors all lack it.
 template <class T>
 struct WithoutSelfOrParent {};
 
@@ -35,8 +36,9 @@ struct WithoutSelfOrParent {};
 template <class T>
 concept ValueType = ComponentType<T> && !is_tag<T>;
 
-/// A value from elsewhere than the entity's own row. With `Parent<const T>` it is always there, because the handler
-/// does not run where it is missing; with `Parent<const T*>` it may be null. Valid until the handler returns.
+/// A value that is not from the entity's own row. With `Parent<const T>` it is always present,
+/// because the handler runs only for entities that have one; with `Parent<const T*>` it may be
+/// null. Valid until the handler returns.
 template <class T>
 class FromElsewhere {
  public:
@@ -45,7 +47,7 @@ class FromElsewhere {
                 "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T>, "
                 "Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
-  /// For whoever knows already whether there is one.
+  /// For callers that know whether there is a value.
   FromElsewhere(const Value* value, bool is_there) noexcept : value_(value), is_there_(is_there) {}
   const Value& operator*() const noexcept { return *value_; }
   const Value* operator->() const noexcept { return value_; }
@@ -67,20 +69,22 @@ template <class T>
 struct SelfOrParent : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the nearest ancestor that has X; absent where that one lacks T.
+/// T of the nearest ancestor that has X; absent if that ancestor lacks T.
 template <class T, class X>
 struct ParentWith : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity itself, or else of the nearest ancestor that has it. The search ends at the first that has X, the
-/// entity itself counted. A bone finds the animation of its own model, and not that of the rider on its back.
+/// T of the entity itself, or else of the nearest ancestor that has it. The search ends at the
+/// first entity that has X, including the entity itself. For example, a bone finds the animation of
+/// its own model, but not that of the model's mount.
 template <class T, class X>
 struct UpTo : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity that the message names, or else of that one's nearest ancestor that has it. The message names the
-/// other entity in its field `other`, or in its only field of type muster.Entity. With `Other<const T>` the handler
-/// does not run where the value is missing, or the other entity is dead or nil.
+/// T of the entity that the message names, or else of its nearest ancestor that has it. The message
+/// names this entity in its field `other`, or in its only field of type muster.Entity. With
+/// `Other<const T>` the handler does not run if the value is missing or the other entity is dead or
+/// nil.
 template <class T>
 struct Other : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
@@ -92,7 +96,7 @@ class Lookup {
  public:
   static_assert(std::is_const_v<T>, "Lookup reads only: take Lookup<const T>");
   explicit Lookup(const Storage& storage) noexcept : storage_(&storage) {}
-  /// Null where the entity is not alive or lacks T.
+  /// Null if the entity is not alive or lacks T.
   T* find(Entity e) const noexcept {
     static_assert(!is_tag<std::remove_const_t<T>>, "a tag has no value: ask has(e) of the Lookup<const T>");
     return reinterpret_cast<T*>(component_of(*storage_, e, TypeTraits<std::remove_const_t<T>>::id));
@@ -106,7 +110,7 @@ class Lookup {
   const Storage* storage_;
 };
 
-/// What a handler returns that may end the delivery to this target.
+/// The return type of a handler that may end the delivery to its target.
 enum class Verdict : std::uint8_t { proceed, consume };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Knows for each word of a handler's query which term it makes, and how its value is found for the rows of a chunk.
-// What the words mean in a handler: registry/handlers/parameters.h.
+// Defines, for each word of a handler's query, which term it makes and how its value is found for
+// the rows of a chunk. registry/handlers/parameters.h explains what the words mean.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,22 @@
 
 namespace muster::detail {
 
-// --- What is taken from other entities. ---
+// --- Values from other entities. ---
 
-/// Finds what Parent, SelfOrParent, ParentWith, UpTo and Other name, and what the words look for that exclude by ancestors: once per row.
-/// Whose parent is the one of the row before is not asked where the answer is found without: in rows that came and went for a while it is
-/// a guess that is wrong too often.
+/// Finds the values of Parent, SelfOrParent, ParentWith, UpTo and Other, and checks the words that
+/// exclude by ancestors, once per row. Does not test whether a row has the same parent as the row
+/// before if the value can be found without it: after rows have come and gone for a while, that
+/// branch is mispredicted too often.
 ///
-/// For the rows of one chunk that a handler is called for. Made anew for each run of rows: while handlers are called, no row comes,
-/// goes, moves or gets another parent, and no column is laid out anew. So where a value is stays true for the run; the value itself is
-/// not kept. A Spawner's new ids may move the directory: after each call of a handler that has one, directory_moved() is called.
+/// Valid for one run of rows of a chunk. During the run no row comes, goes, moves or changes its
+/// parent, and no column is laid out anew, so the place of a value stays valid; the value itself is
+/// not stored. A Spawner's new ids may move the directory: directory_moved() is called after each
+/// call of a handler that has a Spawner.
 class Elsewhere {
  public:
   Elsewhere() = default;
-  /// Of a term with these members. `other` is the entity that the message names, where the source is Source::other.
+  /// For a term with these members. `other` is the entity that the message names, if the source is
+  /// Source::other.
   [[gnu::always_inline]] Elsewhere(RunContext& context, const Chunk& chunk, Source source, TypeId type,
                                    [[maybe_unused]] TypeId anchor, Entity other)
       : storage_(&context.storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
@@ -43,7 +46,8 @@ class Elsewhere {
       else if (const std::uint16_t column = archetype.column(type); column != no_column)
         own_ = chunk.slots()[column].data, own_bytes_ = archetype.slot_types[column]->size;
       else if (archetype.has(type))
-        own_ = reinterpret_cast<const std::byte*>(&chunk);  // of a type without data: not to be read
+        // A non-null marker for a type without data; never read.
+        own_ = reinterpret_cast<const std::byte*>(&chunk);
       if (source == Source::up_to && archetype.has(anchor)) parents_ = nullptr;
     }
     if ((source == Source::parent || source == Source::self_or_parent) && parents_ && !own_) {
@@ -53,8 +57,8 @@ class Elsewhere {
     }
   }
 
-  /// Where the value is that the term names for this row; null where there is none. `bytes`: of a value, 0 where it is known at run
-  /// time only.
+  /// The place of the term's value for this row, or null. `bytes`: size of a value; 0 if known only
+  /// at run time.
   template <Source source, std::uint32_t bytes = 0>
   [[gnu::always_inline]] const std::byte* find(std::uint32_t row, TypeId type, TypeId anchor) noexcept {
     if constexpr (source == Source::other) return value_;
@@ -64,7 +68,7 @@ class Elsewhere {
       if constexpr (source == Source::self_or_parent || source == Source::up_to)
         if (by_row_) [[unlikely]]
           return value_ = find_by_row(source, row, type, anchor);
-      return nullptr;  // and value_ was never another
+      return nullptr;  // value_ is always null here
     }
     if constexpr (source == Source::parent || source == Source::self_or_parent) {
       if (!find_known<bytes>(row)) [[unlikely]]
@@ -77,37 +81,39 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
-  /// Of Parent and SelfOrParent: whether values are found at the rows' parents; if not, they are the rows' own, or none.
+  /// For Parent and SelfOrParent: true if values are found at the rows' parents; otherwise they are
+  /// the rows' own, or absent.
   bool looks_above() const noexcept { return above_; }
-  /// Of these: as find() where nothing need be learnt for it; false, and nothing found, where something must. `above`: looks_above(), where
-  /// that is known.
+  /// For the same words: as find(), if nothing must be learned for it; otherwise returns false and
+  /// finds nothing. `above`: looks_above() is known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);
     if constexpr (source == Source::self_or_parent) {
       if (own_)
         value_ = own_ + std::size_t{row} * own_bytes_;
-      else if (by_row_) [[unlikely]]  // called so that this object has no address, which would keep it out of registers
+      else if (by_row_) [[unlikely]]  // not a member call, which would force this out of registers
         value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
     }
-    return true;  // else value_ was never another than null
+    return true;  // otherwise value_ is always null
   }
-  /// New ids were taken.
+  /// To be called after new ids were taken.
   void directory_moved() noexcept { directory_ = storage_->ids().slots(); }
-  /// What find() gave last.
+  /// The last result of find().
   const std::byte* found() const noexcept { return value_; }
-  /// Whether that is a value. Compilers do not see that a place made of numbers is none that is null, and would ask each row.
+  /// True if found() is a value. Compilers do not see that a pointer computed from integers is not
+  /// null, and would test each row.
   bool has_found() const noexcept { return is_known_ || value_; }
 
  private:
-  /// Where it is known where the values of the parent's chunk begin.
+  /// Finds the value if the beginning of the values in the parent's chunk is known.
   template <std::uint32_t bytes>
   [[gnu::always_inline]] bool find_known(std::uint32_t row) noexcept {
     const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
     const std::uintptr_t start = starts_[place >> Locator::row_bits];
     is_known_ = start > ColumnStarts::no_start;
     if (!is_known_) [[unlikely]] {
-      value_ = nullptr;  // what was found for the row before is not kept for this one
+      value_ = nullptr;  // do not keep the value of the row before
       return false;
     }
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -115,7 +121,7 @@ class Elsewhere {
     if (!value_) __builtin_unreachable();
     return true;
   }
-  /// Where rows of the chunk may have the type, or the anchor, or not.
+  /// Finds the value if rows of the chunk may lack the type or the anchor.
   [[gnu::noinline]] const std::byte* find_by_row(Source source, std::uint32_t row, TypeId type,
                                                  TypeId anchor) const noexcept {
     return source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
@@ -123,15 +129,16 @@ class Elsewhere {
   }
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
-  const Entity* parents_ = nullptr;  // null: no ancestor is asked
-  const std::byte* own_ = nullptr;   // of the chunk's first row, where the rows' own values are what is taken
+  const Entity* parents_ = nullptr;  // null if ancestors need not be searched
+  // Value of the chunk's first row, if the rows' own values are used.
+  const std::byte* own_ = nullptr;
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
   const std::uintptr_t* starts_ = nullptr;  // of above_
   const DirectoryEntry* directory_ = nullptr;
-  std::uint64_t parent_ = 0;  // of the row before; 0: no row was looked at
+  std::uint64_t parent_ = 0;  // of the row before; 0 for the first row
   const std::byte* value_ = nullptr;
-  bool is_known_ = false;  // value_ was found by where its column begins
+  bool is_known_ = false;  // value_ was found through the beginning of its column
   bool by_row_ = false;
 };
 
@@ -150,17 +157,20 @@ inline const std::byte* Elsewhere::find(Source source, std::uint32_t row, TypeId
 
 // --- The words. ---
 
-/// Incomplete for what is no word of the query language: registry/wrong_handlers.h says what is wrong with it.
+/// Incomplete for types that are not words of the query language; registry/wrong_handlers.h
+/// explains what is wrong.
 template <class P>
 struct Parameter;
 template <class P>
 concept QueryWord = requires { sizeof(Parameter<P>); };
 
-/// Whether every row that has the type has a value of it: tags are refused, and a runtime component may turn into one.
+/// True if every row that has the type has a value of it. Tags are refused, and a runtime component
+/// may become one.
 template <class T>
 inline constexpr bool always_in_a_column = requires { TypeTraits<T>::tag; };
 
-/// What rows of a chunk say of an enableable component; null: its archetype lacks it, or all rows have it.
+/// The presence column of an enableable component; null if the archetype lacks it or all rows have
+/// it.
 inline const PresenceWord* presence_in(const Chunk& chunk, TypeId type) noexcept {
   const std::uint16_t slot = chunk.archetype->presence(type);
   return slot == no_column ? nullptr : reinterpret_cast<const PresenceWord*>(chunk.slots()[slot].data);
@@ -203,7 +213,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
   }
 };
 
-/// Of an enableable component: its rows are asked one by one.
+/// For enableable components: checks rows one by one.
 template <class T, Presence presence_>
 struct EnableableParameter : ColumnTerm<T, presence_> {
   using Value = std::remove_const_t<T>;
@@ -318,7 +328,8 @@ struct FilterParameter {
   static Wrapper at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
   static Wrapper whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
 };
-/// By an enableable component. It has no whole(): who takes spans takes all rows of a run.
+/// Filters by an enableable component. Has no whole(), because handlers that take spans take all
+/// rows of a run.
 template <class Wrapper, class T, Presence presence_>
 struct EnableableFilter : NoTerm {
   static constexpr bool entity = true, has_term = true;
@@ -341,7 +352,7 @@ struct Parameter<With<T>> : EnableableFilter<With<T>, T, Presence::required> {};
 template <ComponentType T>
   requires EnableableType<T>
 struct Parameter<Without<T>> : EnableableFilter<Without<T>, T, Presence::excluded> {};
-/// Excludes by what ancestors have.
+/// Excludes entities by the components of their ancestors.
 template <class Wrapper, class T, Source source_>
 struct AbsentElsewhere : NoTerm {
   static constexpr bool entity = true, has_term = true;
@@ -384,12 +395,12 @@ struct Parameter<Lookup<const T>> : NoTerm {
   static Lookup<const T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<const T>(*storage); }
 };
 
-/// `const T` or `const T*` of a component with data: what is read from elsewhere.
+/// `const T` or `const T*` of a component with data, for values from elsewhere.
 template <class T>
 concept ElsewhereValue =
     std::is_const_v<std::remove_pointer_t<T>> && ValueType<std::remove_cv_t<std::remove_pointer_t<T>>>;
 
-/// present() finds the value of a row, at() gives what was found.
+/// present() finds the value of a row; at() returns it.
 template <class Wrapper, class T, Source source_, class Anchor = void>
 struct ElsewhereParameter : NoTerm {
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
@@ -415,11 +426,12 @@ struct ElsewhereParameter : NoTerm {
             true,
             anchor()};
   }
-  /// Made part of its caller: in registers, for the loop that it is made for.
+  /// Always inlined, so that it stays in registers in its loop.
   [[gnu::always_inline]] static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
     return {rows.context, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
   }
-  /// For most rows the value is found in a few instructions. The others go apart from the loop: Invoker::rows_apart().
+  /// Most rows find their values in a few instructions. Invoker::rows_apart() handles the others
+  /// outside the loop.
   static constexpr bool found_quickly = source_ == Source::parent || source_ == Source::self_or_parent;
   template <bool above>
   [[gnu::always_inline]] static bool find_quickly(Elsewhere& elsewhere, std::uint32_t row) noexcept {
@@ -444,11 +456,12 @@ template <ElsewhereValue T, ComponentType X>
 struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
 template <ElsewhereValue T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
-  static constexpr bool entity = false;  // the other's: what is asked of the handler's own row is nothing
+  // The other entity's value: nothing of the handler's own row is used.
+  static constexpr bool entity = false;
 };
 
-/// Where the entity that Other reads from is in a message: the offset of its field `other`, or of its only
-/// muster.Entity; ~0 where it has neither.
+/// The offset in a message of the entity that Other reads from: its field `other`, or its only
+/// muster.Entity; ~0 if it has neither.
 template <class M>
 constexpr std::uint32_t other_offset() {
   std::uint32_t entities = 0, offset = ~0u;
@@ -461,7 +474,8 @@ constexpr std::uint32_t other_offset() {
     }
   return entities == 1 ? offset : ~0u;
 }
-/// Whether a parameter is found from a column's beginning and the row alone, so that rows may go on in the next chunk.
+/// True if the column's beginning and the row suffice to find a parameter, so that rows may
+/// continue in the next chunk.
 template <class P>
 inline constexpr bool joins = Parameter<P>::plain;
 template <class T>
@@ -474,7 +488,7 @@ template <class T>
 inline constexpr bool joins<With<T>> = !EnableableType<T>;
 template <class T>
 inline constexpr bool joins<Without<T>> = !EnableableType<T>;
-/// Whether it is found by what is known of a chunk, and by the row.
+/// True if what is known of a chunk and the row suffice to find a parameter.
 template <class P>
 inline constexpr bool by_chunk = joins<P>;
 template <class T>

@@ -1,5 +1,5 @@
-// Whether a run of messages may go through one handler after another: counted, so that a handler that comes or goes costs
-// what it asks for itself, however many there are.
+// Decides whether a run of messages may go through one handler after another. It keeps counts, so
+// adding or removing a handler takes time for that handler's own terms only.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace muster {
 
-/// Of the active handlers of one message.
+/// Covers the active handlers of one message.
 class RunRules {
  public:
-  /// A handler is counted as it is; it must not have changed when it is taken away.
+  /// A handler must not change between add() and remove().
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
-  /// Nobody can tell it from message by message: no two handlers conflict(), at most one pushes, none ends a delivery, and
-  /// nothing happens around their calls. Where one changes messages, a run is a copy.
+  /// True if the result is the same as message by message: no two handlers conflict(), at most one
+  /// pushes, none ends a delivery, and their calls need nothing around them. If one changes
+  /// messages, a run must be copied.
   bool whole_runs() const noexcept {
     return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;
   }
   bool writes_message() const noexcept { return writing_ > 0; }
-  /// Components and resources looked at so far: what growth is tested by.
+  /// Components and resources visited so far. Tests of complexity use it.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
@@ -36,8 +37,8 @@ class RunRules {
 
   std::unordered_map<TypeId, Use> components_;
   std::unordered_map<std::string, Use> externals_;
-  std::uint32_t clashing_ = 0;  // components and resources that somebody writes and somebody else uses
-  std::uint32_t hidden_ = 0;    // handlers with state and without named resources
+  std::uint32_t clashing_ = 0;  // components and resources that one handler writes and another uses
+  std::uint32_t hidden_ = 0;    // handlers with state that name no resources
   std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0, consuming_ = 0;
   std::uint64_t steps_ = 0;
 };

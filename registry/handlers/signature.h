@@ -1,5 +1,6 @@
-// Reads a handler's C++ signature: the first parameter is the message, the others are the query. Of signatures that are
-// not right (registry/wrong_handlers.h) nothing here but is_right_signature is instantiated.
+// Interprets a handler's C++ signature: the first parameter is the message, the others are the
+// query. For wrong signatures (registry/wrong_handlers.h), only is_right_signature is instantiated
+// from this file.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace muster::detail {
 
 // --- The message parameter. ---
 
-/// Incomplete for what is no message.
+/// Incomplete for types that are not messages.
 template <class M>
 struct MessageParameter;
 template <MessageType M>
@@ -52,8 +53,8 @@ struct MessageParameter<const V&> {
 
 // --- The whole signature. ---
 
-/// The first of the parameters that names a component which one before it names too, if one of the two writes it;
-/// sizeof...(Ps): none does.
+/// The index of the first parameter whose component an earlier parameter also names, if one of the
+/// two writes it; sizeof...(Ps) if there is none.
 template <class... Ps>
 constexpr std::size_t written_twice() {
   const auto type_of = []<class P>() -> TypeId {
@@ -69,7 +70,7 @@ constexpr std::size_t written_twice() {
       if (types[i] != 0 && types[i] == types[j] && (writes[i] || writes[j])) return i;
   return sizeof...(Ps);
 }
-/// Whether a parameter can stand beside spans.
+/// True if a parameter may be combined with spans.
 template <class P>
 concept TakesRuns = requires { &Parameter<P>::whole; };
 template <class... Ps>
@@ -86,13 +87,14 @@ constexpr bool is_right() {
   else
     return (std::is_void_v<R> || std::is_same_v<R, Verdict>) && written_twice<Ps...>() == sizeof...(Ps);
 }
-/// Whether a handler may have the signature R(M, Ps...).
+/// True if a handler may have the signature R(M, Ps...).
 template <class Signature>
 inline constexpr bool is_right_signature = false;
 template <class R, class M, class... Ps>
 inline constexpr bool is_right_signature<R(M, Ps...)> = is_right<R, M, Ps...>();
 
-/// f(arguments...), made part of the loop that calls it, however large f is: for the one loop of a handler that goes through all rows.
+/// Calls f(arguments...), inlined into the calling loop however large f is: for a handler's one
+/// loop over all rows.
 template <class F, class... A>
 [[gnu::always_inline]] inline decltype(auto) call_inlined(F& f, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)
@@ -126,11 +128,11 @@ struct Invoker {
     return index;
   }();
 
-  /// Whether the handler takes the entity's own values and id alone. Columns overlap neither one another nor the
-  /// message, and the loop relies on that.
+  /// True if the handler uses only the entity's own values and id. Columns overlap neither each
+  /// other nor the message, and the loop relies on that.
   static constexpr bool plain = !consumes && !whole_rows && (true && ... && Parameter<Ps>::plain);
 
-  /// Whether what of a chunk has to be known for the handler's calls is one pointer for each parameter.
+  /// True if a handler's calls need just one pointer per parameter from a chunk.
   static constexpr bool by_chunk = !consumes && !whole_rows && (true && ... && detail::by_chunk<Ps>);
 
   template <class F2, class Message2, class... T>
@@ -145,7 +147,8 @@ struct Invoker {
         call_row(f, message, bases_of(rows, all), rows, rows.begin, all);
         return false;
       }
-      const Message m = MessageParameter<M>::get(message);  // a copy: nothing the handler writes can change it
+      // A copy, which the handler's writes cannot change.
+      const Message m = MessageParameter<M>::get(message);
       const auto bases = bases_of(rows, all);
       in_steps(rows, [&](std::uint32_t begin, std::uint32_t end) { loop(f, m, begin, end, std::get<I>(bases)...); });
       return false;
@@ -177,9 +180,10 @@ struct Invoker {
     }
     return consumed;
   }
-  /// A function of its own, so that nothing of in_steps() needs a register. A small message is a copy here: what a handler writes cannot
-  /// change it, so it stays in registers too. Its loop's beginning crosses no page of code, wherever the linker puts it: where handlers
-  /// mostly do little and are guessed wrong, that costs a tenth.
+  /// A separate function, so that in_steps() takes no registers. A small message is copied here:
+  /// the handler's writes cannot change the copy, so it stays in registers too. The alignment keeps
+  /// the start of the loop from crossing a page of code; for short handlers with mispredicted
+  /// calls, that costs 10 %.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static bool each_row(F& f, void* message, const ChunkRows& rows,
                                                             std::uint32_t begin, std::uint32_t end,
@@ -198,12 +202,14 @@ struct Invoker {
     }
     return consumed;
   }
-  // Of handlers that take values of parents: the loop goes through rows whose values are found at once, and leaves the others to rows_apart().
-  // So it need not ask whether there is a value, nor bring two ways together, which took a quarter of its instructions.
+  // For handlers that take values of parents. The loop handles rows whose values are found at once,
+  // and leaves the others to rows_apart(). It needs no test for a missing value and no join of two
+  // paths, which took a quarter of its instructions.
 
-  /// Not where handlers take ids, which may move what is found, or say that rows end.
+  /// Not for handlers that spawn, which may move what was found, or that may consume.
   static constexpr bool finds_quickly = !consumes && !spawns && (false || ... || detail::found_quickly<Ps>);
-  /// each_row() as far as a row that is left to rows_apart(), that one included. Returns the next row.
+  /// Runs each_row() up to and including the first row that is left to rows_apart(). Returns the
+  /// next row.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static std::uint32_t quick_rows(F& f, void* message, const ChunkRows& rows,
                                                                        std::uint32_t begin, std::uint32_t end,
@@ -214,13 +220,14 @@ struct Invoker {
     if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
     return quick_loop<false>(f, m, bases, begin, end, all);
   }
-  /// `above`: all values are found at parents. A loop of its own for that: compilers that do not make it (-O2) would ask for each row.
+  /// `above`: all values are found at parents. This gets its own loop: compilers that do not
+  /// unswitch loops (-O2) would test each row.
   template <bool above, class Kept, class Bases, std::size_t... I>
   [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,
                                                          std::uint32_t end, std::index_sequence<I...> all) {
     for (; row < end; ++row) {
       if (!(true && ... && find_quickly<above, Ps>(std::get<I>(bases), row))) [[unlikely]] {
-        auto copy = bases;  // the loop's own have no address, so they are in registers
+        auto copy = bases;  // the loop's own bases have no address, so they stay in registers
         return rows_apart(f, m, copy, row, end, all);
       }
       if (!(true && ... && is_there<Ps>(std::get<I>(bases), row))) continue;
@@ -228,8 +235,8 @@ struct Invoker {
     }
     return end;
   }
-  /// One row, after which its like are found at once, or all that are left where they are not: a parent has no such value, but somebody
-  /// above it may have one.
+  /// Handles one row, after which similar rows are found at once, or all remaining rows if they are
+  /// not: a parent lacks such a value, but an ancestor may have it.
   template <class Kept, class Bases, std::size_t... I>
   [[gnu::noinline]] static std::uint32_t rows_apart(F& f, Kept& m, Bases& bases, std::uint32_t row, std::uint32_t end,
                                                     std::index_sequence<I...>) {
@@ -256,7 +263,7 @@ struct Invoker {
     else
       return true;
   }
-  /// present() where find_quickly() has found.
+  /// present(), after a successful find_quickly().
   template <class P, class Base>
   static bool is_there(Base& base, std::uint32_t row) noexcept {
     if constexpr (detail::found_quickly<P>)
@@ -264,17 +271,17 @@ struct Invoker {
     else
       return Parameter<P>::present(base, row);
   }
-  /// A Spawner was in a handler's hands.
+  /// Called after a handler with a Spawner returned.
   template <class Base>
   static void after_spawns([[maybe_unused]] Base& base) noexcept {
     if constexpr (std::is_same_v<Base, Elsewhere>) base.directory_moved();
   }
-  /// Calls f(begin, end) for all rows: for a few at a time where there is memory to ask for meanwhile. It calls f in one place, so
-  /// f's loop is not made twice.
+  /// Calls f(begin, end) for all rows, a few at a time if there is memory to prefetch. Calls f in
+  /// one place, so that its loop is compiled once.
   template <class G>
   [[gnu::always_inline]] static void in_steps(const ChunkRows& rows, G&& f) {
     const RowsAhead* const ahead = rows.context.ahead;
-    // With the rows that come next the last of these are gone through.
+    // The last rows are processed while the memory ahead is prefetched.
     const std::uint32_t alone = ahead ? rows.end - std::min(rows.end - rows.begin, ahead->rows()) : rows.end;
     for (std::uint32_t begin = rows.begin, end = alone; begin < rows.end; begin = end) {
       if (begin < alone) {
@@ -292,7 +299,8 @@ struct Invoker {
     return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
                std::index_sequence_for<Ps...>{});
   }
-  /// The handler's callable. One without state is made here, so nothing need be read to find it.
+  /// Returns the handler's callable. A stateless one is created here, so that nothing must be read
+  /// to find it.
   static F& callable([[maybe_unused]] const Handler& handler) noexcept {
     if constexpr (stateless) {
       static F made{};
@@ -320,7 +328,7 @@ struct Invoker {
   }
   template <std::size_t... I>
   static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
-    // Unused where a handler takes nothing but its message, and GCC says so.
+    // Unused if a handler takes only its message, about which GCC warns.
     [[maybe_unused]] const auto base = [&]<class P>(std::size_t index) {
       if constexpr (P::column)
         return P::touched(rows, rows.columns[index]);
@@ -345,15 +353,15 @@ struct Invoker {
       return first_one(context, site, message, chunk, row);
     touched_row(context, *site.handler, site.columns, message, chunk, row);
   }
-  /// Calls the handler for a row whose `columns` were touched: see all_touched().
+  /// Calls the handler for a row whose `columns` have been touched: see all_touched().
   [[gnu::always_inline]] static void touched_row(RunContext& context, const Handler& handler,
                                                  const std::uint16_t* columns, void* message, Chunk& chunk,
                                                  std::uint32_t row) {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// The rest of one(), for columns that were not touched yet. It is apart and has the same arguments, so that one()
-  /// calls nothing but the handler and need not save registers.
+  /// The rest of one(), for columns that are not touched yet. A separate function with the same
+  /// arguments, so that one() calls nothing but the handler and need not save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
     first_row(context, *site.handler, site.columns, message, chunk, row);
@@ -364,7 +372,8 @@ struct Invoker {
     call_row(callable(handler), message, bases_of(rows, every), rows, row, every);
   }
 
-  /// Which of the parameters finds its values by KnownChunk::base; sizeof...(Ps): none.
+  /// The index of the parameter whose values KnownChunk::base gives; sizeof...(Ps) if there is
+  /// none.
   static constexpr std::size_t known_parameter = [] {
     const std::array<bool, sizeof...(Ps) + 1> plain_ones{Parameter<Ps>::plain..., true};
     return static_cast<std::size_t>(std::ranges::find(plain_ones, true) - plain_ones.begin());
@@ -374,7 +383,7 @@ struct Invoker {
     if (known_parameter == sizeof...(Ps)) return no_column;
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
-  /// one() for a row of a known chunk: its columns are touched.
+  /// one() for a row of a known chunk, whose columns have been touched.
   static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};
@@ -397,7 +406,7 @@ struct Invoker {
   // --- for ItemLoops ---
   using Callable = F;
   static constexpr std::size_t parameters = sizeof...(Ps);
-  /// Calls the handler for `count` messages, ItemLoops::bytes apart, whose rows are one behind the other.
+  /// Calls the handler for `count` messages, ItemLoops::bytes apart, whose rows are adjacent.
   template <class Bases>
   static void rows_in_line(F& f, const std::byte* payload, std::uint32_t row, std::uint32_t count, const Bases& bases) {
     std::apply([&](auto*... base) { messages_in_line(f, payload, row, count, base...); }, bases);
@@ -410,7 +419,7 @@ struct Invoker {
       f(m, Parameter<Ps>::at(base, row + i)...);
     }
   }
-  /// Calls the handler for the row of `target` with bases of the parameters that were kept without their types.
+  /// Calls the handler for the row of `target` with type-erased bases of the parameters.
   template <std::size_t... I>
   static void call_at(F& f, void* message, Entity target, std::uint32_t row, void* const* bases,
                       std::index_sequence<I...>) {
@@ -418,7 +427,7 @@ struct Invoker {
     [[maybe_unused]] const auto argument = [&]<class P, std::size_t at>() -> decltype(auto) {
       using Base = std::tuple_element_t<at, Bases>;
       if constexpr (std::is_same_v<P, Entity>)
-        return target;  // as the row has it
+        return target;  // equals the id in the row
       else if constexpr (std::is_null_pointer_v<Base>)
         return Parameter<P>::at(nullptr, row);
       else
@@ -431,7 +440,8 @@ struct Invoker {
   template <std::size_t... I>
   static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
     const auto one = [&]<class P>(const void* base) {
-      // By numbers: an optional column may be absent, and asking for what is nowhere costs nothing.
+      // Computes with integers: an optional column may be absent, and prefetching an invalid
+      // address costs nothing.
       if constexpr (P::column)
         __builtin_prefetch(  // NOLINTNEXTLINE(performance-no-int-to-ptr)
             reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(base) + row * sizeof(typename P::Value)),
@@ -470,7 +480,7 @@ struct Invoker {
   using Components = std::tuple<Ps...>;
 };
 
-/// The Invoker of a callable with a right signature.
+/// The Invoker of a callable that has a right signature.
 template <class F, class Signature>
 struct InvokerOf;
 template <class F, class R, class M, class... Ps>
@@ -478,7 +488,7 @@ struct InvokerOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
 
-/// The signature of a function type or of a member function, without noexcept; void for anything else.
+/// The signature of a function type or member function, without noexcept; void for anything else.
 template <class>
 struct PlainSignature {
   using type = void;
@@ -498,7 +508,8 @@ struct PlainSignature<R (C::*)(A...) const noexcept> : PlainSignature<R(A...)> {
 template <class C, class R, class... A>
 struct PlainSignature<R (C::*)(A...) noexcept> : PlainSignature<R(A...)> {};
 
-/// The signature of what is subscribed: a function, its pointer, or a class with one operator(). Void if it has none.
+/// The signature of a callable: a function, a function pointer, or a class with one operator().
+/// Void if it has none.
 template <class F>
 struct SignatureOf {
   using type = void;
@@ -517,7 +528,7 @@ struct ConstantFunction {
     return function(std::forward<A>(arguments)...);
   }
 };
-/// The function becomes part of the loop, not only this call of it.
+/// Inlines the function itself into the loop, not only this call of it.
 template <auto function, class... A>
 [[gnu::always_inline]] inline auto call_inlined(ConstantFunction<function>&, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)
@@ -527,7 +538,8 @@ template <auto function, class... A>
 #endif
 }
 
-/// Calls add<T>() for each component type that a parameter names, so that the registry can make it known.
+/// Calls add<T>() for each component type that a parameter names, so that the registry can make the
+/// type known.
 template <class P>
 struct NamedTypes {
   template <class Add>

@@ -1,4 +1,4 @@
-// A handler lives as long as its Subscription.
+// Owns a subscribed handler: it ends with its Subscription.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Ends the handler when it goes. Move-only. It may outlive its registry. It must not go while a handler runs.
+/// Ends the handler when destroyed. Move-only. May outlive its registry. Must not be destroyed
+/// while a handler runs.
 class [[nodiscard("the handler ends with it: keep the Subscription as long as the handler is to run")]] Subscription {
  public:
   Subscription() = default;
@@ -32,7 +33,7 @@ class [[nodiscard("the handler ends with it: keep the Subscription as long as th
  private:
   friend class EntityRegistry;
   friend class Outbox;
-  /// Gives the handler up: something else will end it.
+  /// Gives up ownership: the caller must end the handler by other means.
   std::uint64_t release() noexcept {
     registry_.reset();
     return std::exchange(ordinal_, 0);
@@ -43,7 +44,8 @@ class [[nodiscard("the handler ends with it: keep the Subscription as long as th
   std::uint64_t ordinal_ = 0;
 };
 
-/// What an install function returns: the handlers of one game or plugin, which end together, and what they use.
+/// The handlers of one game or plugin, as returned by an install function: they end together. Also
+/// owns what they use.
 class [[nodiscard("the handlers end with it: keep the Handlers as long as they are to run")]] Handlers {
  public:
   Handlers() = default;
@@ -68,8 +70,8 @@ class [[nodiscard("the handlers end with it: keep the Handlers as long as they a
     others.all_.clear();
     others.kept_.clear();
   }
-  /// Keeps something that these handlers use, such as a manager or a subsystem, and returns it. It goes when all
-  /// handlers have ended; what was kept last goes first.
+  /// Takes shared ownership of something that these handlers use, such as a manager or a subsystem,
+  /// and returns it. Released after all handlers have ended, in reverse order.
   template <class T>
   T& keep(std::shared_ptr<T> used) {
     T& it = *used;

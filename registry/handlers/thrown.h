@@ -1,4 +1,5 @@
-// An exception out of a handler stops the program on the thread it ran on; the error text names handler and message.
+// An exception from a handler stops the program on the handler's thread; the error names handler
+// and message.
 #pragma once
 
 #include <exception>
@@ -12,7 +13,7 @@ class TypesKnown;
 
 [[noreturn]] void handler_threw(const Handler& handler, const TypesKnown& types, std::string_view what) noexcept;
 
-/// Runs `work`, which calls the handler, and stops the program where it throws.
+/// Runs `work`, which calls the handler, and stops the program if it throws.
 template <class Work>
 auto guarded(const Handler& handler, const TypesKnown& types, Work&& work) noexcept -> std::invoke_result_t<Work> {
   try {

@@ -1,6 +1,7 @@
-// Lets workers take turns. Some things are done in the order of one worker although several run handlers at the same
-// time: timers get their ids, texts and types become known, handlers begin and end. A worker that comes to such a thing
-// waits until everything before it is done.
+// Lets workers take turns. Some actions must happen in the order in which one worker would perform
+// them, although several run handlers at the same time: assigning timer ids, adding texts and
+// types, starting and ending handlers. Before such an action, a worker waits until everything
+// before it is done.
 #pragma once
 
 namespace muster {
@@ -10,13 +11,14 @@ struct Handler;
 class Turn {
  public:
   virtual ~Turn() = default;
-  /// Returns when all is done that one worker would have done before this. Workers later in the order wait meanwhile.
+  /// Returns once everything that a single worker would have done earlier is done. Workers later in
+  /// the order wait meanwhile.
   virtual void take() = 0;
 };
 
-/// The turn of the calling thread; null unless it runs a handler of a pass that is spread over workers.
+/// The calling thread's turn; null unless it runs a handler of a pass that is spread over workers.
 Turn*& turn_here() noexcept;
-/// The handler that this thread runs for such a pass.
+/// The handler that this thread is running for such a pass.
 const Handler*& running_here() noexcept;
 
 /// Takes the calling thread's turn, if it has one.

@@ -16,7 +16,7 @@ namespace muster {
 
 class TypesKnown {
  public:
-  /// Both outlive this; their contents may be exchanged.
+  /// Both must outlive this; their contents may be exchanged.
   TypesKnown(Storage& storage, HandlerStates& states);
   ~TypesKnown();
 
@@ -25,7 +25,8 @@ class TypesKnown {
   HandlerTable& handlers() noexcept { return handlers_; }
   const HandlerTable& handlers() const noexcept { return handlers_; }
 
-  /// Makes a compiled type known. Throws a SetupError that names the type where one of its name has another layout.
+  /// Makes a compiled type known. Throws a SetupError that names the type if a known one of that
+  /// name has a different layout.
   template <GeneratedType T>
   void need() {
     std::atomic<TypeId>& seen = seen_[TypeTraits<T>::id % std::size(seen_)];
@@ -37,7 +38,7 @@ class TypesKnown {
       make_known<T>();
     seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
   }
-  /// Whether need() would do nothing. May be false of a known type.
+  /// True if need() would do nothing. May be false for a known type.
   template <GeneratedType T>
   bool seen() const noexcept {
     return seen_[TypeTraits<T>::id % std::size(seen_)].load(std::memory_order_relaxed) == TypeTraits<T>::id;
@@ -48,12 +49,13 @@ class TypesKnown {
     need<M>();
     return *handlers_.route(TypeTraits<M>::id);
   }
-  /// The route of any known message type; null where there is no such type.
+  /// The route of any known message type, or null.
   MessageRoute* route(TypeId message) {
     const Seen& seen = routes_[message % std::size(routes_)];
     return seen.type == message ? seen.route : find_route(message);
   }
-  /// The route of a compiled message; null where remember_route() has not kept it. Not for workers.
+  /// The route of a compiled message, or null if remember_route() has not stored it. Not for
+  /// workers.
   template <GeneratedType M>
   MessageRoute* seen_route() noexcept {
     const Seen& first = pushed_[first_place(TypeTraits<M>::id)];
@@ -64,30 +66,31 @@ class TypesKnown {
     const Seen& second = pushed_[second_place(TypeTraits<M>::id)];
     return second.type == TypeTraits<M>::id ? second.route : nullptr;
   }
-  /// Keeps the route of a message type for seen_route(), and `sealed` with it: the type's SingleBatch, of any message.
+  /// Stores the route of a message type for seen_route(), with `sealed`, the type's SingleBatch of
+  /// any message.
   void remember_route(TypeId known, std::span<const std::byte> sealed);
   /// The route of a change of a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
-  /// Destroys all values of a runtime component. It is a tag then, until need() turns it into a runtime component
-  /// again.
+  /// Destroys all values of a runtime component, which is then a tag until need() makes it a
+  /// runtime component again.
   void forget_runtime(TypeId type);
-  /// Forgets, as forget_runtime() does, every runtime component whose functions `whose` accepts, whether handlers take
-  /// it or not. Returns their ids.
+  /// Forgets, like forget_runtime(), every runtime component for whose functions `whose` returns
+  /// true, even if handlers use it. Returns their ids.
   std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
-  /// A component type by id; null where unknown or no component.
+  /// A component type by id; null if unknown or not a component.
   const StoredType* component(TypeId type);
 
-  /// How much is known.
+  /// The number of known types, components and messages.
   struct Mark {
     TypeTable::Mark table;
     std::size_t components, messages;
   };
   Mark mark() const noexcept;
-  /// Forgets the types that became known since. Nothing may refer to them: no archetype, no batch, no handler.
+  /// Forgets the types added since the mark. No archetype, batch or handler may refer to them.
   void take_back(const Mark& mark);
 
  private:
-  /// An entry of the caches in front of the routes. A pushed type has two places to be in.
+  /// An entry of the route caches. A pushed type has two possible places.
   struct Seen {
     TypeId type = 0;
     MessageRoute* route = nullptr;
@@ -97,7 +100,7 @@ class TypesKnown {
   static constexpr std::size_t second_place(TypeId type) noexcept { return type / pushed_places % pushed_places; }
   MessageRoute* find_route(TypeId message);
   void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
-  /// need(), once the cache does not know T.
+  /// The part of need() for types that are not in the cache.
   template <GeneratedType T>
   void make_known() {
     if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {
@@ -114,18 +117,18 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// need() where several workers run handlers: looks under a lock, and makes known in turn.
+  /// need() while several workers run handlers: checks under a lock, and adds types in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
-  std::deque<TypeDescriptor> changes_;  // what error texts and routes call a change
+  std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
   std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
   Seen pushed_[pushed_places];
-  Seen routes_[64];  // of those asked for by run-time ids
+  Seen routes_[64];  // of types looked up by run-time id
   HandlerTable handlers_;
   Storage& storage_;
   struct Gate;
-  std::unique_ptr<Gate> gate_;  // of need_in_turn
+  std::unique_ptr<Gate> gate_;  // for need_in_turn()
 };
 
 }  // namespace muster

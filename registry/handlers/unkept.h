@@ -1,5 +1,6 @@
-// What handlers of messages may do that no journal keeps (journal: "never"). Such a message is an input that is delivered once and
-// never again, so nothing that is saved may follow from it: its handlers read.
+// Restricts the handlers of messages that no journal records (journal: "never"). Such a message is
+// delivered once and cannot be replayed, so nothing that is saved may depend on it: its handlers
+// may only read.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,24 @@
 
 namespace muster {
 
-/// Whether a journal leaves the message's values out.
+/// True if journals leave out the message's values.
 inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.journal == JournalPolicy::never; }
 
-/// The handlers of such messages, and the rules for them and those beside them.
+/// The handlers of such messages, and the rules for them and for handlers that share resources with
+/// them.
 class UnkeptHandlers {
  public:
-  /// Throws SetupError, naming handler and message, where `handler` is one of such a message and
+  /// Throws SetupError, naming handler and message, if `handler` is for such a message and
   ///   - pushes, writes a component, or is a manager's member function that may change it;
-  ///   - has captures or an object, and does not say what it touches outside (external_reads, external_writes);
-  ///   - writes a resource outside that a handler names which changes the world: by it the message would come back.
-  /// Likewise where `handler` changes the world and names a resource that one of such a message writes. `all` are those there are.
+  ///   - has captures or an object, but does not declare external_reads or external_writes;
+  ///   - writes an external resource that a handler which changes the world also names, because the
+  ///     message would affect the world through it.
+  /// Also throws if `handler` changes the world and names a resource that a handler of such a
+  /// message writes. `all` are the existing handlers.
   void check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const;
   void add(const Handler& handler) { handlers_.push_back(&handler); }
   void remove(const Handler& handler) { std::erase(handlers_, &handler); }
-  /// Handlers looked at so far: what growth is tested by.
+  /// Handlers visited so far. Tests of complexity use it.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

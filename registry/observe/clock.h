@@ -1,4 +1,4 @@
-// The clock that measurements read. What they find is no state.
+// The clock for measurements. Their results are not part of the state.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,8 @@
 
 namespace muster {
 
-/// The time of a clock that never goes back; only differences mean anything. Any thread.
+/// The time of a clock that never goes back; only differences are meaningful. May be called from
+/// any thread.
 inline std::uint64_t steady_ns() noexcept {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

@@ -1,9 +1,9 @@
-// - An unobserved registry pays nothing: while one is observed, its pushes go through the queue, by
-//   one more bit in the test for waiting messages.
-// - A handler's time costs two readings of the clock per batch or pass. If handlers take turns
-//   message by message, one call in 16 is timed and stands for the others; counts are exact.
-// - Messages are counted when their turn comes, so appending one costs the same as without.
-// - Figures of a pass on several workers are made of the times of its tasks when the pass is over.
+// - An unobserved registry has no cost: observing adds one bit to the test for waiting messages,
+//   which sends pushes through the queue.
+// - Timing a handler costs two clock reads per batch or pass. If handlers alternate message by
+//   message, one call in 16 is timed and represents the others; counts are exact.
+// - Messages are counted when they are delivered, so appending one costs the same as without.
+// - The figures of a pass on several workers are computed from the times of its tasks at its end.
 #include "registry/observe/observer.h"
 
 #include "registry/observe/clock.h"

@@ -1,6 +1,6 @@
-// Counts and times deliveries while a registry is observed. Delivery looks for an observer once per batch and once per
-// handler of a pass, never per row; for single messages call sites are exchanged for ones that count
-// (HandlerTable::observe_calls).
+// Counts and times deliveries while a registry is observed. Delivery checks for an observer once
+// per batch and once per handler of a pass, never per row; for single messages, call sites are
+// replaced by ones that count (HandlerTable::observe_calls).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Observer {
 
   // --- handlers ---
 
-  /// To be called before each batch, and before each pass of a batch: every handler that gets rows from now on has one
-  /// call more.
+  /// Must be called before each batch, and before each pass of a batch: each handler that gets rows
+  /// from then on counts one more call.
   void next_call() noexcept {
     ++call_;
     single_slices_ = 0;
@@ -40,7 +40,7 @@ class Observer {
     }
     entry.figures.rows += rows;
   }
-  /// Times all that a handler does with a batch; does nothing where the observer is null.
+  /// Times everything that a handler does with a batch; does nothing if the observer is null.
   class Scope {
    public:
     Scope(Observer* observer, const Handler& handler) : observer_(observer), handler_(handler) {
@@ -61,46 +61,48 @@ class Observer {
     const Handler& handler_;
     std::uint64_t begin_ns_ = 0, rows_ = 0;
   };
-  /// Whether to time a call for one row, asked before the row is added. Never within a Scope, which times it already.
+  /// Whether to time a call for one row; must be called before the row is added. Never within a
+  /// Scope, which already times it.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
-  /// For a pass that was spread over workers: add_ns takes the sum of a handler's tasks, add_task each of them. Workers
-  /// are numbered from 0.
+  /// For a pass spread over workers: add_ns takes the sum of a handler's tasks, add_task each task.
+  /// Workers are numbered from 0.
   void add_ns(const Handler& handler, std::uint64_t ns) { entry(handler).figures.ns += ns; }
   void add_task(const Handler& handler, std::uint32_t worker, std::uint64_t begin_ns, std::uint64_t ns,
                 std::uint64_t rows);
 
   // --- messages ---
 
-  /// Numbers of messages, where causes are recorded; 0: none.
+  /// Numbers of messages if causes are recorded; otherwise 0.
   struct Chain {
-    std::uint64_t first = 0;                  ///< of the first message delivered; the others follow it
+    /// Of the first message delivered; the others are consecutive.
+    std::uint64_t first = 0;
     std::uint64_t cause = 0, last_cause = 0;  ///< of the first message, and of the last
   };
-  /// Counts a batch of which so many `messages` were delivered.
+  /// Counts a batch, `messages` of which were delivered.
   void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                  std::uint64_t begin_ns, const Chain& chain);
   void add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                     std::uint64_t begin_ns, const Chain& chain);
   void add_carried(TypeId type, std::uint64_t messages) { entry(type).carried += messages; }
-  /// Records an input with all that it caused.
+  /// Records an input with everything it caused.
   void add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns);
 
   // --- figures ---
 
   /// The figures of handlers, in the order of subscription.
   std::vector<HandlerFigures> handlers() const;
-  /// The figures of message types, in the order in which the types came.
+  /// The figures of message types, in the order in which the types were first delivered.
   const std::vector<MessageFigures>& messages() const noexcept { return messages_; }
 
  private:
   struct Entry {
     HandlerFigures figures;
     std::uint64_t call = 0;                                        // the last one counted
-    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // of calls for one row
+    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // for calls for one row
   };
   static constexpr std::uint64_t single_every = 16;
-  static constexpr std::uint32_t single_slices_max = 16;  // of one batch
+  static constexpr std::uint32_t single_slices_max = 16;  // per batch
 
   Entry& entry(const Handler& handler);
   MessageFigures& entry(TypeId type);
@@ -109,7 +111,7 @@ class Observer {
 
   const TypeTable& types_;
   Trace* trace_;
-  std::vector<Entry> entries_;  // by ordinal; of those never called, ordinal 0
+  std::vector<Entry> entries_;  // by ordinal; entries of handlers never called have ordinal 0
   std::vector<MessageFigures> messages_;
   std::unordered_map<TypeId, std::size_t> message_of_;
   std::uint64_t call_ = 1;

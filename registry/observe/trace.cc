@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-/// The number of a message as people read it: input and place in what it caused.
+/// A message's number for users: the input, and the place among the messages it caused.
 std::string number(std::uint64_t message) {
   return std::to_string(message >> cause_place_bits) + "." + std::to_string(message & cause_place_max);
 }
@@ -100,7 +100,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
     if (slice->last_cause != slice->cause) line += R"(, "last_cause": ")" + number(slice->last_cause) + '"';
     line += "}}";
     if (slice->cause) {
-      // An arrow from the batch that holds the cause.
+      // Draws an arrow from the batch that contains the cause.
       const auto after =
           std::ranges::upper_bound(numbered, slice->cause, {}, [](const Slice* batch) { return batch->message; });
       if (after != numbered.begin())

@@ -1,11 +1,11 @@
-// Records what a registry did and when, as slices of time. They are written in Chrome's trace-event format, for
+// Records the activity of a registry as slices of time, in Chrome's trace-event format, for
 // ui.perfetto.dev and chrome://tracing.
 //
 //   track "registry"   | push                                                     |   an input: what the host called
 //                        | game.Damage       | | game.Died  |                         a batch of messages of one type
 //                          | armor | health |                                         a handler and its rows
 //   track "worker 1"                             | move |    | move |                 tasks of a pass that was spread
-//   track "watches"      what is done for those who look on, beside the registry's thread; on that: | watching |
+//   track "watches"      work for watches outside the registry's thread; on the thread: | watching |
 //
 // Memory is bounded: the oldest slices are overwritten, and counted.
 #pragma once
@@ -20,20 +20,20 @@
 
 namespace muster {
 
-/// Belongs to one registry and its thread. It must outlive its recording (EntityRegistry::set_trace), and may be
-/// written afterwards.
+/// Belongs to one registry and its thread. It must outlive its recording
+/// (EntityRegistry::set_trace), and may be written to a file afterwards.
 class Trace {
  public:
-  /// Keeps the last `slices_max` slices, at least 1. Each takes 64 bytes, once it comes.
+  /// Keeps the last `slices_max` slices, at least 1. Each uses 64 bytes once recorded.
   explicit Trace(std::size_t slices_max = std::size_t{1} << 18);
 
   std::size_t slices() const noexcept { return slices_.size(); }
-  /// Slices that were overwritten, or not recorded because a batch had too many.
+  /// The number of slices that were overwritten, or not recorded because a batch had too many.
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 
-  /// Records what was done for those who watch: what changed was listed, with so many chunks; or, `beside` the registry's thread,
-  /// so many watches had a turn. Times of steady_ns().
+  /// Records work for watches: listing changes in `count` chunks or, if `beside` the registry's
+  /// thread, serving `count` watches. Times are from steady_ns().
   void add_watching(std::uint64_t begin_ns, std::uint64_t ns, std::uint64_t count, bool beside);
 
   /// Calls `take` with the JSON, piece by piece.
@@ -56,7 +56,7 @@ class Trace {
   };
   void add(const Slice& slice);
   void leave_out() noexcept { ++left_out_; }
-  /// The number of a text. `key` stands for the text from its first use on.
+  /// The number of a text. `key` identifies the text from its first use on.
   std::uint32_t name(std::uint64_t key, std::string_view text);
 
   std::size_t slices_max_;
@@ -64,7 +64,7 @@ class Trace {
   std::size_t next_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint16_t tracks_ = 1;
-  bool beside_ = false;  // somebody watched
+  bool beside_ = false;  // watches were recorded
   std::vector<std::string> names_;
   std::unordered_map<std::uint64_t, std::uint32_t> name_of_;
 };

@@ -1,5 +1,5 @@
-// Batches whose types had other layouts or names when they were saved or recorded, as those are known now: messages that wait, edits in
-// a journal.
+// Converts batches whose types have since changed layout or name: waiting messages, and edits in a
+// journal.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,13 @@
 
 namespace muster {
 
-/// The batch with its types as they are known now, aligned to 16; none where nothing in it is other than it was. `batch`: any bytes,
-/// aligned to 8 at least. Payloads and the components of row sets are converted like rows, templates likewise; messages that name a
-/// component or one of its fields (SetField, SetFieldIf, Remove) name what it is called now, with the value converted. One that names a
-/// field that is gone stays as it is, and will be refused. What in it no bool or enum of then has is put right and told.
-/// The error names type and field that cannot be converted, or what is wrong with the batch by the types of then.
+/// Returns the batch in the current types, aligned to 16, or no value if nothing in it has changed.
+/// `batch` may be any bytes, aligned to at least 8. Payloads, components of row sets and templates
+/// are converted like rows. Messages that name a component or one of its fields (SetField,
+/// SetFieldIf, Remove) get the current names and converted values; one that names a removed field
+/// is unchanged, and will be refused. Invalid bool and enum values are corrected and reported in
+/// `mended`. An error names the type and field that cannot be converted, or says what is wrong with
+/// the batch according to its old types.
 [[nodiscard]] std::expected<std::optional<std::vector<std::byte>>, SchemaError> convert_batch(
     std::span<const std::byte> batch, SavedTypes& types, Mended& mended);
 

@@ -1,5 +1,5 @@
-// Which chunks saved state says are to come, so that columns of a group lie together in memory as they do where all of its rows are created
-// at once.
+// Counts the chunks announced by saved state, so that the columns of a group get contiguous memory,
+// as if all its rows were created at once.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,18 @@ namespace muster {
 
 class ChunksToCome {
  public:
-  /// One more chunk of a group is said to come.
+  /// Announces one more chunk of a group.
   void add(std::uint32_t archetype, std::uint32_t depth) { ++chunks_[{archetype, depth}]; }
-  /// To be called before the chunk at `place` of its group is made. Of those that are said to come no more are believed than came: what
-  /// damaged state says takes no more memory than twice what the chunks take of which some column came.
+  /// Must be called before the chunk at `place` of its group is made. Expects no more chunks than
+  /// have been made: damaged state can take at most twice the memory of the chunks that have
+  /// columns.
   void place(Storage& storage, const Archetype& archetype, std::uint32_t depth, std::size_t place) {
     if (place < believed_first || !std::has_single_bit(place)) return;
     const std::size_t said = chunks_[{archetype.number, depth}];
     if (said <= place) return;
     expected_.emplace(storage, archetype, depth, std::min(said - place, place) * chunk_capacity(archetype, 1));
   }
-  /// All came.
+  /// To be called after the last chunk.
   void end() noexcept { expected_.reset(); }
 
  private:

@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-/// The field that has this one's values now, as LayoutChange finds it.
+/// The current field that has this field's values, as LayoutChange finds it.
 const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescriptor& then_type,
                                  const TypeDescriptor& now) {
   if (const FieldDescriptor* const same = field_named(now, then.name)) return same;
@@ -24,7 +24,7 @@ const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescript
 
 using Value = std::array<std::uint8_t, 64>;
 
-/// `values`: one or two of them, of that field.
+/// `values` are one or two values of that field.
 std::expected<void, SchemaError> convert_field(SetField& set, std::span<Value* const> values, SavedTypes& types) {
   if (!types.is_saved(set.component)) return {};
   const auto reading = types.reading(set.component);

@@ -1,4 +1,4 @@
-// Messages of the registry itself that name a component or a field of one: what these are called now.
+// Updates built-in messages that name a component or one of its fields to the current names.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,16 @@
 
 namespace muster {
 
-/// The dotted path that a path of the older layout has in the newer: "slots[2].count". Empty where the field is gone.
+/// Converts a field's dotted path from the older layout to the newer: "slots[2].count". Empty if
+/// the field was removed.
 [[nodiscard]] std::string path_now(const std::string& path, const TypeDescriptor& then,
                                    const LayoutChange::Find& find_then, const TypeDescriptor& now,
                                    const LayoutChange::Find& find_now);
 
-/// Puts into one of those messages (`message`: its type as it is known now, `payload`: its value) what the component and the field are
-/// called now, and the value of a SetField or SetFieldIf converted. Others stay as they are, and so do those that name what is unknown or
-/// gone. The error names the component, where it or the value cannot be converted.
+/// Updates the names of component and field in such a message (`message`: its current type,
+/// `payload`: its value), and converts the value of a SetField or SetFieldIf. Other messages are
+/// unchanged, as are those that name something unknown or removed. An error names the component if
+/// it or the value cannot be converted.
 [[nodiscard]] std::expected<void, SchemaError> convert_names(TypeId message, std::span<std::byte> payload,
                                                              SavedTypes& types);
 

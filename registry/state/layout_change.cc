@@ -38,7 +38,7 @@ unsigned value_bits(FieldKind kind) noexcept {
   }
 }
 
-/// Whether every value of `then` has an exact one of `now`.
+/// True if `now` represents every value of `then` exactly.
 bool widens(FieldKind then, FieldKind now) noexcept {
   if (then == now) return true;
   if (is_float(then)) return is_float(now) && value_bits(then) <= value_bits(now);
@@ -46,7 +46,7 @@ bool widens(FieldKind then, FieldKind now) noexcept {
   return value_bits(then) <= value_bits(now) && (!is_signed(then) || is_signed(now) || is_float(now));
 }
 
-/// As schemas say it.
+/// The name of a kind in schemas.
 const char* word(FieldKind kind) noexcept {
   static constexpr const char* words[] = {"bool",   "byte",     "ubyte",  "short",  "ushort", "int",
                                           "uint",   "long",     "ulong",  "float",  "double", "muster.Entity",
@@ -60,7 +60,7 @@ std::string shown(const FieldDescriptor& field) {
   return text;
 }
 
-/// Names decide: an enum may have given its values other numbers.
+/// Converts an enum's value by name, because its values may have new numbers.
 std::uint64_t same_name(std::uint64_t value, const EnumDescriptor& then, const EnumDescriptor& now) {
   const auto number_now = [&](const EnumValue& known) -> std::uint64_t {
     const auto found = std::ranges::find(now.values, known.name, &EnumValue::name);
@@ -92,7 +92,8 @@ class LayoutChange::Comparison {
   Comparison(LayoutChange& made, const Find& find_then, const Find& find_now)
       : made_(made), find_then_(find_then), find_now_(find_now) {}
 
-  /// Compares two structs at these offsets; what differs is told of the first element of an array only.
+  /// Compares two structs at these offsets. Differences are reported only for an array's first
+  /// element.
   bool compare(const TypeDescriptor& then, std::uint32_t then_at, const TypeDescriptor& now, std::uint32_t now_at,
                const std::string& prefix, bool tell) {
     std::vector<const FieldDescriptor*> used;
@@ -164,7 +165,7 @@ std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescrip
   made.conversion_ = conversion;
   if (conversion) made.find_then_ = find_then;
   Comparison comparison(made, find_then, find_now);
-  // A tag's one field says nothing.
+  // A tag's only field has no meaning.
   if (!then.tag && !now.tag && !comparison.compare(then, 0, now, 0, "", true)) {
     comparison.error.type = now.name;
     return std::unexpected(std::move(comparison.error));
@@ -193,13 +194,15 @@ void LayoutChange::move(const Move& move, const std::byte* then, std::byte* now)
       const auto number = static_cast<double>(value);
       std::memcpy(to, &number, sizeof number);
     } else if constexpr (std::is_integral_v<decltype(value)>) {
-      // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of 8 bits keeps its sign, as longer ones do
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): an 8-bit number keeps its sign, as longer ones
+      // do
       auto bits = static_cast<std::uint64_t>(value);
       if (move.then_enum != nullptr) bits = same_name(bits, *move.then_enum, *move.now_enum);
       std::memcpy(to, &bits, move.now_bytes);  // little-endian, as the file is
     }
   };
-  with_number(move.then_kind, from, [&] { put(read_number<std::uint8_t>(from)); }, put);  // bool is no number
+  // A bool is not a number.
+  with_number(move.then_kind, from, [&] { put(read_number<std::uint8_t>(from)); }, put);
 }
 
 void LayoutChange::apply_rules(std::span<const std::byte> then, std::span<std::byte> now) const {
@@ -221,7 +224,7 @@ std::optional<std::uint32_t> LayoutChange::place(std::uint32_t then_offset) cons
 
 namespace {
 
-/// Compares tables and what they hold, each pair once.
+/// Compares tables and the types they contain, each pair once.
 class TableComparison {
  public:
   TableComparison(const LayoutChange::Find& find_then, const LayoutChange::Find& find_now)

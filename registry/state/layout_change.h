@@ -1,4 +1,4 @@
-// How a value of an older layout of a type becomes one of the layout that is known now: field by field, by name.
+// Converts values of an older layout of a type to the current one, field by field, by name.
 #pragma once
 
 #include <algorithm>
@@ -16,58 +16,63 @@
 
 namespace muster {
 
-/// Made once per type, applied to each value. The descriptors it was made from must live as long.
+/// Made once per type and applied to each value. The descriptors must outlive it.
 ///
-/// A field keeps its value where both layouts have one of its name, or the newer one's `was` names the older. New fields get their
-/// defaults, fields that are gone are dropped, order does not matter. Numbers may become wider (every value of the old kind has an
-/// exact one of the new); arrays may be longer or shorter; values of enums are found again by their names.
+/// A field keeps its value if both layouts have a field of that name, or the newer field's `was`
+/// names the older one. New fields get their defaults, removed fields are dropped, and order does
+/// not matter. Numbers may become wider (if the new kind represents every old value exactly),
+/// arrays may become longer or shorter, and enum values are matched by name.
 class LayoutChange {
  public:
   using Find = std::function<const TypeDescriptor*(TypeId)>;
 
-  /// Both are structs. `find_then` and `find_now` give the structs nested in them. The error names the field of the newer layout, or
-  /// of the older where that has no place, that cannot be converted. With a `conversion` of the game's own, which is called for each
-  /// value after that, such a field has its default and is no error.
+  /// Both types must be structs. `find_then` and `find_now` return the structs nested in them. An
+  /// error names the field that cannot be converted, by the newer layout, or by the older one if
+  /// the newer has no such field. With a game's own `conversion`, which is called for each value
+  /// afterwards, such a field has its default and is not an error.
   [[nodiscard]] static std::expected<LayoutChange, SchemaError> between(const TypeDescriptor& then,
                                                                         const Find& find_then,
                                                                         const TypeDescriptor& now, const Find& find_now,
                                                                         Conversion conversion = nullptr);
 
-  /// `then`: one value of the older layout, `now`: room for one of the newer. They do not overlap.
+  /// Converts `then`, a value of the older layout, into `now`. They must not overlap.
   void apply(std::span<const std::byte> then, std::span<std::byte> now) const;
-  /// The same without the game's own conversion.
+  /// As apply(), without the game's own conversion.
   void apply_rules(std::span<const std::byte> then, std::span<std::byte> now) const;
   bool has_conversion() const noexcept { return conversion_ != nullptr; }
-  /// Where the number or reference at an offset of the older layout is in the newer; none where it is gone.
+  /// The offset in the newer layout of the number or reference at an offset of the older one; no
+  /// value if it was removed.
   std::optional<std::uint32_t> place(std::uint32_t then_offset) const;
-  /// `take(offset, bytes)` for each number or reference of the newer layout that comes from one which these bytes of the older touch.
+  /// Calls `take(offset, bytes)` for each number or reference of the newer layout that is converted
+  /// from one which overlaps these bytes of the older layout.
   template <class Take>
   void each_move(std::uint32_t then_offset, std::uint32_t then_bytes, Take&& take) const {
     for (const Move& one : moves_)
       if (one.then < then_offset + then_bytes && then_offset < one.then + one.then_bytes) take(one.now, one.now_bytes);
   }
-  /// What people are told: "armor is new, shield is gone".
+  /// A description for users: "armor is new, shield is gone".
   const std::string& text() const noexcept { return text_; }
   const TypeDescriptor& now() const noexcept { return *now_; }
-  /// Whether an enum's values have other numbers, which the layout's fingerprint does not show.
+  /// True if an enum's values have other numbers, which the layout's fingerprint does not show.
   bool renumbers() const noexcept {
     return std::ranges::any_of(moves_, [](const Move& one) { return one.then_enum != nullptr; });
   }
 
  private:
   class Comparison;
-  /// One number, or bytes that stay as they are.
+  /// A number, or bytes that are copied unchanged.
   struct Move {
     FieldKind then_kind, now_kind;
     std::uint32_t then, now;  // offsets
     std::uint32_t then_bytes, now_bytes;
-    const EnumDescriptor *then_enum = nullptr, *now_enum = nullptr;  // where names decide
+    // Set if enum values are matched by name.
+    const EnumDescriptor *then_enum = nullptr, *now_enum = nullptr;
   };
   static void move(const Move& move, const std::byte* then, std::byte* now);
 
   const TypeDescriptor *then_ = nullptr, *now_ = nullptr;
   Find find_then_;
-  Conversion conversion_ = nullptr;  // null: none
+  Conversion conversion_ = nullptr;  // may be null
   std::vector<Move> moves_;
   std::string text_;
 };
@@ -75,12 +80,14 @@ class LayoutChange {
 /// Returns the field of that name, or null.
 [[nodiscard]] const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name);
 
-/// Null where a table of the older layout can be read as one of the newer, as FlatBuffers has it: fields of one name are in one place
-/// and of one kind, structs and tables that it holds are too, enums have their numbers. Otherwise the field that is not.
+/// Returns null if a table of the older layout can be read as one of the newer by FlatBuffers'
+/// rules: fields of the same name have the same place and kind, nested structs and tables do too,
+/// and enums have the same numbers. Otherwise, the error names the field that differs.
 [[nodiscard]] std::optional<SchemaError> table_change(const TypeDescriptor& then, const LayoutChange::Find& find_then,
                                                       const TypeDescriptor& now, const LayoutChange::Find& find_now);
 
-/// Whether values of an enum are to be found again by their names, because some have other numbers; null: none.
+/// True if values of an enum must be matched by name, because some have other numbers. Null: not an
+/// enum.
 [[nodiscard]] bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now);
 
 }  // namespace muster

@@ -34,7 +34,7 @@ void LackedComponents::fill() const noexcept {
   for (const auto& [row, component] : rows_) {
     const Archetype& archetype = *row.chunk->archetype;
     const std::uint16_t column = archetype.column(component);
-    if (column >= archetype.pod_slots) continue;  // a tag now, or of this process only
+    if (column >= archetype.pod_slots) continue;  // now a tag, or only in this process
     const StoredType& type = *archetype.slot_types[column];
     std::memcpy(row.at(column, type.size), type.descriptor->default_bytes.data(), type.size);
   }

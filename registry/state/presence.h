@@ -1,4 +1,4 @@
-// What saved rows say of components that they may lack.
+// Checks which components saved rows lack.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,20 @@
 
 namespace muster {
 
-/// To be called once all columns of a chunk were read. Values of components that a row lacks are all zero from then on, whatever was
-/// saved. False: a presence column says neither yes nor no.
+/// To be called once all columns of a chunk were read. Zeroes the values of components that a row
+/// lacks, whatever was saved. Returns false if a presence column has a value other than 0 and 1.
 [[nodiscard]] bool settle_presence(Chunk& chunk) noexcept;
 
-/// Rows that lack a component which was enableable when they were saved and is not any more: they go to archetypes without it.
+/// Rows that lack a component which was enableable when saved but no longer is: they move to
+/// archetypes without it.
 class LackedComponents {
  public:
-  /// `says`: the presence column as it was saved, of as many rows as the chunk has.
+  /// `says` is the presence column as saved, with one entry per row of the chunk.
   void add(Chunk& chunk, std::span<const std::byte> says, TypeId component);
-  /// Once all columns were read: gives these rows values that are good, so that nothing is to be put right of what is not there.
+  /// To be called once all columns were read. Gives the missing components valid values, so that
+  /// they are not reported as corrected.
   void fill() const noexcept;
-  /// Once all rows have their entities. Rows move.
+  /// To be called once all rows have their entities. Rows move.
   void take(Storage& storage);
 
  private:

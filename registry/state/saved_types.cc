@@ -27,7 +27,7 @@ std::expected<void, SchemaError> SavedTypes::settle() {
     if (!type->was.empty()) renamed_.emplace(type->was, type);
   for (std::size_t i = 0; i < schemas_.size(); ++i) {
     std::set<std::string> fresh;
-    bool other = false;  // some type of this schema is another one now
+    bool other = false;  // some type of this schema has changed
     for (const TypeDescriptor& type : schemas_[i].types) {
       const TypeDescriptor* const known = now(type);
       if (known == nullptr && then_.at(type.id) == &type) fresh.insert(type.name);
@@ -66,11 +66,11 @@ const TypeTable& SavedTypes::then() {
   if (then_table_) return *then_table_;
   then_table_ = std::make_unique<TypeTable>();
   for (std::size_t i = 0; i < schemas_.size(); ++i) {
-    std::set<std::string> first;  // those of which this schema has the saved layout
+    std::set<std::string> first;  // types whose saved layout is in this schema
     for (const TypeDescriptor& type : schemas_[i].types)
       if (then_.at(type.id) == &type) first.insert(type.name);
     if (first.empty()) continue;
-    // What is refused is missing then, and batches of it are too.
+    // Refused types are then missing, and so are their batches.
     if (!then_table_->add_schema(bytes_[i])) (void)then_table_->add_schema(reduce_schema(bytes_[i], first));
   }
   return *then_table_;

@@ -1,4 +1,4 @@
-// The types that saved state was written with, and how each is read by those that are known now.
+// The types that state was saved with, and how their values are read as the current types.
 #pragma once
 
 #include <cstddef>
@@ -17,34 +17,38 @@
 
 namespace muster {
 
-/// While state or a journal is being read. First all schemas are added, in the order they were saved in; then settle(); then types are
-/// asked for. More schemas may come then, each followed by settle().
+/// Used while state or a journal is read. First all schemas are added in the order in which they
+/// were saved, then settle() is called, then types are looked up. More schemas may follow, each
+/// with another settle().
 class SavedTypes {
  public:
-  /// `table`: what is known. It learns the types that only saved state knows. `conversions`: the game's own; outlives this.
+  /// `table` holds the current types; saved types that it lacks are added to it. `conversions` are
+  /// the game's own and must outlive this.
   explicit SavedTypes(TypeTable& table, const Conversions* conversions = nullptr)
       : table_(table), conversions_(conversions) {}
 
-  /// A binary schema as it was saved. Where several declare one type, the first one's layout is the saved one.
+  /// Adds a binary schema as it was saved. If several declare one type, the first one's layout is
+  /// the saved one.
   [[nodiscard]] std::expected<void, SchemaError> add(std::span<const std::byte> bfbs);
-  /// Makes known what nobody here knows and nobody renamed.
+  /// Adds the saved types that are neither known nor renamed.
   [[nodiscard]] std::expected<void, SchemaError> settle();
 
-  /// How values of a saved type are read.
+  /// Describes how values of a saved type are read.
   struct Reading {
     const TypeDescriptor* then = nullptr;
     const TypeDescriptor* now = nullptr;
-    const LayoutChange* change = nullptr;  ///< null: the bytes are the same, or it is a table
+    const LayoutChange* change = nullptr;  ///< null if the bytes are unchanged, or it is a table
   };
-  /// The error says which field cannot be converted, or that the type is in no schema.
+  /// An error says which field cannot be converted, or that the type is in no schema.
   [[nodiscard]] std::expected<Reading, SchemaError> reading(TypeId saved);
   bool is_saved(TypeId id) const noexcept { return then_.contains(id); }
-  /// Whether any type has other bytes, another name or other numbers of an enum now.
+  /// True if any type's byte layout, name or enum values have changed.
   bool differs() const noexcept { return differs_; }
-  /// Those that state was saved with. Valid until more are added.
+  /// The types that state was saved with. Valid until more are added.
   const TypeTable& then();
   const TypeTable& now() const noexcept { return table_; }
-  /// "game.Health: armor is new", of each type that reading() was asked for and found changed, by name.
+  /// Lines such as "game.Health: armor is new" for each changed type that reading() was called for,
+  /// sorted by name.
   std::vector<std::string> changes() const;
 
  private:
@@ -54,23 +58,24 @@ class SavedTypes {
     std::optional<SchemaError> error;
   };
   const TypeDescriptor* saved(TypeId id) const;
-  /// The type that has another one's place: of the same name, or with that older name.
+  /// The current type that replaces a saved one: of the same name, or with `was` naming it.
   const TypeDescriptor* now(const TypeDescriptor& then) const;
   Known read(TypeId saved) const;
-  /// Null: none.
+  /// Null if there is none.
   Conversion conversion(TypeId now) const;
-  /// Whether values of it are other bytes now.
+  /// True if the bytes of its values have changed.
   bool differs(const TypeDescriptor& then) const;
 
   TypeTable& table_;
-  const Conversions* const conversions_;  // null: none
+  const Conversions* const conversions_;  // may be null
   bool differs_ = false;
-  std::unique_ptr<TypeTable> then_table_;  // made when it is asked for
+  std::unique_ptr<TypeTable> then_table_;  // made on first use
   std::deque<Schema> schemas_;
   std::vector<std::vector<std::byte>> bytes_;
   std::map<TypeId, const TypeDescriptor*> then_;
   std::map<TypeId, Known> known_;
-  std::map<std::string_view, const TypeDescriptor*> renamed_;  // those that were known before, by their older names
+  // Known types that were renamed, by their older names.
+  std::map<std::string_view, const TypeDescriptor*> renamed_;
 };
 
 }  // namespace muster

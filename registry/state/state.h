@@ -1,5 +1,6 @@
-// The border between a registry and whatever keeps its state: rows of bytes, each with a key and a version. The world
-// file stores one database row per StateKey; a test keeps them in a map. What stores a row checksums it.
+// The boundary between a registry and storage for its state: rows of bytes, each with a key and a
+// version. The world file has one database row per StateKey; a test uses a map. The code that
+// stores a row also checksums it.
 #pragma once
 
 #include <compare>
@@ -21,7 +22,7 @@ enum class StateSection : std::uint16_t {
   schema = 2,          ///< key: ordinal; one .bfbs each
   directory = 3,       ///< key: page; generations and states of ids
   free_queue = 4,      ///< one row: the free indices in order
-  grants = 5,          ///< not used: grants are states of ids
+  grants = 5,          ///< unused: grants are states of ids
   archetypes = 6,      ///< key: archetype number; its component type ids, sizes and fingerprints
   chunks = 7,          ///< key: chunk uid; archetype, depth, place in its group, rows
   columns = 8,         ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)
@@ -31,7 +32,7 @@ enum class StateSection : std::uint16_t {
   timers = 12,         ///< key: timer id; the timed batch
   managers = 13,       ///< key: hash64 of the manager's name
   templates = 14,      ///< key: hash64 of the template's name
-  disabled = 15,       ///< one row: the handlers that are passed over
+  disabled = 15,       ///< one row: the disabled handlers
   manager_parts = 16,  ///< key: hash64 of the manager's name, column: number of the part
 };
 
@@ -42,22 +43,25 @@ struct StateKey {
   friend constexpr auto operator<=>(const StateKey&, const StateKey&) noexcept = default;
 };
 
-/// Receives a registry's rows. `version` is another one whenever the bytes may have changed, provided that the registry's
-/// begin_version() is called before each save: a keeper that has the row at this version need not write it again. It grows,
-/// except that a state which was swapped out comes back with the versions that its rows had; no row with other bytes had them.
+/// Receives a registry's rows. `version` changes whenever the bytes may have changed, provided that
+/// the registry's begin_version() is called before each save, so a row stored at this version need
+/// not be written again. Versions grow, except that a state which was swapped out returns with its
+/// rows' old versions; no row with different bytes had them.
 class StateSink {
  public:
   virtual ~StateSink() = default;
-  /// Asked before a row's bytes are put together. True: an earlier save of this registry gave the row at this version, and
-  /// the keeper keeps it; then row() is not called for it. Asked for a chunk with the newest version of its columns, and
-  /// stands for them too: none of them is asked for or given where the chunk's answer is true. Not asked for rows that are
-  /// given every time. A keeper that says false throughout is given everything.
+  /// Called before a row's bytes are built. Returns true if the row is stored at this version from
+  /// an earlier save of this registry; row() is then not called for it. For a chunk, `version` is
+  /// the newest of its columns; true covers the columns as well, and neither function is called for
+  /// them. Not called for rows that are written at every save. A sink that always returns false
+  /// receives everything.
   virtual bool has(const StateKey&, std::uint64_t /*version*/) { return false; }
-  /// `bytes` are valid during the call. Rows that a save neither gives nor asks for are no more.
+  /// `bytes` are valid during the call. Rows for which a save calls neither function no longer
+  /// exist.
   virtual void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) = 0;
 };
 
-/// Gives rows back, in key order within a section.
+/// Returns rows, in key order within a section.
 class StateSource {
  public:
   virtual ~StateSource() = default;
@@ -65,29 +69,32 @@ class StateSource {
                     const std::function<void(const StateKey&, std::span<const std::byte>)>& take) = 0;
 };
 
-/// A value that no bool or enum of the field has (a handler or a caller in C++ wrote it), and what loading put in its place.
+/// A bool or enum value that is invalid for its field (written by a handler or by C++ code), and
+/// its replacement on loading.
 struct MendedState {
   StateKey at;
-  Entity entity;             ///< whose component it is; nil in messages that wait, timers and templates
+  /// The component's entity; nil in waiting messages, timers and templates.
+  Entity entity;
   std::string type, field;   ///< "game.Member", "team"
-  std::string found, put;    ///< in figures
-  std::string text() const;  ///< one sentence for people
+  std::string found, put;    ///< as numbers
+  std::string text() const;  ///< one sentence for users
 };
 
-/// What loading put right. Such state is loaded all the same: whatever was saved can be opened again.
+/// The corrections made while loading. They do not prevent loading: anything that was saved can be
+/// opened again.
 struct LoadReport {
   static constexpr std::size_t listed_max = 64;
-  std::uint64_t mended = 0;              ///< values
+  std::uint64_t mended = 0;              ///< number of values
   std::vector<MendedState> listed = {};  ///< the first `listed_max` of them
-  /// Types of components and templates that were saved with another layout or name, and what is otherwise now: "game.Health: armor is
-  /// new". Their values were converted (registry/state/layout_change.h).
+  /// Component and template types that were saved with another layout or name, and what changed:
+  /// "game.Health: armor is new". Their values were converted (registry/state/layout_change.h).
   std::vector<std::string> converted = {};
-  /// Handlers that were subscribed or ended inside a handler, and whose turn had not come when the state was saved: they
-  /// belong to the process that asked, so here nobody begins or ends.
+  /// Requests from inside handlers to subscribe or end a handler that were still waiting when the
+  /// state was saved. They belong to the process that made them and have no effect here.
   std::uint64_t lost_requests = 0;
 };
 
-/// Why a state was not accepted: where, and what was found.
+/// Why a state was not accepted: where, and what was found there.
 struct StateError {
   StateKey at;
   std::string what;

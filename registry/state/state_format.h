@@ -1,20 +1,22 @@
-// The bytes of the rows of saved state, shared by their writer and their reader. All numbers little-endian, as in memory.
+// The bytes of the rows of saved state, shared by the writer and the reader. All numbers are
+// little-endian, as in memory.
 //
-//   registry    one RegistryRow; in format 1 the counts at its end may be missing, and are then not checked; so may the bounds
-//               behind them, and then the reader's own hold
+//   registry    one RegistryRow; in format 1 the counts at its end may be missing, and are then not
+//               checked; so may the limits after them, and then the reader's own apply
 //   schema      a binary schema (.bfbs), key: its ordinal
 //   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
 //   free_queue  | index 4 ... | front first
 //   archetypes  | count 4 | zero 4 | { type id 4, size 4, fingerprint 8 } x count |   ascending by type id
 //   chunks      | ChunkRow |   in format 1: | ChunkRow | version 8 x slots |
-//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's type id. An enableable component has
-//               another, hash32 of its name and ":enabled": | 1 or 0 4 | per row, whether it is there; where not, its value is all zero
+//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's
+//               type id. An enableable component has another, hash32 of its name and ":enabled":
+//               | 1 or 0 4 | per row, whether it is present; if not, its value is all zero
 //   hierarchy   page of 1024 Links, by index
 //   texts       page of 256: { length 4, bytes } ...
 //   pending     | PendingRow | one batch |
 //   timers      one timed batch, key: timer id
 //   managers    | version 4 | name length 4 | name | the manager's own bytes |   key: hash64 of the name
-//               bit 31 of version: the state is in parts, and behind the name is how many: | parts 4 |
+//               bit 31 of version: the state is in parts, and the name is followed by: | parts 4 |
 //   manager_parts  the manager's own bytes, key: hash64 of the name, column: the part's number
 //   templates   one batch with one DefineTemplate message
 //   disabled    | hash of a handler's name 8 ... | ascending
@@ -34,8 +36,8 @@
 
 namespace muster {
 
-/// Format 1 held when columns had changed, counted from the start of a registry: such rows differed where state was equal. They are
-/// read, and what they counted is passed over.
+/// Format 1 stored when columns had changed, counted from the start of the registry, so equal
+/// states had different rows. It can be read; those counts are skipped.
 struct RegistryRow {
   std::uint64_t format = 2;
   std::uint64_t sequence = 0;
@@ -43,14 +45,16 @@ struct RegistryRow {
   std::uint64_t next_timer = 1;
   std::uint64_t next_chunk_uid = 1;
   std::uint64_t next_archetype = 0;
-  std::uint64_t zero = 0;     ///< in format 1 the newest of its versions
-  std::uint64_t indices = 0;  ///< ids ever used, index 0 counted
+  std::uint64_t zero = 0;     ///< in format 1 the newest version
+  std::uint64_t indices = 0;  ///< ids ever used, including index 0
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
-  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< how many there are: nothing else would miss a lost one
-  // Behind those, since rows were found that could be lost unnoticed; a row of registry_row_first bytes ends here.
+  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< counts, by which a lost row is noticed
+  // Added after rows were found whose loss went unnoticed; a row of registry_row_first bytes ends
+  // here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
-  // Since bounds were found to decide what is carried over; a row of registry_row_counted bytes ends here.
+  // Added because bounds decide what is carried over; a row of registry_row_counted bytes ends
+  // here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };
 static_assert(sizeof(RegistryRow) == 24 * 8);
@@ -64,9 +68,10 @@ static_assert(sizeof(ChunkRow) == 16);
 enum class PendingQueue : std::uint32_t { input = 0, cascade = 1 };
 struct PendingRow {
   PendingQueue queue = PendingQueue::input;
-  std::uint32_t message = 0;  ///< messages of this batch that were delivered before; 0 since those are left out
-  std::uint64_t offset = 0;   ///< of tables: where the next item begins in the body
-  std::uint64_t open = 0;     ///< 1: the last posted batch, which the next post may still extend
+  /// Messages of this batch that were already delivered; now 0, because they are left out.
+  std::uint32_t message = 0;
+  std::uint64_t offset = 0;  ///< for tables: offset of the next item in the body
+  std::uint64_t open = 0;    ///< 1 for the last posted batch, which the next post may still extend
   std::uint64_t zero = 0;
 };
 static_assert(sizeof(PendingRow) == 32);
@@ -74,8 +79,8 @@ static_assert(sizeof(PendingRow) == 32);
 constexpr std::uint8_t state_alive = 255;
 constexpr std::uint32_t texts_per_page = 256;
 
-/// A posted batch as it is saved and hashed. The numbers of subscriptions that were asked for inside handlers are left out: they
-/// mean nothing in another process.
+/// Passes on a posted batch as it is saved and hashed: without the numbers of subscriptions
+/// requested inside handlers, which mean nothing in another process.
 template <class F>
 void as_saved(const BatchView& batch, F&& take) {
   if (batch.type() != TypeTraits<HandlerRequest>::id || batch.kind() != BatchKind::world) return take(batch.bytes());
@@ -90,11 +95,12 @@ void as_saved(const BatchView& batch, F&& take) {
   take(std::span<const std::byte>(copy));
 }
 
-/// What a cut cascade carried over, as it is saved and hashed: without causes, without the messages that were delivered, in
-/// batches that end where their messages decide, because nobody may tell where those of the arena do.
+/// The carried-over messages of a cut cascade as they are saved and hashed: without causes and
+/// without delivered messages, in batches whose ends depend only on the messages, because the
+/// arena's batch boundaries must not be observable.
 class CarriedOver {
  public:
-  /// `delivered`: messages of the first batch.
+  /// `delivered` is the number of delivered messages of the first batch.
   CarriedOver(const Arena& cascade, std::uint32_t delivered, const TypeTable& types) {
     cascade.for_each(
         [&](const BatchView& batch) { append_without_causes(batches_, batch, types, std::exchange(delivered, 0)); });

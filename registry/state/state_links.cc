@@ -54,7 +54,7 @@ class LinkCheck {
     listed_ += found;
     return nullptr;
   }
-  /// Who lives under this index; nil where nobody does.
+  /// The living entity with this index, or nil.
   Entity living(std::uint32_t index) const noexcept {
     if (index >= storage_.ids().indices()) return {};
     const Entity e{index, storage_.ids().slot(index).generation};

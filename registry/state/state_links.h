@@ -1,4 +1,4 @@
-// Whether saved links fit one another: parents, and which children stand in a list.
+// Checks that links are consistent: parents, and the children in their lists.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,10 @@
 
 namespace muster {
 
-/// The first fault of what was read: every child has a living parent one level above it and is in that parent's list once,
-/// lists hold nothing else, and an entity without children, siblings or life has no links: an index that is used later
-/// begins without. Every link must be an index of `storage`.
+/// Returns the first fault: every child must have a living parent one level above and be in that
+/// parent's list exactly once; lists must hold nothing else; and an index without children,
+/// siblings or a living entity must have no links, because a new entity of that index starts
+/// without any. Every link must be an index of `storage`.
 std::optional<StateError> check_links(const Storage& storage, const Hierarchy& hierarchy);
 
 }  // namespace muster

@@ -22,7 +22,7 @@ namespace muster {
 
 namespace {
 
-/// Reads rows back, section by section; every number is checked before it is used. The first fault ends it.
+/// Reads rows, section by section. Checks every number before using it. Stops at the first fault.
 class StateReader {
  public:
   StateReader(StateSource& source, RegistryState& into, const ReadParts& parts)
@@ -68,18 +68,18 @@ class StateReader {
   }
 
  private:
-  /// A chunk whose columns are to come.
+  /// A chunk whose columns have not all been read.
   struct Pending {
     ChunkRow row = {};
-    std::vector<std::uint8_t> found = {};  // by slot: its column came
+    std::vector<std::uint8_t> found = {};  // by slot: its column was read
     Chunk* placed = nullptr;
   };
-  /// A column as it was saved.
+  /// A column as saved.
   struct SavedColumn {
     TypeId then, now;
-    std::uint32_t bytes;         // of one value
-    const LayoutChange* change;  // null: the bytes are the same
-    TypeId lacked = 0;           // it says who has this component, of which all rows are to say yes now
+    std::uint32_t bytes;         // size of one value
+    const LayoutChange* change;  // null if the bytes are unchanged
+    TypeId lacked = 0;           // set if it is the presence column of this component
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -115,7 +115,7 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// They decide what a cascade carries over, so state goes on under those it was saved with.
+  /// The limits decide what a cascade carries over, so state keeps the ones it was saved with.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&
@@ -142,7 +142,7 @@ class StateReader {
     const std::byte* const generations = bytes.data() + 8;
     const std::byte* const states = generations + count * 4;
     std::uint32_t stray = 0, retired = 0;
-    for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is done several at a time
+    for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is vectorized
       std::uint32_t generation;
       std::memcpy(&generation, generations + i * 4, 4);
       const auto state = static_cast<std::uint32_t>(states[i]);
@@ -152,7 +152,7 @@ class StateReader {
     }
     const auto [unused, alive, large] = count_id_states({states, count});
     alive_ += alive;
-    free_ids_ += unused - retired;  // where none is stray, who is retired is unused
+    free_ids_ += unused - retired;  // without stray indices, all retired ids are unused
     retired_ += retired;
     if (stray != 0 || large != alive)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
@@ -257,7 +257,7 @@ class StateReader {
                "a row's entity is not alive, or has two rows"))
       alive_ -= chunk.row.rows;
   }
-  /// Of an archetype in which some component has another layout or name now: its columns as they were saved; else null.
+  /// The saved columns of an archetype with a component whose layout or name has changed, or null.
   const std::vector<SavedColumn>* changed_columns(std::uint64_t archetype) const {
     const auto at = changed_.find(static_cast<std::uint32_t>(archetype));
     return at == changed_.end() ? nullptr : &at->second;
@@ -272,7 +272,7 @@ class StateReader {
     const auto at = std::ranges::find(*columns, then, &SavedColumn::then);
     return at == columns->end() ? nullptr : &*at;
   }
-  /// As column(), of a component that has another layout or name now.
+  /// As column(), for a component whose layout or name has changed.
   [[gnu::cold, gnu::noinline]] void converted_column(const StateKey& key, std::span<const std::byte> bytes,
                                                      Pending& chunk, const SavedColumn& saved) {
     if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
@@ -280,7 +280,7 @@ class StateReader {
     if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
     const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot = archetype.slot_of(saved.now);
-    if (slot >= archetype.pod_slots) return;  // it is a tag now, or lives in this process only
+    if (slot >= archetype.pod_slots) return;  // now a tag, or only in this process
     const StoredType& type = *archetype.slot_types[slot];
     if (!expect(!chunk.found[slot], "the column is there twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
@@ -293,7 +293,7 @@ class StateReader {
         std::memcpy(to, bytes.data() + at, saved.bytes);
     mend_column(chunk, slot);
   }
-  /// What no column is saved for, since it was a tag.
+  /// Fills columns that were not saved because the component was a tag.
   [[gnu::cold, gnu::noinline]] void fill_new_columns(Pending& chunk) {
     const auto* const changed = changed_columns(chunk.row.archetype);
     if (!changed) return;
@@ -307,14 +307,14 @@ class StateReader {
       chunk.found[slot] = 1;
     }
   }
-  /// Handlers and callers in C++ may have written what no bool or enum has: nobody judged them. What rows may lack is looked at when
-  /// `all_are_read`: a value that is not there is none.
+  /// Corrects invalid bool and enum values, which handlers and C++ code can write unchecked.
+  /// Optional components wait until `all_are_read`, because an absent value needs no correction.
   void mend_column(const Pending& chunk, std::uint16_t slot, bool all_are_read = false) {
     const StoredType& stored = *chunk.placed->archetype->slot_types[slot];
     const std::uint16_t presence = chunk.placed->archetype->presence(stored.id);
     if (stored.is_presence || (presence != no_column || was_enableable(chunk, stored.id)) != all_are_read) return;
     const TypeDescriptor& type = *stored.descriptor;
-    if (types_.table().rules(type).empty()) return;  // every value is good
+    if (types_.table().rules(type).empty()) return;  // every value is valid
     std::byte* const values = chunk.placed->slots()[slot].data;
     for (std::uint32_t row = 0; row < chunk.row.rows; ++row) {
       if (presence != no_column && Row{chunk.placed, row}.presence(presence) == 0) continue;
@@ -334,12 +334,12 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
+  /// Makes a chunk only when its first column arrives: a damaged row may announce any number.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-    // Rows' ancestors have rows at all depths above, and an archetype has a group for each depth down to its last.
+    // Ancestors have rows at all depths above, and an archetype has a group per depth.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
         !expect(chunk.row.depth < waiting_.size(), "the chunk is deeper than there are chunks"))
       return false;
@@ -380,7 +380,7 @@ class StateReader {
       if (!expect(largest < row_.indices, "a link leads nowhere")) return;
     }
   }
-  /// Every name is a known text, and its sibling's no more.
+  /// Every name must be a known text, and unique among siblings.
   void restore_names() {
     for (std::uint32_t number = 0; number < s_.storage.chunk_numbers(); ++number) {
       const Chunk* chunk = s_.storage.chunk(number);
@@ -420,8 +420,8 @@ class StateReader {
     const Refusal refusal = structure_.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
-  /// A copy of a batch at an aligned place, as its types are known now, verified but for values that are mended; null where it is
-  /// not good, or cannot be converted.
+  /// An aligned copy of a batch in the current types, verified except for values that are
+  /// corrected. Null if it is invalid or cannot be converted.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
     Mended mended{.listed_max = LoadReport::listed_max};
     const auto converted = convert_batch(bytes, saved_, mended);
@@ -438,7 +438,7 @@ class StateReader {
     if (mended.count != 0) report(mended, {});
     return *good;
   }
-  /// Posts a batch's messages again, one by one, so that the next post extends it as it would have.
+  /// Posts a batch's messages again, one by one, so that the next post extends it as before.
   void reopen(const BatchView& batch) {
     const BatchHeader& header = batch.header();
     const TypeDescriptor& type = *types_.table().find(header.type);
@@ -582,7 +582,7 @@ class StateReader {
   GrowingArray<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0, free_ids_ = 0, retired_ = 0, schemas_ = 0;
-  std::set<std::vector<TypeId>> archetypes_;  // as they came
+  std::set<std::vector<TypeId>> archetypes_;  // in order of arrival
   SavedTypes saved_{types_.table(), parts_.conversions};
   std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
   LackedComponents lacked_;

@@ -11,14 +11,15 @@
 namespace muster {
 
 struct ReadParts {
-  TypesKnown& types;               ///< learns what saved types are not known yet; see TypesKnown::take_back
+  TypesKnown& types;               ///< adds saved types that are unknown; see TypesKnown::take_back
   const Conversions* conversions;  ///< the game's own
-  bool insist_on_bounds;           ///< refuse rows that were saved with other bounds of cascades than `into` has
+  /// Refuse state saved with cascade bounds that differ from those of `into`.
+  bool insist_on_bounds;
 };
 
-/// Reads a saved registry into an empty state, without its managers and its values of runtime
-/// components: managers' rows are kept in RegistryState::managers, values are default-constructed.
-/// On an error `into` is to be thrown away.
+/// Reads a saved registry into an empty state, without managers and values of runtime components:
+/// managers' rows go to RegistryState::managers, and values are default-constructed. On an error,
+/// discard `into`.
 [[nodiscard]] std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into,
                                                                const ReadParts& parts);
 

@@ -1,4 +1,4 @@
-// What loading found wrong and what it put right, in words for people.
+// Describes errors and corrections of loading for users.
 #include <cstddef>
 #include <iterator>
 #include <string>

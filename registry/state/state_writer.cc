@@ -73,7 +73,7 @@ class StateWriter {
   }
 
  private:
-  /// Where managers give their rows.
+  /// Receives the rows of managers.
   class OfManagers final : public ManagerRows {
    public:
     explicit OfManagers(StateWriter& writer) : writer_(writer) {}
@@ -92,11 +92,11 @@ class StateWriter {
     StateWriter& writer_;
   };
 
-  /// A row that is written every time: its version is the registry's.
+  /// Writes a row at every save, with the registry's version.
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
     sink_.row({section, key, 0}, r_.storage.version() + r_.core.state.sequence, bytes);
   }
-  /// A row whose bytes `make` puts together where the keeper has not got them.
+  /// Writes a row unless the sink has it; `make` builds its bytes.
   template <class F>
   void unless_kept(const StateKey& key, std::uint64_t version, F make) {
     if (!sink_.has(key, version)) sink_.row(key, version, make());
@@ -113,7 +113,7 @@ class StateWriter {
       unless_kept({StateSection::directory, page, 0}, version,
                   [&] { return id_page(ids.slots() + first, std::min(per_page, indices - first)); });
     }
-    // What takes an index from the queue or gives one back changes its page of ids.
+    // Every change of the queue also changes an index's page of ids.
     unless_kept({StateSection::free_queue, 0, 0}, newest, [&] {
       buffer_.clear();
       for (std::size_t i = 0; i < ids.free_queue().size(); ++i) put(buffer_, ids.free_queue()[i]);
@@ -160,7 +160,8 @@ class StateWriter {
       }
     }
   }
-  /// Headers of chunks that nobody looked at since the last save are in memory alone, and of most of them this is all that a save reads.
+  /// Chunk headers that were not used since the last save are not cached, and a save reads nothing
+  /// else of most chunks.
   static constexpr std::size_t asked_ahead = 6;
   static void ask_for(const Chunk& chunk) noexcept {
     for (std::size_t line = 0; line < 3; ++line)
@@ -195,7 +196,7 @@ class StateWriter {
     const auto count = static_cast<std::uint32_t>(r_.texts.size());
     for (std::uint32_t first = 0; first < count; first += texts_per_page) {
       const std::uint32_t last = std::min(first + texts_per_page, count);
-      // It only grows, until texts are dropped; then every page may be another.
+      // The text table only grows until texts are dropped; then every page may have changed.
       const std::uint64_t version = r_.texts.drops() * (texts_per_page + 1) + (last - first);
       unless_kept({StateSection::texts, first / texts_per_page, 0}, version, [&] {
         buffer_.clear();

@@ -1,30 +1,29 @@
-// Gives a registry another state: one that was loaded, or one that was made or taken out before.
+// Gives a registry another state: one that was loaded, made, or taken out before.
 //
-//   load(source)        rows > StateReader > a RegistryState aside      registry/state/state_reader.cc
+//   load(source)        rows > StateReader > a separate RegistryState   registry/state/state_reader.cc
 //   swap_state(other)   a state that the registry made or had
-//                          managers take over their saved state         registry/apply/managers.cc
-//                          the contents change places                   RegistryState::swap
-//                          caches of the contents are emptied           Impl::forget_contents
+//                          managers receive their saved state          registry/apply/managers.cc
+//                          the contents are exchanged                  RegistryState::swap
+//                          caches of the contents are cleared          Impl::forget_contents
 //                          restore hooks run, after a load only
 //
-// Up to the exchange an error leaves the registry as it was; managers that took over get their
-// state back. Rules:
+// If anything fails before the exchange, the registry is unchanged, and managers that received a
+// state get their old one back. Rules:
 //
-// - All states of a registry share its component types. When a runtime type comes or goes, waiting
-//   states are laid out anew, and the code that made its values destroys them.
-// - Marks that others compare (version, stamp, chunk_changes, structure, archetype_drops,
-//   text_drops) only grow at one registry, whichever state it has. So a keeper of rows need not
-//   hear of a swap: a row with a version that it knows has the bytes that it knows.
-// - A ColumnPreserver is offered all columns of the state that leaves, as if its chunks were
-//   recycled.
+// - All states of a registry share its component types. When a runtime type is added or removed,
+//   waiting states are laid out anew, and the code that made its values destroys them.
+// - Marks that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
+//   text_drops) only grow in one registry, whatever its state. So a sink that stores rows need not
+//   know of a swap: a row with a known version has the known bytes.
+// - A ColumnPreserver is offered all columns of the outgoing state, as if its chunks were recycled.
 // - A manager that the new state does not mention gets the state it had when it was added.
 // - Values of runtime components stay with their state, so a swap runs no restore hook.
-// - Handlers keep what they captured. A captured id is one of the new state, dead or alive. A
-//   captured text must be interned again. Lanes keep their batches.
-// - Handlers that a handler began, and whose turn has not come, wait with the state whose queue has
-//   the request.
-// - A load or a swap is not an input, so sinks are not called. A host that records must begin with
-//   a new checkpoint.
+// - Handlers keep their captures. A captured id refers to the new state, dead or alive. A captured
+//   text must be interned again. Lanes keep their batches.
+// - Requests of handlers to subscribe others wait, with those handlers, in the state whose queue
+//   has the request.
+// - A load or a swap is not an input, so sinks are not called. A host that records must begin with a
+//   new checkpoint.
 #include <utility>
 
 #include "messages/require.h"
@@ -67,7 +66,8 @@ std::expected<void, StateError> EntityRegistry::swap_state(RegistryState& other)
 std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
   check_outside();
   Impl& r = *impl_;
-  // Declared before the state, whose archetypes have these types: it goes first.
+  // Declared before the state, whose archetypes have these types, so that the state is destroyed
+  // first.
   struct Learned {
     TypesKnown& types;
     const TypesKnown::Mark before = types.mark();
@@ -98,7 +98,7 @@ bool EntityRegistry::is_new() const noexcept {
 }
 
 void EntityRegistry::Impl::call_restorers(TypeId type) {
-  const std::uint64_t held = input.hold();  // a post from inside is to be noticed
+  const std::uint64_t held = input.hold();  // detects posts from inside
   struct LetGo {
     Arena& input;
     std::uint64_t held;

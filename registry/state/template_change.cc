@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-/// Of the spans that a template gives itself, the parts that are still there.
+/// Converts the spans that a template sets itself; removed parts are left out.
 std::vector<TemplateSpan> convert_given(const std::vector<TemplateSpan>& given, const SavedTypes::Reading& reading) {
   std::vector<TemplateSpan> made;
   for (const TemplateSpan& span : given)
@@ -19,7 +19,7 @@ std::vector<TemplateSpan> convert_given(const std::vector<TemplateSpan>& given, 
   return made;
 }
 
-/// What the game's own conversion makes of the value, the template gives too.
+/// Adds the parts that the game's own conversion set to those that the template sets.
 void give_converted(std::vector<TemplateSpan>& given, std::span<const std::byte> then,
                     const std::vector<std::uint8_t>& now, const SavedTypes::Reading& reading) {
   std::vector<std::uint8_t> by_rules(now.size());
@@ -62,7 +62,7 @@ std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(Defin
   for (TemplateNode& node : made.nodes) {
     for (std::vector<TemplateValue>* values : {&node.components, &node.messages})
       for (TemplateValue& value : *values) {
-        if (!types.is_saved(value.type)) continue;  // the template's own reader says what is wrong
+        if (!types.is_saved(value.type)) continue;  // the template's reader reports the error
         const auto reading = types.reading(value.type);
         if (!reading) return std::unexpected(reading.error());
         if (reading->change == nullptr && reading->now->id == value.type &&
@@ -71,7 +71,8 @@ std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(Defin
         changed = true;
         if (auto converted = convert(value, *reading); !converted) return std::unexpected(converted.error());
       }
-    std::ranges::sort(node.components, {}, &TemplateValue::type);  // names decide the order, and may be others
+    // Sorted by name, and names may have changed.
+    std::ranges::sort(node.components, {}, &TemplateValue::type);
   }
   if (!changed) return std::optional<DefineTemplate>();
   return made;

@@ -1,4 +1,4 @@
-// A saved template whose components or messages have other layouts now.
+// Converts saved templates whose components or messages have since changed layout.
 #pragma once
 
 #include <expected>
@@ -9,8 +9,9 @@
 
 namespace muster {
 
-/// The template with its values as they are known now; none where nothing changed. The error says what cannot be converted. To be called
-/// once: numbers of enums would change again.
+/// Returns the template with values of the current types, or no value if nothing has changed. An
+/// error says what cannot be converted. Must be called only once per template: enum numbers would
+/// be converted again.
 [[nodiscard]] std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(DefineTemplateView saved,
                                                                                          SavedTypes& types);
 

@@ -1,5 +1,5 @@
 // The hash covers rows in row order, the order of children, ids and the free queue, texts, clock,
-// timers and what waits. It leaves out versions, counters and where chunks end.
+// timers and waiting messages. It leaves out versions, counters and chunk boundaries.
 #include <array>
 #include <cstring>
 
@@ -12,9 +12,9 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint32_t ahead = 8;  // rows whose links are asked for before they are read
+constexpr std::uint32_t ahead = 8;  // number of rows by which links are prefetched ahead
 
-/// What is small is gathered first: a call of the hash for each id would cost more than the hash.
+/// Collects small values first: calling the hash for each id would cost more than hashing.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
@@ -52,7 +52,7 @@ class Hasher {
   std::size_t used_ = 0;
 };
 
-/// Heads as they are, parts with their numbers and lengths.
+/// Hashes heads as they are, and parts with their numbers and lengths.
 class HashedManagers final : public ManagerRows {
  public:
   explicit HashedManagers(Hasher& hasher) : hasher_(hasher) {}
@@ -76,10 +76,10 @@ std::uint64_t EntityRegistry::hash() const {
   const Storage& storage = r.storage;
   const Hierarchy& hierarchy = r.structure.hierarchy();
   Hasher hasher;
-  // Column by column over a whole group, so that where chunks end cannot be seen.
+  // Column by column over a whole group, so that chunk boundaries do not matter.
   struct Left {
     const Archetype* archetype;
-    std::size_t chunks;  // below the depths that were passed
+    std::size_t chunks;  // chunks below the depths already visited
   };
   std::vector<Left> left;
   for (const auto& archetype : storage.archetypes())
@@ -109,7 +109,7 @@ std::uint64_t EntityRegistry::hash() const {
   hasher.add(std::uint64_t{storage.next_archetype()});
   for (std::uint32_t i = 0; i < ids.indices(); ++i) {
     DirectoryEntry entry = ids.slot(i);
-    if (entry.locator.has_row()) entry.locator = Locator(0, 0);  // where rows are is no state
+    if (entry.locator.has_row()) entry.locator = Locator(0, 0);  // the places of rows are not state
     hasher.add(entry);
   }
   for (std::size_t i = 0; i < ids.free_queue().size(); ++i) hasher.add(ids.free_queue()[i]);
@@ -122,7 +122,7 @@ std::uint64_t EntityRegistry::hash() const {
   hasher.add(r.next_timer);
   hasher.add(r.core.state.sequence.get());
   const auto add = [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); };
-  hasher.add(std::uint32_t{0});  // where the first carried message was, which is always the first
+  hasher.add(std::uint32_t{0});  // the index of the first carried message, which is always 0
   CarriedOver(r.cascade, r.state.cursor.message, r.types.table()).for_each(add);
   r.input.for_each([&](const BatchView& batch) { as_saved(batch, add); });
   for (const auto& [key, timer] : r.timers.waiting()) hasher.add(timer.batch.data(), timer.batch.size());

@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint32_t chunk_line = 64;
 constexpr std::uint32_t full_bytes = 64u << 10;
 constexpr std::uint32_t first_bytes = 4u << 10;
-constexpr std::uint32_t apart_bytes = 8u << 10;  // chunks of so many bytes have a block for each column
+// Chunks of at least this size have one block per column.
+constexpr std::uint32_t apart_bytes = 8u << 10;
 constexpr std::uint32_t to_line(std::uint32_t n) noexcept { return (n + chunk_line - 1) & ~(chunk_line - 1); }
 }  // namespace
 
@@ -32,11 +33,11 @@ Group& Archetype::need_group(std::uint32_t depth) {
 
 namespace {
 
-/// What memory is taken for, which decides what lies beside it. Of a column it is the id of its type, which may be one of these: then
-/// two purposes share a shelf where their blocks have one size, and no harm is done.
+/// Purposes of memory, which determine what is adjacent. For a column, the purpose is its type id.
+/// That may equal one of these values; blocks of one size then share a shelf, which is harmless.
 enum Purpose : std::uint32_t { headers, rows, ids, parents };
 
-/// Where the memory of a chunk's columns comes from.
+/// The memory of a chunk's columns.
 struct ChunkLayout {
   const Archetype& archetype;
   std::uint32_t depth, capacity, slots, header, bytes = 0;
@@ -65,7 +66,8 @@ void ChunkPool::expect(const Archetype& archetype, std::uint32_t depth, std::uin
   const ChunkLayout layout(archetype, depth, capacity);
   blocks_.expect(headers, layout.header, chunks);
   if (layout.in_one_block()) return blocks_.expect(rows, layout.bytes, chunks);
-  // Columns may share a shelf, where their types' ids say so; then they are as good as others that come one by one.
+  // Columns may share a shelf if their type ids coincide; they are then as good as ones taken
+  // singly.
   for (std::uint32_t slot = 0; slot < layout.slots; ++slot)
     if (const std::uint32_t bytes = layout.column_bytes(slot)) blocks_.expect(layout.purpose(slot), bytes, chunks);
 }
@@ -87,7 +89,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     if (chunk->in_one_block) at += size;
   }
-  // Up to the header's end, so that whoever looks for a new version needs not know how many columns there are.
+  // Fills up to the header's end, so that a search for new versions need not know the number of
+  // columns.
   for (std::uint32_t slot = layout.slots; slot < (layout.header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
     new (chunk->slots() + slot) ColumnSlot;
   return chunk;

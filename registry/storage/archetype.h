@@ -1,7 +1,8 @@
-// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy,
-// and each group is a list of chunks, all full but the last. A chunk never moves and never grows.
+// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth
+// in the hierarchy, and each group is a list of chunks, all full but the last. A chunk never moves
+// and never grows.
 //
-//   chunk    | Chunk: header | ColumnSlot x columns |     apart from its rows: all headers of a world lie close together
+//   chunk    | Chunk: header | ColumnSlot x columns |     separate from its rows: all headers are close together
 //   rows     | ids ... | parents ... | column 2 ... | column 3 ... |     of a small chunk
 //            | ids of this chunk | ids of the next ... |   | column 2 of this chunk | column 2 of the next ... |   of others
 //            every column starts on a cache line; slot 0 is the entity ids, slot 1 the parents (null at depth 0)
@@ -25,41 +26,45 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// What Storage needs to know of a component type. Storage owns it; it never moves.
+/// A component type as Storage knows it. Storage owns it; it never moves.
 struct StoredType {
   TypeId id = 0;
   std::uint32_t size = 0;  ///< 0 for tags: they have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
-  const RuntimeOps* ops = nullptr;       ///< of a runtime component, which is a tag outside storage; null: bytes
-  const StoredType* presence = nullptr;  ///< of an enableable component: the column that says who has it
-  bool is_presence = false;              ///< is such a column, and no component
+  /// Functions of a runtime component, which is a tag outside storage; null: plain bytes.
+  const RuntimeOps* ops = nullptr;
+  const StoredType* presence = nullptr;  ///< for an enableable component: its presence column
+  bool is_presence = false;              ///< true for a presence column, which is not a component
   std::uint32_t saved_size() const noexcept { return ops ? 0 : size; }
 };
 
 struct ColumnSlot {
   std::byte* data = nullptr;
-  std::uint64_t version = 0;  ///< of the last write; see Storage::touch
+  std::uint64_t version = 0;  ///< version of the last write; see Storage::touch
 };
 
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;
-/// In a presence column: 1, the row's entity has the component; 0, it has not, and its value is all zero.
+/// A presence column's entry. 1: the row's entity has the component; 0: it lacks it, and its value
+/// is all zero.
 using PresenceWord = std::uint32_t;
 
 struct Chunk {
   Archetype* archetype = nullptr;
   Group* group = nullptr;    ///< of the archetype, by depth
-  std::uint64_t uid = 0;     ///< never used twice in a world's life
-  std::uint32_t number = 0;  ///< in the table that locators refer to; reused
+  std::uint64_t uid = 0;     ///< never used twice in a world's lifetime
+  std::uint32_t number = 0;  ///< index in the table that locators refer to; reused
   std::uint32_t depth = 0;
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
-  std::uint16_t header_lines = 0;  ///< cache lines of this and the slots behind it
-  bool lone = false;               ///< its rows have no parents and no names, and their values are bytes
-  bool in_one_block = true;        ///< all of its columns are in one block of memory; false: each has its own
+  std::uint16_t header_lines = 0;  ///< cache lines of this and the slots that follow
+  /// Its rows have no parents and no names, and their values are plain bytes.
+  bool lone = false;
+  /// All its columns are in one block of memory; false: each has its own.
+  bool in_one_block = true;
 
   Locator locator(std::uint32_t row) const noexcept { return {number, row}; }
   ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
@@ -73,31 +78,35 @@ struct Chunk {
 
 struct Group {
   std::vector<Chunk*> chunks;
-  Chunk* last = nullptr;          ///< of `chunks`; null: there are none
-  std::uint64_t rows_before = 0;  ///< in all but the last
+  Chunk* last = nullptr;          ///< the last of `chunks`; null if there are none
+  std::uint64_t rows_before = 0;  ///< in all chunks but the last
   std::uint64_t rows() const noexcept { return rows_before + (last ? last->count : 0); }
 };
 
 struct Archetype {
-  std::uint32_t number = 0;                   ///< in order of creation, saved, never reused
-  std::uint64_t version = 0;                  ///< Storage::version() when it came
-  std::uint32_t index = 0;                    ///< in tables of this process; that of one that was dropped is reused
-  std::uint32_t chunks = 0;                   ///< in all groups; 0: nobody has just these components
+  std::uint32_t number = 0;   ///< in order of creation, saved, never reused
+  std::uint64_t version = 0;  ///< Storage::version() when it was created
+  std::uint32_t index = 0;    ///< in tables of this process; reused after a drop
+  /// In all groups; 0 if no entity has exactly these components.
+  std::uint32_t chunks = 0;
   std::vector<TypeId> types;                  ///< ascending, tags included
-  std::vector<const StoredType*> components;  ///< beside `types`
-  std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags
-  std::vector<std::uint16_t> presences;  ///< beside `types`: slot of the presence column; no_column: all rows have it
+  std::vector<const StoredType*> components;  ///< parallel to `types`
+  /// Parallel to `types`: slot in a chunk, no_column for tags.
+  std::vector<std::uint16_t> columns;
+  /// Parallel to `types`: slot of the presence column; no_column if all rows have it.
+  std::vector<std::uint16_t> presences;
   std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
-  std::vector<std::uint32_t> slot_bytes;      ///< by slot: of one value
+  std::vector<std::uint32_t> slot_bytes;      ///< by slot: size of one value
   std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
-  std::uint16_t name_column = no_column;      ///< of muster.Name
-  bool small_values = true;                   ///< none but of sizes that are is_small()
+  std::uint16_t name_column = no_column;      ///< column of muster.Name
+  bool small_values = true;                   ///< all values have sizes that are is_small()
   bool enableable = false;                    ///< some of its types have presence columns
   bool simple = true;                         ///< plain() and not enableable
-  std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
-  std::uint32_t row_bytes = 0;                ///< of one row with id and parent
+  std::uint32_t layout = 0;                   ///< counts how often slots were reassigned
+  std::uint32_t row_bytes = 0;                ///< size of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
-  /// What EntityRegistry::components() gave of rows that lack some, as of this input and perhaps before.
+  /// Results of EntityRegistry::components() for rows that lack types, from this input and possibly
+  /// earlier ones.
   std::set<std::vector<TypeId>> present;
   std::uint64_t present_sequence = 0;
   std::uint64_t rows() const noexcept {
@@ -106,32 +115,32 @@ struct Archetype {
     return sum;
   }
 
-  /// The group of a depth, made where it is not there yet. Groups move where their list grows, which is seldom: making
-  /// one at every depth costs as much per depth, however deep.
+  /// The group of a depth, created if needed. Groups move when their list grows, which is rare:
+  /// creating one at every depth takes amortized constant time per depth.
   Group& need_group(std::uint32_t depth);
 
-  /// Whether rows are bytes: no runtime components.
+  /// True if rows are plain bytes: no runtime components.
   bool plain() const noexcept { return pod_slots == slot_types.size(); }
-  /// The slot of a type; no_column where it is absent or a tag.
+  /// The slot of a type; no_column if it is absent or a tag.
   std::uint16_t column(TypeId type) const noexcept {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i] == type) return columns[i];
     return no_column;
   }
-  /// Whether it is one of `types`; of an enableable one rows may lack it all the same: Row::has().
+  /// True if it is one of `types`; rows may still lack an enableable one: see Row::has().
   bool has(TypeId type) const noexcept {
     for (const TypeId t : types)
       if (t == type) return true;
     return false;
   }
-  /// The slot of a type's presence column; no_column where it is absent, or all rows have it.
+  /// The slot of a type's presence column; no_column if it is absent or all rows have it.
   std::uint16_t presence(TypeId type) const noexcept {
     if (!enableable) return no_column;
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i] == type) return presences[i];
     return no_column;
   }
-  /// The slot of a stored type, presence columns too; no_column where it has none.
+  /// The slot of a stored type, including presence columns; no_column if it has none.
   std::uint16_t slot_of(TypeId stored) const noexcept {
     for (std::size_t slot = column_first; slot < slot_types.size(); ++slot)
       if (slot_types[slot]->id == stored) return static_cast<std::uint16_t>(slot);
@@ -139,7 +148,7 @@ struct Archetype {
   }
 };
 
-/// f(ops, value) for each runtime value in rows [begin, end).
+/// Calls f(ops, value) for each runtime value in rows [begin, end).
 template <class F>
 void each_runtime(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F f) {
   const Archetype& archetype = *chunk.archetype;
@@ -150,7 +159,7 @@ void each_runtime(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F f) {
   }
 }
 
-/// A value in a payload that goes to a column.
+/// A value in a payload, and its column.
 struct ValuePlace {
   std::uint16_t slot;
   std::uint32_t offset, size;
@@ -158,8 +167,8 @@ struct ValuePlace {
 
 constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
-/// Copies a value from a row of one column to a row of another. Sizes that are is_small() cost no call of memcpy;
-/// `small` says that all are.
+/// Copies a value from a row of one column to a row of another. Sizes that are is_small() need no
+/// call of memcpy; `small` says that all are.
 template <bool small = false>
 [[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
                                               std::size_t from_row, std::uint32_t size) noexcept {
@@ -176,7 +185,7 @@ template <bool small = false>
     std::memcpy(into, &first, half);
     std::memcpy(into + size - half, &last, half);
   };
-  // Three cases, which stay compares: of four a compiler makes a jump through a table.
+  // Three cases, which compile to compares; with four, compilers use a jump table.
   if (size == 8)
     whole.template operator()<8>();
   else if (size == 16)
@@ -208,7 +217,7 @@ struct Row {
   PresenceWord& presence(std::uint16_t slot) const noexcept {
     return reinterpret_cast<PresenceWord*>(chunk->slots()[slot].data)[row];
   }
-  /// Whether its entity has the type.
+  /// True if the row's entity has the type.
   bool has(TypeId type) const noexcept {
     const Archetype& archetype = *chunk->archetype;
     for (std::size_t i = 0; i < archetype.types.size(); ++i)
@@ -218,12 +227,13 @@ struct Row {
   }
 };
 
-/// The types that a row's entity has, ascending; valid as long as its archetype, and `room`, which it uses where the row lacks some.
+/// The types of a row's entity, ascending. Valid as long as its archetype and `room`, which holds
+/// them if the row lacks some types.
 std::span<const TypeId> types_of(Row row, std::vector<TypeId>& room);
-/// Says of rows [begin, end) that they have all types of their archetype.
+/// Sets rows [begin, end) to have all types of their archetype.
 void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept;
 
-/// A value that goes from one row to another.
+/// A value that is copied from one row to another.
 struct ColumnCopy {
   std::uint16_t from, to;  ///< slots
   std::uint32_t bytes;
@@ -236,25 +246,27 @@ template <bool small = false>
     copy_value<small>(to_slots[column.to].data, to.row, from_slots[column.from].data, from.row, column.bytes);
 }
 
-/// Makes chunks and takes them back; it keeps their memory for others.
+/// Makes and takes back chunks, and holds their memory for reuse.
 class ChunkPool {
  public:
-  /// A chunk for `capacity` rows, with no row and all versions 0.
+  /// Makes an empty chunk for `capacity` rows, with all versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
-  /// Says that so many chunks for `capacity` rows are made next, so that each of their columns lies together.
+  /// Announces that `chunks` chunks for `capacity` rows are made next, so that each of their
+  /// columns gets contiguous memory.
   void expect(const Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::size_t chunks);
-  /// Those that were not made are not expected any more.
+  /// Ends the announcement; chunks that were not made are no longer expected.
   void forget_expected() noexcept { blocks_.forget_expected(); }
   void recycle(Chunk* chunk) noexcept;
-  /// That it holds, those that wait for the next chunks too.
+  /// Bytes of memory held, including memory for future chunks.
   std::size_t bytes() const noexcept { return blocks_.bytes(); }
 
  private:
   Blocks blocks_;
 };
 
-/// Calls f(chunk, begin, end) for rows [begin, begin + count) of a group, counted from the first one of `chunk`: those before it are the last
-/// ones of the chunk before, those from its end on the first ones of the chunk behind it. What is further away is left out.
+/// Calls f(chunk, begin, end) for rows [begin, begin + count) of a group, counted from the first
+/// row of `chunk`: earlier rows are the last ones of the previous chunk, and rows past its end are
+/// the first ones of the next. Rows further away are left out.
 template <class F>
 [[gnu::always_inline]] inline void each_near(const Chunk& chunk, std::ptrdiff_t begin, std::uint32_t count, F f) {
   const std::ptrdiff_t end = begin + count, rows = chunk.count;
@@ -271,7 +283,8 @@ template <class F>
   if (chunk.place + std::size_t{1} < chunks.size()) part(*chunks[chunk.place + 1], rows);
 }
 
-/// How many rows the chunk at `place` of a group holds: few in the first, in others as many as fit a chunk's full size.
+/// The capacity of the chunk at `place` of a group: small for the first; the others fill a chunk's
+/// full size.
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
 
 }  // namespace muster

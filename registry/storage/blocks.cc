@@ -12,22 +12,22 @@ namespace muster {
 
 namespace {
 constexpr std::size_t block_line = 64, page_bytes = 4096;
-// How much of a shelf was perhaps never used: an eighth, as long as that is no more than 256 KiB, then a part that becomes small.
-// Each slab is a place where a column breaks off, so larger ones are better.
+// Limit on the unused share of a shelf: an eighth up to 256 KiB, then a smaller part. Columns are
+// interrupted at slab boundaries, so larger slabs are better.
 constexpr std::size_t share_small = 8, share_large = 32;
-constexpr std::size_t share_unused = 8;  // of what is taken
+constexpr std::size_t share_unused = 8;  // of used memory
 constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
-// Of a slab that fits: what is left of a column that shrank can go back.
+// Limit on a slab of announced blocks, so that memory of a column that shrank can be returned.
 constexpr std::size_t known_bytes_max = 4u << 20;
-// Finds writes past the end of a block.
+// Detects writes past the end of a block.
 constexpr std::size_t gap = poisons ? block_line : 0;
 
 std::size_t slab_bytes_after(std::size_t total) noexcept {
   return std::clamp(std::max(total / share_large, std::min(total / share_small, slab_bytes_small)), slab_bytes_min,
                     slab_bytes_max);
 }
-/// For one more, so that nothing fails once memory was taken.
+/// Makes room for one more, so that nothing can fail after memory was allocated.
 void make_room(auto& slabs) {
   if (slabs.size() == slabs.capacity()) slabs.reserve(slabs.size() * 2 + 4);
 }
@@ -70,7 +70,8 @@ std::size_t Blocks::usual_blocks(const Shelf& shelf) const noexcept {
 }
 
 void Blocks::make_way(const Shelf& shelf) noexcept {
-  // What went back is wanted again: rows come and go in turns here, and should not ask the system each time.
+  // Returned memory is needed again: rows come and go repeatedly here, without a system call each
+  // time.
   if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
   if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
 }
@@ -79,7 +80,7 @@ Blocks::Slab& Blocks::add_slab(std::uint32_t number, std::size_t blocks) {
   Shelf& shelf = shelves_[number];
   const std::size_t room = shelf.bytes + gap;
   const std::size_t bytes = blocks * room;
-  // To begin on a page costs up to one: too much for small slabs, which the cache holds anyhow.
+  // Starting on a page wastes up to one page: too much for small slabs, which fit the cache anyway.
   const std::size_t align = bytes >= 16 * page_bytes ? page_bytes : block_line;
   auto made = std::make_unique<Slab>();
   make_room(slabs_);
@@ -114,10 +115,10 @@ void Blocks::expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t coun
   std::size_t missing = count - shelf.free_blocks;
   if (missing < usual_blocks(shelf) / 2) return;
   make_way(shelf);
-  // Others may have taken what was free of this shelf into account; it went, where nothing of its slabs was taken.
+  // make_way() may have dropped unused slabs of this shelf that were counted as free.
   missing = count - shelf.free_blocks;
   const std::size_t most = std::clamp<std::size_t>(known_bytes_max / (bytes + gap), 1, slab_blocks_max);
-  // As large as each other, so that none is much smaller.
+  // Slabs of equal size, so that none is much smaller.
   for (std::size_t slabs = (missing + most - 1) / most; slabs != 0; --slabs) {
     const std::size_t blocks = (missing + slabs - 1) / slabs;
     Slab& slab = add_slab(number, blocks);

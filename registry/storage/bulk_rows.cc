@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-/// Values of `bytes` each, from some rows of a column to some rows of another.
+/// Copies values of `bytes` each between rows of two columns.
 template <class Moved>
 void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> runs) noexcept {
   const auto each = [&](auto size) {
@@ -34,7 +34,7 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
 
 }  // namespace
 
-/// Puts rows together to runs. Each goes to where(run), a list.
+/// Joins rows into runs, and passes each to where(run), a list.
 class BulkRows::Runs {
  public:
   template <class F>
@@ -62,20 +62,21 @@ class BulkRows::Runs {
 
  private:
   static constexpr std::uint64_t one_row = std::uint64_t{1} << 32 | 1;
-  std::uint64_t next_ = 0;  // both locators behind the run
+  std::uint64_t next_ = 0;  // both locators after the run
   std::uint32_t rows_ = 0;
-  std::uint32_t rows_max_ = 0;  // so that neither end goes on in another chunk
+  std::uint32_t rows_max_ = 0;  // so that neither end crosses into another chunk
 };
 
-/// Which way from row to row.
+/// The direction from row to row.
 constexpr std::uint32_t forwards = 1, backwards = ~0u;
 
-/// Takes rows of one group. What a row taken changes is kept here, in registers, and written to the group when it is left:
-/// so everything here is inlined. Rows go in runs, because those that go together mostly came together: of rows that follow
-/// one another each is filled by a row nearer the front than the one before, and who filled holes like that goes from the end.
+/// Removes rows of one group. Its state is kept in registers and written to the group at the end,
+/// so everything here is inlined. Rows are processed in runs, because rows that go together mostly
+/// came together: each of several consecutive rows is filled by a row nearer the front than the one
+/// before, and the rows that filled such holes go from the end.
 class BulkRows::Taker {
  public:
-  /// For at most so many rows.
+  /// For at most `rows` rows.
   [[gnu::always_inline]] Taker(BulkRows& bulk, std::size_t rows)
       : bulk_(bulk), storage_(bulk.storage_), directory_(storage_.ids_.slots()) {
     if (bulk.kept_.size() < rows) bulk.kept_.resize(rows);
@@ -85,9 +86,10 @@ class BulkRows::Taker {
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
-  /// Takes the places of rows away, at most `rows`: that at `at`, and those behind it (or before it, where it is its group's last), as long
-  /// as they are those that are to go. go(at, way, rows) says how many that are, at least one, and lets them go. The ids of the group's
-  /// last rows fill the holes, one after another. Gives how many went.
+  /// Removes up to `rows` rows that are to go: the one at `at` and those after it (or before it, if
+  /// it is the last of its group). go(at, way, rows) releases them and returns how many, at least
+  /// one. The ids of the group's last rows fill the holes, one after another. Returns how many rows
+  /// were removed.
   template <class F>
   [[gnu::always_inline]] std::size_t take(Chunk& chunk, Locator at, std::size_t rows, F go) {
     if (chunk.group != group_) [[unlikely]]
@@ -98,7 +100,7 @@ class BulkRows::Taker {
       end_ -= static_cast<std::uint32_t>(taken);
       std::memset(elsewhere_ + first_.bits() + end_, 0, taken);
     } else {
-      // Who fills a hole is none of those that go here.
+      // A row that fills a hole must not be one of those that go.
       const std::uint32_t row = at.row();
       const std::uint32_t most = &chunk == last_ ? (end_ - row) / 2 : std::min(end_, chunk.count - row);
       taken = go(at, forwards, std::min<std::size_t>(rows, most));
@@ -117,13 +119,13 @@ class BulkRows::Taker {
     storage_.structure_ += taken;
     group_ = nullptr;
   }
-  /// To be called when there are more chunks, so more room was made.
+  /// Must be called after chunks were added, which may reallocate.
   void look_again() noexcept { elsewhere_ = bulk_.elsewhere_.data(); }
-  /// Who filled holes, each once.
+  /// The entities that filled holes, each once.
   std::span<const Kept> kept() const noexcept { return {bulk_.kept_.data(), kept_}; }
 
  private:
-  /// Fills so many rows with the group's last ones.
+  /// Fills `rows` rows with the last ones of the group.
   [[gnu::always_inline]] void fill(Entity* to, Locator at, std::uint32_t rows) noexcept {
     DirectoryEntry* const directory = directory_;
     const Entity* const ids = ids_;
@@ -201,16 +203,16 @@ void BulkRows::release(std::span<const Entity> ids) {
   s.ids_.give_back(ids);
 }
 
-/// What ids that are destroyed leave behind.
+/// Frees the ids and entries of destroyed entities.
 struct BulkRows::Freed {
   DirectoryEntry* directory;
   std::uint64_t* versions;  // of the directory's pages
   std::uint64_t version;
   std::uint32_t indices;
-  const Hierarchy* hierarchy;  // null: nobody has children
+  const Hierarchy* hierarchy;  // null if no entity has children
 
-  /// Frees those of `ids` that are at `at`, the row behind it and so on (`way`), and alone. A function of its own, so that what
-  /// it works with is in registers.
+  /// Frees those of `ids` that are at `at` and the following rows (in direction `way`) and stand
+  /// alone. A separate function, so that its variables stay in registers.
   [[gnu::noinline]] std::size_t go(const Entity* ids, Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     DirectoryEntry* const entries = directory;
     std::uint64_t* const marks = versions;
@@ -283,14 +285,14 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   return done;
 }
 
-/// Entities whose ids are put into other rows, one behind the other.
+/// Moves consecutive entities to other rows.
 struct BulkRows::Goers {
   DirectoryEntry* directory;
   const Entity* ids;
   Entity* into;
   Locator first;
 
-  /// Puts those there that are at `at`, the row behind it and so on (`way`).
+  /// Moves those at `at` and the following rows (in direction `way`).
   [[gnu::noinline]] std::size_t go(Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     const Goers self = *this;
     for (std::size_t i = 0; i < rows; ++i, at = at + way) {
@@ -370,13 +372,13 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
   };
   for (const Kept& kept : taker.kept()) {
     const Locator at = directory[kept.index].locator;
-    if (!elsewhere[at.bits()]) continue;  // of the tree itself
+    if (!elsewhere[at.bits()]) continue;  // belongs to the tree itself
     elsewhere[at.bits()] = 0;
     runs.add(at, kept.from, to_kept);
   }
   runs.end(to_kept);
-  // Rows of the tree go to a level after its own rows left, and after those that stay moved up: no value is overwritten
-  // that is still to be copied.
+  // The tree's rows move to a level after that level's own rows have left and its remaining rows
+  // have moved up, so no value is overwritten before it is copied.
   for (std::uint32_t i = 0; i < count; ++i) {
     Level& level = levels_[to > from ? count - 1 - i : i];
     copy(level.tree);

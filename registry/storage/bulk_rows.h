@@ -1,6 +1,7 @@
-// Destroys many rows, or moves them to other depths, for one message. Ids go first, one after another, so that every
-// row ends where it would if they went one by one; then the values of rows that stay follow, once each, from where they
-// were at first. Rows that go are never copied. Only for archetypes that are plain().
+// Destroys many rows, or moves them to other depths, for one message. Ids are processed first, in
+// order, so that every row ends where it would if they were processed one by one. Then the values
+// of the remaining rows are copied once each, from their original places. Rows that are destroyed
+// are never copied. Only for archetypes that are plain().
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,23 @@ class BulkRows {
  public:
   BulkRows(Storage& storage, const Hierarchy& hierarchy) : storage_(storage), hierarchy_(hierarchy) {}
 
-  /// Destroys those of `ids` that are alive, in order, and stops at the first that does not stand alone (hierarchy.h).
-  /// Returns how many of `ids` it is done with; adds to `destroyed` how many of these were alive.
+  /// Destroys those of `ids` that are alive, in order, and stops at the first that does not stand
+  /// alone (hierarchy.h). Returns the number of ids processed; adds to `destroyed` the number of
+  /// these that were alive.
   std::size_t destroy(std::span<const Entity> ids, std::uint32_t& destroyed);
-  /// Moves the rows of `tree`, a whole subtree in pre-order, so that its top goes from depth `from` to depth `to` and
-  /// gets `parent`. False, and nothing done, where a row's archetype is not plain().
+  /// Moves the rows of `tree`, a whole subtree in pre-order, so that its top moves from depth
+  /// `from` to depth `to` and gets `parent`. Returns false and does nothing if a row's archetype is
+  /// not plain().
   bool change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent);
 
  private:
-  /// Values of rows that follow one another in two chunks: where the first of them goes, and where it is.
+  /// Values of consecutive rows in two chunks: the destination and the origin of the first.
   struct Moved {
     Locator to, from;
     std::uint32_t rows;
   };
   class Runs;
-  /// An entity whose row fills a hole: its index, and where its row was at first.
+  /// An entity whose row fills a hole: its index, and the original place of its row.
   struct Kept {
     std::uint32_t index;
     Locator from;
@@ -43,19 +46,20 @@ class BulkRows {
     const std::size_t rows = std::size_t{chunks} * chunk_rows_max;
     if (elsewhere_.size() < rows) elsewhere_.resize(rows);
   }
-  /// Gives back the indices of ids that were destroyed.
+  /// Releases the indices of destroyed ids.
   void release(std::span<const Entity> ids);
   void drop_empty();
   void copy(std::span<const Moved> rows) const;
 
   Storage& storage_;
   const Hierarchy& hierarchy_;
-  /// By the bits of a row's locator: whether its values are elsewhere, and it is known where. All zero between calls.
+  /// By the bits of a row's locator: nonzero if its values are in another, known place. All zero
+  /// between calls.
   std::vector<std::uint8_t> elsewhere_;
-  std::vector<Kept> kept_;     // room for what a Taker keeps
-  std::vector<Chunk*> empty_;  // in the order they became it
+  std::vector<Kept> kept_;     // scratch memory of a Taker
+  std::vector<Chunk*> empty_;  // in the order in which they became empty
   std::vector<Moved> moved_;
-  struct Level {  // of change_depth
+  struct Level {  // for change_depth
     std::vector<Moved> tree, kept;
   };
   std::vector<Level> levels_;

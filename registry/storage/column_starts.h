@@ -1,5 +1,6 @@
-// Where the values of one component type lie, by the chunks' numbers: for handlers that take them from other rows than their own. So
-// such a value is found by its row's locator alone, with no question and no branch that depends on whose it is.
+// The addresses of one component type's values, by chunk number, for handlers that take values from
+// other rows. The row's locator alone then gives the address of a value, without a branch that
+// depends on the owner.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@ class ColumnStarts {
  public:
   explicit ColumnStarts(TypeId type) noexcept : type_(type) {}
   TypeId type() const noexcept { return type_; }
-  /// Forgets what is not true any more. To be called before rows of `chunk`, which has parents, are gone through; while the storage's stamp
-  /// is the same and no row gets another parent, all the others hold.
+  /// Forgets outdated entries. Must be called before visiting rows of `chunk`, which must have
+  /// parents. The other entries are valid while the storage's stamp is unchanged and no row gets
+  /// another parent.
   void begin(const Storage& storage, const Chunk& chunk) {
     storage_ = &storage;
     chunk_ = &chunk;
@@ -24,15 +26,17 @@ class ColumnStarts {
     if (stamp_ != storage.stamp() || starts_.size() < storage.chunk_numbers()) [[unlikely]]
       forget(storage);
   }
-  /// By chunk number, for all chunks: what, with a locator's bits times bytes() added, is where the row's value lies. Up to `no_start`: not
-  /// known, or the chunk has no column in which every row has a value.
+  /// By chunk number, for all chunks: adding a locator's bits times bytes() gives the address of
+  /// the row's value. Values up to `no_start` mean: unknown, or the chunk has no column in which
+  /// every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
-  /// Of a value, where some chunk has a start.
+  /// Size of a value, if any chunk has a start.
   std::uint32_t bytes() const noexcept { return bytes_; }
-  /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start: learns it, if it can. Null: none has.
+  /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start;
+  /// remembers the start if possible. Null if no ancestor has one.
 #if __has_cpp_attribute(clang::preserve_most)
-  [[gnu::noinline, clang::preserve_most]]  // so that a loop over rows has its registers for itself
+  [[gnu::noinline, clang::preserve_most]]  // leaves a loop over rows its registers
 #else
   [[gnu::noinline]]
 #endif
@@ -73,16 +77,16 @@ class ColumnStarts {
   std::uint32_t bytes_ = 0;
   std::uint64_t stamp_ = 0;
   std::vector<std::uintptr_t> starts_;
-  std::vector<std::uint32_t> known_;  // chunks about which something is known
-  // Rows that lie behind one another mostly have the same parent.
+  std::vector<std::uint32_t> known_;  // chunks with known starts
+  // Neighboring rows mostly have the same parent.
   std::uint64_t last_parent_ = 0;  // 0: none
   const std::byte* last_ = nullptr;
 };
 
-/// Those of all types that are asked for, of one thread.
+/// The starts of all types that one thread uses.
 class AllColumnStarts {
  public:
-  /// Begun; it stays where it is.
+  /// The starts of a type, after begin(); the reference stays valid.
   ColumnStarts& of(const Storage& storage, const Chunk& chunk, TypeId type) {
     ColumnStarts& starts = of(type);
     starts.begin(storage, chunk);

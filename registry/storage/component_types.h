@@ -1,5 +1,5 @@
-// The component types that a registry stores. All of its states share them: the one that it has,
-// and those that wait outside of it (registry/apply/registry_state.h).
+// The component types that a registry stores. All its states share them: the current one, and those
+// held outside it (registry/apply/registry_state.h).
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ class ComponentTypes {
   /// Forgets all but the first `count` types. No storage may have an archetype of the others.
   void take_back(std::size_t count) noexcept;
   /// Turns a type without data into one with values, which are default-constructed in the rows that
-  /// have it; with `ops` null, back. In every storage that shares the types, the chunks of its
-  /// archetypes are laid out anew.
+  /// have it; with `ops` null, turns it back. In every storage that shares the types, the chunks of
+  /// its archetypes are laid out anew.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
 
  private:
@@ -43,7 +43,7 @@ class ComponentTypes {
   std::vector<std::unique_ptr<StoredType>> types_;
   std::vector<std::unique_ptr<StoredType>> presences_;
   FlatMap<TypeId, std::uint32_t> by_id_;
-  std::vector<Storage*> storages_;  // that share them
+  std::vector<Storage*> storages_;  // storages that share the types
 };
 
 }  // namespace muster

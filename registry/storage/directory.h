@@ -1,7 +1,8 @@
-// What a registry keeps per index of an id, 8 bytes: where the entity's row is, or why it has none, and the generation.
+// A registry's entry per id index, in 8 bytes: the place of the entity's row, or why it has none,
+// and the generation.
 //
 //   id       | index   | generation |
-//   entry    | locator | generation |    side by side, so that both are compared and written as one number of 64 bits
+//   entry    | locator | generation |    adjacent, so that both are compared and written as one 64-bit number
 #pragma once
 
 #include <bit>
@@ -25,22 +26,22 @@ static_assert(sizeof(DirectoryEntry) == 8 && std::endian::native == std::endian:
 static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
 static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
 
-/// The generation's part of an id or an entry that is seen as one number.
+/// The part of an id or an entry, read as one number, that is the generation.
 constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
 
-/// The bits of the entry's locator, if the entry has the id's generation; else a number that is no less than 2^32. One
-/// compare with Locator::no_row therefore tells whether the id is current and has a row.
+/// The bits of the entry's locator if the entry has the id's generation; otherwise a number of at
+/// least 2^32. One compare with Locator::no_row thus shows if the id is current and has a row.
 constexpr std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
   return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
 }
-/// Gives the id with these bits() its entry. It is written whole, not in halves that a later reader of the whole would
-/// wait for.
+/// Writes the entry of the id with these bits(). Writes it as a whole: after two half writes, a
+/// later read of the whole would stall.
 inline void put_entry(DirectoryEntry* directory, std::uint64_t id, Locator locator) noexcept {
   const std::uint64_t entry = (id & generation_mask) | locator.bits();
   std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
 }
 
-/// How EntityAllocator keeps entries.
+/// Adapts EntityAllocator to such entries.
 struct DirectoryLayout {
   using Id = Entity;
   using Slot = DirectoryEntry;

@@ -1,6 +1,7 @@
-// Draws ids for rows that follow one another: their indices come from the queue of free ones, and ids and entries of the directory are written
-// in one loop. Entities that came together mostly go together, so their indices mostly wait one behind the other as well: of such a block the
-// entries lie side by side, and are read and written by whole registers.
+// Issues ids for consecutive rows: takes indices from the queue of free ones, and writes ids and
+// directory entries in one loop. Entities that came together mostly go together, so their indices
+// are mostly consecutive in the queue. The entries of such a block are adjacent, and are read and
+// written through whole registers.
 #pragma once
 
 #include <bit>
@@ -16,12 +17,12 @@ struct DrawnIds {
   std::uint64_t* versions;  // of the directory's pages
   std::uint64_t version;
 
-  /// How many ids ahead their entries are asked for.
+  /// The number of ids by which entries are prefetched ahead.
   static constexpr std::uint32_t asked_ahead = 128;
   static constexpr std::uint32_t block = 32;
 
-  /// Writes the ids of `count` indices, and gives them the rows from `first` on. `asks`: their entries are asked for ahead, and there are
-  /// `asked_ahead` indices more.
+  /// Writes the ids of `count` indices, and assigns them the rows from `first` on. `asks`:
+  /// prefetches their entries; at least `asked_ahead` more indices must follow.
   template <bool asks>
   void draw(const std::uint32_t* indices, std::uint32_t count, Entity* ids, Locator first) const noexcept {
     for (; count >= block; count -= block, indices += block, ids += block, first = first + block) {
@@ -39,7 +40,7 @@ struct DrawnIds {
 
  private:
   static constexpr std::uint32_t line_entries = 64 / sizeof(DirectoryEntry);
-  /// Whether the indices of a block are one behind the other.
+  /// True if the indices of a block are consecutive.
   static bool in_line(const std::uint32_t* indices) noexcept {
     const std::uint32_t first = indices[0];
     if (indices[block - 1] - first != block - 1) return false;

@@ -1,6 +1,6 @@
-// Hands out ids and takes them back. The idea (index and generation, recycled through a FIFO that must hold a minimum
-// first) is Bitsquid's, "Building a Data-Oriented Entity System", part 1; a Layout decides how wide the halves are and
-// what happens when a generation would wrap.
+// Issues ids and takes them back. The idea (index and generation, recycled through a FIFO with a
+// minimum size) is Bitsquid's, "Building a Data-Oriented Entity System", part 1. A Layout defines
+// the widths of the two parts, and what happens when a generation would wrap.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ enum class OnWrap : std::uint8_t { reuse, retire };
 
 /// A Layout has:
 ///   Id                       the id type;  static Id make(index, generation);  static index(Id), generation(Id)
-///   Slot                     what is kept per index; static generation(const Slot&), set_generation(Slot&, g)
+///   Slot                     data per index; static generation(const Slot&), set_generation(Slot&, g)
 ///   index_count              indices there can be;  generation_last  the largest generation
-///   first_generation         of a fresh index;  first_index  1 where index 0 is kept for nil, else 0
-///   minimum_free             an index is reused only while the FIFO holds more than this many
-///   on_wrap                  whether an index whose generation is used up starts again or is retired
+///   first_generation         of a fresh index;  first_index  1 if index 0 is reserved for nil, else 0
+///   minimum_free             indices are reused only while the FIFO holds more than this many
+///   on_wrap                  if an index whose generations are used up starts over or is retired
 template <class Layout>
 class EntityAllocator {
  public:
@@ -31,13 +31,13 @@ class EntityAllocator {
 
   EntityAllocator() { slots_.append(Layout::first_index, Slot{}); }
 
-  /// The id that create() would give.
+  /// The id that create() would return.
   Id peek() const noexcept {
     if (free_.size() > Layout::minimum_free)
       return Layout::make(free_.front(), Layout::generation(slots_[free_.front()]));
     return Layout::make(static_cast<std::uint32_t>(slots_.size()), Layout::first_generation);
   }
-  /// A new id. Running out of indices stops the program.
+  /// Issues a new id. Stops the program if there are no indices left.
   Id create() {
     if (free_.size() > Layout::minimum_free) {
       const std::uint32_t index = free_.front();
@@ -46,14 +46,14 @@ class EntityAllocator {
     }
     return create_fresh();
   }
-  /// A new id whose index was never used.
+  /// Issues a new id whose index was never used.
   Id create_fresh() {
     require(slots_.size() < Layout::index_count, "entity ids: all indices are in use");
     const auto index = static_cast<std::uint32_t>(slots_.size());
     Layout::set_generation(slots_.push_back(Slot{}), Layout::first_generation);
     return Layout::make(index, Layout::first_generation);
   }
-  /// `count` never-used indices in a row; returns the first.
+  /// Issues `count` consecutive never-used indices; returns the first.
   std::uint32_t extend(std::uint32_t count) {
     require(slots_.size() + count <= Layout::index_count, "entity ids: all indices are in use");
     const auto first = static_cast<std::uint32_t>(slots_.size());
@@ -62,15 +62,15 @@ class EntityAllocator {
     slots_.append(count, fresh);
     return first;
   }
-  /// Whether the slot's generation is the id's: one array read. Where generations begin at 1, 0 marks the nil index and
-  /// retired ones.
+  /// True if the slot's generation is the id's; reads one array entry. If generations begin at 1, 0
+  /// marks the nil index and retired ones.
   bool current(Id id) const noexcept {
     const std::uint32_t index = Layout::index(id);
     if (Layout::first_generation > 0 && Layout::generation(id) == 0) return false;
     return index < slots_.size() && Layout::generation(slots_[index]) == Layout::generation(id);
   }
-  /// Takes an id back: its index goes to the back of the FIFO with the next generation, or is retired. False, and
-  /// nothing done, where the id is not current.
+  /// Takes an id back: its index goes to the back of the FIFO with the next generation, or is
+  /// retired. Returns false and does nothing if the id is not current.
   bool release(Id id) {
     if (!current(id)) return false;
     release_current(Layout::index(id));
@@ -87,12 +87,12 @@ class EntityAllocator {
     }
     free_.push_back(index);
   }
-  /// Puts the indices of `ids` at the back of the FIFO, in order. The caller has counted up their generations, of which
-  /// none was used up.
+  /// Puts the indices of `ids` at the back of the FIFO, in order. The caller must have incremented
+  /// their generations, none of which may have wrapped.
   void give_back(std::span<const Id> ids) {
     free_.append(ids.size(), [&](std::size_t i) { return Layout::index(ids[i]); });
   }
-  /// Puts a never-used index (granted and handed back) into the FIFO.
+  /// Puts a never-used index (granted and returned) into the FIFO.
   void give_back(std::uint32_t index) { free_.push_back(index); }
 
   std::size_t indices() const noexcept { return slots_.size(); }
@@ -101,20 +101,22 @@ class EntityAllocator {
   Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   const Slot* slots() const noexcept { return slots_.data(); }
   Slot* slots() noexcept { return slots_.data(); }
-  /// How many ids create() gives before it takes an index that was never used. They are those in front of the queue.
+  /// The number of ids that create() takes from the front of the queue before it uses a new index.
   std::size_t recyclable() const noexcept {
     return free_.size() > Layout::minimum_free ? free_.size() - Layout::minimum_free : 0;
   }
-  /// Does what `count` calls of create() do, whose ids the caller has read from the queue.
+  /// Removes `count` indices from the queue, as that many calls of create() would. The caller has
+  /// read them.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
-  /// Takes back that ids were drawn: the last `recycled` of the queue and the last `fresh` indices, none of them released since.
+  /// Undoes issuing ids: the last `recycled` from the queue and the last `fresh` indices, none of
+  /// which may have been released since.
   void undraw(std::size_t recycled, std::size_t fresh) noexcept {
     free_.unpop_front(recycled);
     slots_.drop_last(fresh);
   }
   const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
-  /// Reads saved state back.
+  /// Restores saved state.
   void restore(GrowingArray<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
     slots_ = std::move(slots);
     free_ = std::move(free);
@@ -131,7 +133,8 @@ class EntityAllocator {
   std::uint64_t retired_ = 0;
 };
 
-/// Bitsquid's own layout: 22 bits of index and 8 of generation, so that an id fits a light userdata of a 32-bit Lua.
+/// Bitsquid's own layout: 22 bits of index and 8 of generation, so that an id fits a light userdata
+/// of 32-bit Lua.
 struct BitsquidLayout {
   using Id = std::uint32_t;
   using Slot = std::uint8_t;

@@ -1,5 +1,5 @@
-// A large array of plain values. Once it is large it grows by an eighth, so that little of it lies idle; and it grows
-// without copying where the system can do that, because realloc moves pages and not bytes.
+// A large array of plain values. Once large, it grows by an eighth at a time, so that little memory
+// is unused. It grows without copying if the system can move pages in realloc.
 #pragma once
 
 #include <algorithm>
@@ -39,14 +39,15 @@ class GrowingArray {
       make_room(1);
     return *new (end_++) T(value);
   }
-  /// Appends `value` so many times.
+  /// Appends `count` copies of `value`.
   void append(std::size_t count, const T& value) {
     if (room() < count) make_room(count);
     for (T* const last = end_ + count; end_ != last; ++end_) new (end_) T(value);
   }
-  /// The last `count` go.
+  /// Removes the last `count` values.
   void drop_last(std::size_t count) noexcept { end_ -= count; }
-  /// Appends `count` values, which the caller writes; the pointer is valid until the array grows again.
+  /// Appends `count` uninitialized values for the caller to write; the pointer is valid until the
+  /// array grows again.
   T* extend(std::size_t count) {
     if (room() < count) make_room(count);
     return std::exchange(end_, end_ + count);
@@ -54,7 +55,7 @@ class GrowingArray {
 
  private:
   std::size_t room() const noexcept { return static_cast<std::size_t>(room_end_ - end_); }
-  /// Makes room for `more` values behind those that are there.
+  /// Makes room for `more` values after the existing ones.
   [[gnu::noinline]] void make_room(std::size_t more) {
     constexpr std::size_t large = (std::size_t{1} << 20) / sizeof(T);
     const std::size_t used = size(), old = used + room();

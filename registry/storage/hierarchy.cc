@@ -81,11 +81,11 @@ void Hierarchy::unlink(Entity child, Entity parent) {
 
 void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
   const DirectoryEntry* const directory = storage_.ids().slots();
-  // Gathered here first: to append one to a list is to write the list's end down.
+  // Collected in a local array first: each append to a vector would store its end.
   Entity some[64];
   std::size_t count = 0;
   some[count++] = top;
-  // Whoever is below another has links.
+  // Entities below another have links.
   const Links* page = nullptr;
   std::uint32_t number = ~0u;
   const auto links_of = [&](std::uint32_t index) -> const Links& {
@@ -95,7 +95,7 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
     }
     return page[index & ((1u << page_bits) - 1)];
   };
-  // Pre-order by links alone: no recursion, whatever the depth.
+  // Pre-order traversal by links: no recursion, whatever the depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
     const Links* here = &links_of(at);
     if (count == std::size(some)) [[unlikely]] {

@@ -1,5 +1,6 @@
-// The order of children. Parents and depths are in the rows; here are the links from a parent to its children and
-// between siblings, kept for entities that have any. Links are by index: both ends are always alive.
+// The order of children. Parents and depths are stored in the rows; this holds the links from
+// parents to children and between siblings, for entities that have any. Links are indices: both
+// ends are always alive.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace muster {
 
-/// The links of one entity, as indices of ids. 0 is "none": index 0 is never given out.
+/// The links of one entity, as id indices. 0 means none: index 0 is never issued.
 struct Links {
   std::uint32_t first_child = 0, last_child = 0, next = 0, previous = 0;
   std::uint32_t children = 0;
@@ -28,9 +29,9 @@ class Hierarchy {
   Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
-  /// Asks the memory for the links of `e`, which will be read soon.
+  /// Prefetches the links of `e`.
   void prefetch(Entity e) const noexcept { __builtin_prefetch(&links(e.index)); }
-  /// Two links by index, for checking saved state.
+  /// Single links, for checking saved state.
   std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
   std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
   [[gnu::always_inline]] std::uint32_t children(Entity e) const noexcept {
@@ -39,18 +40,19 @@ class Hierarchy {
     const Page* const page = pages_[number].get();
     return page ? page->links[e.index & ((1u << page_bits) - 1)].children : 0;
   }
-  /// Whether `e` is `top` or below it.
+  /// True if `e` is `top` or below it.
   bool is_below(Entity e, Entity top) const noexcept;
   bool alive(Entity e) const noexcept { return storage_.alive(e); }
 
-  /// Puts a child that has no siblings yet before `before`; at the end where that is nil or not a child of `parent`.
+  /// Links a child without siblings before `before`; last if that is nil or not a child of
+  /// `parent`.
   void link(Entity child, Entity parent, Entity before);
-  /// Takes a child out of its siblings; its own children stay with it.
+  /// Unlinks a child from its siblings; its own children stay with it.
   void unlink(Entity child, Entity parent);
-  /// Appends `e` and all below it to `out`, parents before children, siblings in order.
+  /// Appends `e` and everything below it to `out`, parents before children, siblings in order.
   void subtree(Entity e, std::vector<Entity>& out) const;
-  /// To be called before the index of `e` is given out again, when `e` has no children and no siblings any more: whoever is new has no
-  /// links, and nothing but zeros is there.
+  /// Must be called before the index of `e` is reused, when `e` has no children and siblings: new
+  /// entities must start without links, and unused links must be zero.
   void forget(Entity e);
 
   // Links are saved in pages.
@@ -62,7 +64,7 @@ class Hierarchy {
   std::uint32_t pages() const noexcept { return page_count_; }
   const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
   Page& restore_page(std::uint32_t number);
-  /// Exchanges all links with those of another hierarchy; the two storages are to be swapped too.
+  /// Exchanges all links with those of another hierarchy; the two storages must be swapped too.
   void swap(Hierarchy& other) noexcept {
     pages_.swap(other.pages_);
     std::swap(page_count_, other.page_count_);
@@ -81,11 +83,11 @@ class Hierarchy {
 
   Storage& storage_;
   std::vector<std::unique_ptr<Page>> pages_;
-  std::uint32_t page_count_ = 0;  // of `pages_`
+  std::uint32_t page_count_ = 0;  // size of `pages_`
 };
 
-/// Whether nothing but the row goes when its entity is destroyed, as with most: it has no name, no parent and no
-/// children, and its values are bytes.
+/// True if destroying the entity removes only its row, as is usual: it has no name, no parent and
+/// no children, and its values are plain bytes.
 inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
   return row.chunk->lone && hierarchy.children(e) == 0;
 }

@@ -1,5 +1,5 @@
-// Where an entity's row is: a chunk's number and a row in it, in 32 bits. For an id without a row the same bits say
-// why.
+// The place of an entity's row: a chunk's number and a row in it, in 32 bits. For an id without a
+// row, the bits say why.
 //
 //   row      | 0 | chunk number 21 | row 10 |
 //   no row   | 1 | IdState 31               |
@@ -12,23 +12,25 @@ namespace muster {
 /// States of an id without a row.
 enum class IdState : std::uint32_t {
   free = 0,      ///< in the FIFO, never granted or retired
-  reserved = 1,  ///< given out by this registry, its Create is on the way
+  reserved = 1,  ///< issued by this registry; its Create is on the way
   granted = 2,   ///< given to another thread or a session
-  parked = 3,    ///< reserved for undo: destroyed, and not to be given out again while history can reach it
-  returned = 4,  ///< never used, of a grant that came back: for the next grant, and in no FIFO
+  /// Reserved for undo: destroyed, and not to be issued again while history can reach it.
+  parked = 3,
+  returned = 4,  ///< never used, from a returned grant: kept for the next grant, not in the FIFO
 };
 
-/// A value of 4 bytes, which is not set by default. Locators of rows are ordered by chunk, then by row, and all are
-/// less than those of ids without a row.
+/// A 4-byte value, uninitialized by default. Locators of rows are ordered by chunk, then by row,
+/// and are all less than those of ids without a row.
 class Locator {
  public:
   static constexpr unsigned row_bits = 10;
-  static constexpr std::uint32_t rows_max = 1u << row_bits;        ///< of a chunk
-  static constexpr std::uint32_t no_row = 0x80000000u;             ///< bits() of a row are less, all others are not
-  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< of a storage
+  static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< per chunk
+  /// bits() of a row are less; all others are not.
+  static constexpr std::uint32_t no_row = 0x80000000u;
+  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< per storage
 
   Locator() = default;
-  /// `chunk` is less than chunks_max, `row` less than rows_max.
+  /// `chunk` must be less than chunks_max, `row` less than rows_max.
   constexpr Locator(std::uint32_t chunk, std::uint32_t row) noexcept : bits_(chunk << row_bits | row) {}
   constexpr explicit Locator(IdState state) noexcept : bits_(no_row | static_cast<std::uint32_t>(state)) {}
   static constexpr Locator from_bits(std::uint32_t bits) noexcept {
@@ -39,18 +41,19 @@ class Locator {
   constexpr std::uint32_t bits() const noexcept { return bits_; }
 
   constexpr bool has_row() const noexcept { return (bits_ & no_row) == 0; }
-  /// Of a locator that has a row.
+  /// Requires has_row().
   constexpr std::uint32_t chunk() const noexcept { return bits_ >> row_bits; }
   constexpr std::uint32_t row() const noexcept { return bits_ & (rows_max - 1); }
-  /// Of a locator that has none.
+  /// Requires a locator without a row.
   constexpr IdState state() const noexcept { return static_cast<IdState>(bits_ & ~no_row); }
-  /// Whether the id waits for its Create.
+  /// True if the id is waiting for its Create.
   constexpr bool can_be_made() const noexcept {
     static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
     return bits_ - Locator(IdState::reserved).bits_ <= 1;
   }
 
-  /// So many rows further on. Past the chunk's last row follows the first of the chunk with the next number.
+  /// Advances by `rows` rows. The last row of a chunk is followed by the first row of the chunk
+  /// with the next number.
   friend constexpr Locator operator+(Locator from, std::uint32_t rows) noexcept { return from_bits(from.bits_ + rows); }
   friend constexpr bool operator==(Locator, Locator) noexcept = default;
 

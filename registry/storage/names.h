@@ -1,6 +1,7 @@
-// Finds children by name, which is unique per parent. The names themselves are Name components; Names is the index from
-// (parent, text) to entity. Children that came with their parent's tree are left out of the index, because most are
-// never looked for; the first look that may change the index takes them in.
+// Finds children by name, which is unique per parent. The names themselves are Name components;
+// Names is the index from (parent, text) to entity. Children that came with their parent's tree are
+// initially left out, because most are never looked up. The first lookup that may change the index
+// adds them.
 #pragma once
 
 #include <bit>
@@ -18,27 +19,30 @@
 
 namespace muster {
 
-/// The name as a path has it: `/` and `\` inside a name are written `\/` and `\\`.
+/// Escapes a name for use in a path: `/` and `\` become `\/` and `\\`.
 std::string escape_name(std::string_view name);
 
-/// Which of the names "orc~2", "orc~3" ... siblings may still get, for one name. Whoever hands them out asks for the smallest, time after
-/// time, and names come free anywhere: so the free ones are bits, and the first is found without asking for all that are taken.
+/// The suffixes of the names "orc~2", "orc~3", ... that siblings may still get, for one name. The
+/// smallest is requested again and again, and any may become free, so the free ones are stored as
+/// bits: the first is found without testing all that are taken.
 ///
-/// Every suffix below end() is taken or was given back. What is taken by others is not known before somebody tried it: take() says so.
+/// Every suffix below end() was taken or given back. Suffixes taken by other means are unknown
+/// until one is tried; the caller then calls take().
 class FreeSuffixes {
  public:
   static constexpr std::uint32_t first = 2;
-  /// The smallest that may be free.
+  /// The smallest suffix that may be free.
   std::uint32_t smallest() const noexcept {
     if (given_back_ == 0) return end_;
     std::size_t word = first_word_;
     while (free_[word] == 0) ++word;
     return static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(free_[word]));
   }
-  /// smallest() is taken.
+  /// Marks smallest() as taken.
   void take() {
     if (given_back_ == 0) {
-      if (++end_ > free_.size() * 64) free_.push_back(0);  // now, so that give_back() asks for no memory
+      // Now, so that give_back() need not allocate.
+      if (++end_ > free_.size() * 64) free_.push_back(0);
       return;
     }
     while (free_[first_word_] == 0) ++first_word_;
@@ -53,13 +57,13 @@ class FreeSuffixes {
     free_[word] |= bit;
     if (given_back_++ == 0 || word < first_word_) first_word_ = word;
   }
-  /// Whether a new one knows as much.
+  /// True if this knows no more than a new object.
   bool empty() const noexcept { return given_back_ == end_ - first; }
 
  private:
   std::uint32_t end_ = first;
   std::uint32_t given_back_ = 0;
-  std::size_t first_word_ = 0;  // no word before it has a bit, where there are any
+  std::size_t first_word_ = 0;  // no word before it has a bit set, if any word has
   std::vector<std::uint64_t> free_;
 };
 
@@ -67,15 +71,15 @@ class Names {
  public:
   explicit Names(const Hierarchy& hierarchy) noexcept : hierarchy_(hierarchy) {}
 
-  /// The child of `parent` (nil: the roots) with this name; nil if there is none. Looks through children that were left
-  /// out.
+  /// The child of `parent` (nil: the roots) with this name, or nil. Also searches children that
+  /// were left out.
   Entity find(Entity parent, Text name) const noexcept {
     if (left_out(parent)) return search(parent, name);
     const Entity* known = by_name_.find({parent, name});
     return known ? *known : Entity{};
   }
-  /// The child of `parent` with this name; nil if there is none. Takes children that were left out into the index, so
-  /// that the next look is fast.
+  /// The child of `parent` with this name, or nil. Adds children that were left out to the index,
+  /// so that the next lookup is fast.
   Entity find(Entity parent, Text name) {
     if (left_out(parent)) take_in(parent);
     return std::as_const(*this).find(parent, name);
@@ -86,39 +90,40 @@ class Names {
   void remove(Entity parent, Text name, std::string_view bytes) noexcept {
     if (!left_out(parent)) remove_known(parent, name, bytes);
   }
-  /// Leaves the children of a new `parent` out of the index: at most left_out_max, because const reading looks through
-  /// them. forget(parent) must follow when the parent or the last of them goes.
+  /// Leaves the children of a new `parent` out of the index: at most left_out_max, because const
+  /// lookups scan them. forget(parent) must follow when the parent or the last of them is removed.
   static constexpr std::uint32_t left_out_max = 32;
   void leave_out(Entity parent) {
     const std::size_t word = parent.index / 64;
     if (word >= left_out_.size()) left_out_.resize(word + 1 + word / 8);
     left_out_[word] |= bit(parent);
   }
-  /// To be called when `parent` has one child more: takes its children into the index where they have become too many
-  /// to look through.
+  /// Must be called when `parent` has gained a child: adds its children to the index if they have
+  /// become too many to scan.
   void child_came(Entity parent) {
     if (left_out(parent) && hierarchy_.children(parent) > left_out_max) take_in(parent);
   }
-  /// To be called when `e` goes.
+  /// Must be called when `e` is removed.
   void forget(Entity e) noexcept {
     if (const std::size_t word = e.index / 64; word < left_out_.size()) left_out_[word] &= ~bit(e);
   }
-  /// A name that no child of `parent` has, interned: `name` itself, or `name` with the smallest free suffix "~2", "~3",
-  /// ...
+  /// A name that no child of `parent` has, interned: `name` itself, or `name` with the smallest
+  /// free suffix "~2", "~3", ...
   Text free_name(Entity parent, Text name, TextTable& texts);
   void clear() noexcept {
     by_name_.clear();
     left_out_.clear();
     suffixes_.clear();
   }
-  /// Exchanges everything with another index; the two hierarchies are to be swapped too.
+  /// Exchanges everything with another index; the two hierarchies must be swapped too.
   void swap(Names& other) noexcept {
     std::swap(by_name_, other.by_name_);
     left_out_.swap(other.left_out_);
     std::swap(suffixes_, other.suffixes_);
     std::swap(tried_, other.tried_);
   }
-  /// How many names free_name() has tried, and about how many it knows something: what growth is tested by.
+  /// Names that free_name() has tried, plus roughly the number of names with known suffixes. Tests
+  /// of complexity use it.
   std::uint64_t tried() const noexcept { return tried_; }
   std::size_t suffixed() const noexcept { return suffixes_.size(); }
 
@@ -144,8 +149,8 @@ class Names {
 
   const Hierarchy& hierarchy_;
   FlatMap<Key, Entity, KeyHash> by_name_;
-  std::vector<std::uint64_t> left_out_;           // a bit per index: of parents
-  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // of names that siblings would share
+  std::vector<std::uint64_t> left_out_;           // one bit per parent's index
+  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // for names that siblings would share
   std::uint64_t tried_ = 0;
 };
 

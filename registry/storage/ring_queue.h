@@ -1,4 +1,4 @@
-// A FIFO of small values in one power-of-two block: allocates only when it grows.
+// A FIFO of small values in one power-of-two block. Allocates only when it grows.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ class RingQueue {
   std::size_t size() const noexcept { return tail_ - head_; }
   bool empty() const noexcept { return tail_ == head_; }
   const T& front() const noexcept { return block_[head_ & mask_]; }
-  /// The i-th from the front.
+  /// The i-th value from the front.
   const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & mask_]; }
-  /// The values from the i-th on that lie one behind the other in memory: at least one.
+  /// The values from the i-th on that are contiguous in memory: at least one.
   std::span<const T> run(std::size_t i) const noexcept {
     const std::size_t from = (head_ + i) & mask_;
     return {block_.data() + from, std::min(size() - i, block_.size() - from)};
@@ -39,9 +39,9 @@ class RingQueue {
     }
   }
   void pop_front() noexcept { pop_front(1); }
-  /// Takes the first `count` away; there are as many.
+  /// Removes the first `count` values, which must exist.
   void pop_front(std::size_t count) noexcept { head_ += count; }
-  /// Takes back the last `count` pops; nothing was pushed since.
+  /// Undoes the last `count` pops; nothing may have been pushed since.
   void unpop_front(std::size_t count) noexcept { head_ -= count; }
   void clear() noexcept { head_ = tail_ = 0; }
 
@@ -58,8 +58,8 @@ class RingQueue {
   }
 
   std::vector<T> block_;
-  std::size_t room_ = 0, mask_ = 0;  // of the block: its size, and one less
-  std::size_t head_ = 0, tail_ = 0;  // how many were ever popped and pushed, since it grew
+  std::size_t room_ = 0, mask_ = 0;  // size of the block, and size - 1
+  std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since it grew
 };
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// Makes a binary schema with one tag in it. Outside the C++ program, nothing more is known of a runtime component.
+// Makes a binary schema that contains one tag: all that is known of a runtime component outside the
+// C++ program.
 #pragma once
 
 #include <cstddef>

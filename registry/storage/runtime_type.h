@@ -1,7 +1,7 @@
-// Runtime components: values of any C++ type that can be moved without throwing, in the same chunks as the others. That
-// an entity has one is saved, by the name given here, and travels like a tag; its value is neither saved nor sent.
-// Where nobody handed a value over (Create, Set, a loaded world) it is default-constructed. It must not decide anything
-// that is saved.
+// Runtime components: values of any C++ type that can be moved without throwing, in the same chunks
+// as other components. An entity's presence is saved under the name given here, and travels like a
+// tag; the value is neither saved nor sent. If no value was passed (Create, Set, a loaded world),
+// it is default-constructed. Nothing that is saved may depend on the value.
 //
 //   struct Sound { Voice voice; };
 //   template <> struct muster::RuntimeTraits<Sound> { static constexpr std::string_view name = "game.Sound"; };
@@ -21,15 +21,15 @@
 
 namespace muster {
 
-/// Specialised by users: `static constexpr std::string_view name`, a full name that no schema uses.
+/// Specialized by users: `static constexpr std::string_view name`, a full name that no schema uses.
 template <class T>
 struct RuntimeTraits;
 
 template <class T>
 concept RuntimeType = requires { RuntimeTraits<T>::name; };
 
-/// What storage does with values of a runtime type. Destinations are raw memory; so is what was relocated from or
-/// destroyed.
+/// The functions that storage calls for values of a runtime type. Destinations are raw memory, as
+/// is memory after a value was relocated from it or destroyed.
 struct RuntimeOps {
   void (*construct)(void* at);
   void (*relocate)(void* to, void* from) noexcept;
@@ -60,7 +60,7 @@ struct TypeTraits<T> {
   static constexpr bool runtime = true;
 };
 
-/// Names a runtime component where a value would stand: Create, Set.
+/// Names a runtime component in place of a value, in Create and Set.
 template <RuntimeType T>
 struct Has {
   std::uint8_t reserved = 0;
@@ -73,7 +73,7 @@ struct TypeTraits<Has<T>> {
   using Runtime = T;
 };
 
-/// T itself, or what Has<T> names; void otherwise.
+/// T itself, or the type that Has<T> names; void otherwise.
 template <class T>
 struct RuntimeOf {
   using type = void;

@@ -1,16 +1,18 @@
-// Ids and rows. Component types and archetypes: storage_archetypes.cc; reading saved state back: storage_restore.cc.
+// Ids and rows. storage_archetypes.cc has component types and archetypes; storage_restore.cc reads
+// saved state.
 //
-// - Indices come back through a FIFO, and only while it holds more than 1024; an index with no
-//   generation left is retired. An id is final when it is handed out.
-// - Sessions and threads use ids that a Grant gave them, so they need no round trip and a replay
-//   agrees. Unused ones come back by ReturnGrant. Runs of 64 and more wait for the next grants,
-//   which take the shortest that is long enough (returned_ids.h); shorter runs join the FIFO.
-// - Archetype numbers are given in the order in which rows need them, and never again. If, at the
-//   end of a call, archetypes without rows are more than 1024 and more than twice the others, all
-//   of them are dropped.
-// - An `enableable` component has a second column of 4 bytes a row: 1 if present, else 0 and the
-//   value is zero. It is moved, saved and hashed like any other column; bits would have needed code
-//   of their own for each.
+// - Indices are reused through a FIFO, and only while it holds more than 1024; an index with no
+//   generation left is retired. An id is final when it is issued.
+// - Sessions and threads use ids from a Grant, so they need no round trip and a replay gives the
+//   same ids. Unused ones are returned by ReturnGrant. Runs of 64 or more are kept for the next
+//   grants, which take the shortest that is long enough (returned_ids.h); shorter runs join the
+//   FIFO.
+// - Archetype numbers are assigned in the order in which rows need them, and never reused. If, at
+//   the end of a call, archetypes without rows are more than 1024 and more than twice the others,
+//   all of them are dropped.
+// - An `enableable` component has a second column of 4 bytes per row: 1 if present; if 0, the value
+//   is zero. It is moved, saved and hashed like any other column; bits would have needed separate
+//   code for each.
 #include "registry/storage/storage.h"
 
 #include <algorithm>
@@ -24,7 +26,7 @@ namespace muster {
 
 namespace {
 
-/// `count` times the same value, one behind the other.
+/// Writes `count` adjacent copies of a value.
 void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std::uint32_t count) noexcept {
   const auto fill = [&]<std::size_t bytes>() {
     struct Value {
@@ -42,8 +44,8 @@ void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std:
   }
 }
 
-/// Asks for the memory of rows that come next: those from `row` on, or, not `ahead`, those before it. Where a chunk's columns
-/// begin and end no neighbour has had the processor fetch them, and one by one they would be waited for.
+/// Prefetches the rows from `row` on or, unless `ahead`, those before it. Where a chunk's columns
+/// begin and end, the processor has not prefetched them, and each would be waited for.
 void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
   constexpr std::size_t line = 64, lines = 4;
   const Archetype& archetype = *chunk.archetype;
@@ -268,7 +270,7 @@ Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
   Chunk& chunk =
       new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
-  // Columns of chunks that are expected go on where those before them end: who asks as well disturbs the processor.
+  // Columns of expected chunks continue the previous ones; a prefetch would only interfere.
   if (expected_chunks_ == 0)
     ask_for_rows(chunk, 0, true);
   else
@@ -356,12 +358,13 @@ Storage::Run Storage::create_run(std::size_t most, Archetype& archetype, bool fa
 void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
                           const std::byte* payload, std::vector<Entity>& refused) {
   for (std::size_t next = 0; next < ids.size();) {
-    // Nothing to do for ids that are refused: no chunk is opened for them.
+    // Refused ids need nothing: no chunk is opened for them.
     if (!can_be_made(ids[next])) {
       refused.push_back(ids[next++]);
       continue;
     }
-    // An id that is in the list twice can be made once: who is to get a row is taken for made at once.
+    // An id that is in the list twice can be created only once, so ids that get a row are marked at
+    // once.
     std::size_t end = next;
     for (; end < ids.size() && can_be_made(ids[end]); ++end) ids_.slot(ids[end].index).locator = Locator(IdState::free);
     const ExpectedRows expected = expect_rows(archetype, 0, end - next);
@@ -501,12 +504,14 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
   const MovePlan& plan = move_plan(old, archetype);
   copy_columns(to, from, plan.kept);
   for (const ColumnCopy& value : plan.zeroed) std::memset(to.at(value.to, value.bytes), 0, value.bytes);
-  const bool same_group = &old == &archetype && from.chunk->depth == depth;  // asked now: the chunk may go with its row
+  // Read now, because the chunk may go with its row.
+  const bool same_group = &old == &archetype && from.chunk->depth == depth;
   if (old.plain())
     take_plain_row(from);
   else
     take_row(from, &archetype);
-  // Taking the row may have moved the one just appended, where both are in one group: look it up again.
+  // If both are in one group, taking the row may have moved the one just appended: look it up
+  // again.
   return same_group ? find(e) : to;
 }
 

@@ -1,5 +1,5 @@
-// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages; what changes it
-// acts for one. Users go through EntityRegistry.
+// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages;
+// callers change it on behalf of one. Users go through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -20,89 +20,94 @@
 
 namespace muster {
 
-/// From so many rows on memory is asked for in steps. Fewer lie in the processor's last cache, where asking costs more than waiting: 12 % of a
-/// battle of 100,000 units.
+/// Storages with at least this many rows prefetch memory. Smaller ones fit the last-level cache,
+/// where prefetching costs more than waiting: 12 % in a battle of 100,000 units.
 constexpr std::uint64_t rows_far_away = 300'000;
 
-/// Keeps old bytes: Storage calls it before a column changes for the first time since Storage::begin_version. Called by the thread that
-/// owns the storage.
+/// Preserves old bytes: called before a column changes for the first time since
+/// Storage::begin_version, on the thread that owns the storage.
 class ColumnPreserver {
  public:
   virtual ~ColumnPreserver() = default;
-  /// The chunk's rows and their count are as they were, and the slot still has its old version.
+  /// Called while the chunk's rows and their count are unchanged and the slot still has its old
+  /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before a chunk's memory is given to others, whether its columns were preserved or not: because the chunk goes, or because its
-  /// rows were laid out anew in other memory, which a chunk of the same uid has from then on.
+  /// Called before a chunk's memory is reused, whether its columns were preserved or not: because
+  /// the chunk is dropped, or because its rows were laid out anew in other memory, which a chunk of
+  /// the same uid then has.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
-/// Which values a row keeps on its way from one archetype to another; remembered for the next row.
+/// The values that a row keeps when it moves to another archetype; remembered for the next row.
 struct MovePlan {
   const Archetype *from = nullptr, *to = nullptr;
   std::uint32_t from_layout = 0, to_layout = 0;
   std::vector<ColumnCopy> kept, zeroed;
 };
 
-/// What two storages exchange when they swap: all that is not wiring. Storage says what the members mean.
+/// The part of a storage that swap() exchanges: everything but wiring. Storage documents the
+/// members.
 struct StorageContents {
   using Ids = EntityAllocator<DirectoryLayout>;
   Ids ids_;
-  ReturnedIds returned_;  // as the directory's states say
+  ReturnedIds returned_;  // ranges of ids in state `returned`
   std::vector<std::uint64_t> id_page_versions_;
   std::vector<std::unique_ptr<Archetype>> archetypes_;  // ascending by number
-  std::vector<Archetype*> archetype_by_index_;          // null: free
+  std::vector<Archetype*> archetype_by_index_;          // null if free
   std::vector<std::uint32_t> free_archetype_indices_;
   std::uint32_t next_archetype_ = 0;
-  std::size_t used_archetypes_ = 0;  // that have rows
+  std::size_t used_archetypes_ = 0;  // those with rows
   std::uint64_t archetype_drops_ = 0;
   bool archetypes_came_ = false;
   FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> index; verified
   std::vector<Archetype*> archetypes_colliding_;
   FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
   ChunkPool pool_;
-  std::size_t expected_chunks_ = 0;  // whose columns go on where others end
+  std::size_t expected_chunks_ = 0;  // chunks whose columns continue those of others
   std::vector<Chunk*> chunks_;       // by number
   std::vector<std::uint32_t> free_chunk_numbers_;
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
-  // Between the two that each row changes, which compilers would put into one register of 16 bytes.
+  // Placed between the two that every row changes, which compilers would otherwise combine in a
+  // 16-byte register.
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  std::vector<std::uint32_t> chunks_by_depth_;  // as deep as there are rows, which have ancestors at all depths above
+  // Down to the deepest rows: these have ancestors at all depths above.
+  std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
 
 class Storage : private StorageContents {
  public:
-  /// With component types of its own.
+  /// Makes its own component types.
   Storage();
-  /// With those that other storages share.
+  /// Shares the component types of other storages.
   explicit Storage(std::shared_ptr<ComponentTypes> types);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
-  /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs and preservers stay
-  /// where they are; this one's preservers are offered all that leaves, as if it were recycled. Afterwards version(),
-  /// stamp(), chunk_changes(), structure() and archetype_drops() are greater than they ever were here, so that whatever
-  /// compares them finds that everything changed.
+  /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs
+  /// and preservers stay; this storage's preservers are offered all outgoing chunks as if they were
+  /// recycled. Afterwards version(), stamp(), chunk_changes(), structure() and archetype_drops()
+  /// are greater than ever before here, so that code comparing them sees a change.
   void swap(Storage& other);
 
   // --- ids ---
   using StorageContents::Ids;
   const Ids& ids() const noexcept { return ids_; }
-  /// One array read.
+  /// Reads one array entry.
   bool alive(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && locator_of(*entry, e) < Locator::no_row;
   }
-  /// The bits() of a live entity's Locator; of others a number that is no less than Locator::no_row.
+  /// The bits() of a live entity's Locator; for other ids a number of at least Locator::no_row.
   [[gnu::always_inline]] std::uint64_t locate(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() ? locator_of(*entry, e) : ~std::uint64_t{0};
   }
-  /// The row at a place that locate() gave of a live entity.
+  /// The row at a place that locate() returned for a live entity.
   [[gnu::always_inline]] Row row_at(std::uint64_t place) const noexcept {
     Chunk* const chunk = chunks_[place >> Locator::row_bits];
     if (!chunk) __builtin_unreachable();
@@ -112,7 +117,7 @@ class Storage : private StorageContents {
   Row find(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     if (entry >= ids_.slots_end() || entry->generation != e.generation) return {};
-    // No row is rare here: an id given out and not created yet.
+    // An id without a row is rare: it was issued, and its Create has not been delivered yet.
     const Locator locator = entry->locator;
     if (!locator.has_row()) [[unlikely]]
       return {};
@@ -120,7 +125,7 @@ class Storage : private StorageContents {
     if (!chunk) __builtin_unreachable();
     return {chunk, locator.row()};
   }
-  /// A new id in state `reserved`.
+  /// Issues a new id in state `reserved`.
   Entity reserve() {
     if (ids_.recyclable() == 0) [[unlikely]]
       return reserve_fresh();
@@ -133,7 +138,8 @@ class Storage : private StorageContents {
   }
   /// Fills `ids` with new ids in state `reserved`.
   void reserve(std::span<Entity> ids);
-  /// Gives new ids that are in no state: create_run or create_plain must follow before anything else looks at them.
+  /// Issues new ids that are in no state: create_run or create_plain must follow before anything
+  /// else reads them.
   void take_ids(std::span<Entity> ids);
   [[gnu::always_inline]] Entity take_id() {
     if (ids_.recyclable() == 0) [[unlikely]]
@@ -142,36 +148,38 @@ class Storage : private StorageContents {
     ids_.take_recycled(1);
     return {index, ids_.slot(index).generation};
   }
-  /// How far ids were drawn (reserve, take_ids), and that those drawn since then were not: nothing was released or created since.
+  /// A position in the sequence of issued ids (reserve, take_ids). undraw() takes back all ids
+  /// issued since; no id may have been released or created in between.
   struct Drawn {
     std::size_t indices, free;
   };
   Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
   void undraw(const Drawn& before) noexcept;
-  /// Undoes take_id(), likewise.
+  /// Undoes take_id(), under the same condition.
   void undraw_taken(Entity e) noexcept;
-  /// Whether `e` is current and has no row because of this state.
+  /// True if `e` is current and has no row because it is in this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
   }
-  /// Whether `e` may be created: its state is reserved or granted.
+  /// True if `e` may be created: its state is reserved or granted.
   bool can_be_made(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Takes ids that may be created out of their state, as take_ids() gives them. False, and nothing done, where one may not be created, is
-  /// there twice, or has another state than the first.
+  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
+  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
   bool take_given(std::span<const Entity> ids) noexcept;
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
   void give_up(Entity e);
-  /// Where a grant of so many ids begins: in a range that came back, else at ids().indices().
+  /// The first index of the next grant of `count` ids: in a returned range, or else
+  /// ids().indices().
   std::uint32_t next_grant(std::uint32_t count) const noexcept;
-  /// Brings the never-used indices [first, first + count) into state `granted`. False, and nothing done, where `first` is not
-  /// next_grant(count).
+  /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
+  /// nothing if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back those of the indices [first, first + count) that were granted and not used: runs of ReturnedIds::run_min or more
-  /// wait for the next grants, shorter ones go into the FIFO.
+  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
+  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
@@ -182,27 +190,29 @@ class Storage : private StorageContents {
   const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
   const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
-  /// The archetype of `types`, which are ascending, without doubles, and all added before. Creates it if there is none.
+  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
+  /// needed.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
   /// Ascending by number.
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
-  /// By its number; null where there is none of it (any more).
+  /// The archetype with this number, or null.
   Archetype* archetype_numbered(std::uint64_t number) const noexcept;
-  /// Whether archetypes came since this was answered last; for whoever ends a call from outside.
+  /// True if archetypes were added since the last call; for the end of calls from outside.
   bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
-  /// Drops all archetypes without rows, where there are more than 1024 of them and more than twice as many as those with rows; their
-  /// numbers are not given again. Nobody may hold one: what remembers some is told by on_drop. True: some were dropped.
+  /// Drops all archetypes without rows if there are more than 1024 of them and more than twice as
+  /// many as those with rows. Their numbers are not reused. on_drop is called first, for code that
+  /// remembers archetypes. Returns true if some were dropped.
   bool drop_idle_archetypes();
-  /// Changes whenever archetypes were dropped.
+  /// Changes whenever archetypes are dropped.
   std::uint64_t archetype_drops() const noexcept { return archetype_drops_; }
-  /// How many depths have rows.
+  /// The number of depths that have rows.
   std::uint32_t depths() const noexcept { return static_cast<std::uint32_t>(chunks_by_depth_.size()); }
 
   // --- rows ---
-  /// Appends a row for `e`, whose state is reserved or granted. The caller fills all its component columns; presence columns say
-  /// that it has all types.
+  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
+  /// component columns; its presence columns say that it has all types.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
@@ -210,13 +220,13 @@ class Storage : private StorageContents {
       complete(row);
     return row;
   }
-  /// Appends a row for `e` to a chunk at depth 0 of a plain() archetype that has room; gives its number. The caller
-  /// fills all its columns.
+  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0 that has room, and returns
+  /// its number. The caller must fill all its columns.
   [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// As long as it is there, rows are expected.
+  /// Rows are expected as long as this exists.
   class ExpectedRows {
    public:
     ExpectedRows() = default;
@@ -231,31 +241,32 @@ class Storage : private StorageContents {
     explicit ExpectedRows(Storage* storage) : storage_(storage) {}
     Storage* storage_ = nullptr;
   };
-  /// Says that so many rows of an archetype come next, and no others as long as what it gives is there: the memory of those for which there are
-  /// no chunks yet lies together.
+  /// Announces that the next `count` rows belong to this archetype, with no others during the
+  /// result's lifetime. New chunks for them get contiguous memory.
   [[nodiscard]] ExpectedRows expect_rows(const Archetype& archetype, std::uint32_t depth, std::size_t count);
-  /// Rows of a chunk that follow one another.
+  /// Consecutive rows of a chunk.
   struct Run {
     Chunk* chunk;
     std::uint32_t begin, count;
   };
-  /// Appends rows at depth 0 for the first of `ids`, which take_ids gave: as many as the open chunk of a plain()
-  /// archetype has room for, at least one. They have all its types.
+  /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
+  /// chunk of a plain() archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// Likewise, `count` rows at most, for ids that are drawn for them, as take_ids() draws them; they are those of the rows. `far`: the
-  /// directory is asked for ahead.
+  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
+  /// prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or granted, and appends
-  /// the others to `refused`. Each row gets the values of `payload` at the places that `values` names.
+  /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or
+  /// granted, and appends the other ids to `refused`. Writes the values of `payload` to each row at
+  /// the places in `values`.
   void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
                    const std::byte* payload, std::vector<Entity>& refused);
-  /// Whether the archetype is plain() and its open chunk has room for `count` rows more.
+  /// True if the archetype is plain() and its open chunk has room for `count` more rows.
   bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
     if (depth >= archetype.groups.size() || !archetype.plain()) return false;
     const Chunk* const last = archetype.groups[depth].last;
     return last && last->capacity - last->count >= count;
   }
-  /// The chunk that takes the next row of a group.
+  /// The chunk that gets the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
       Chunk* const last = archetype.groups[depth].last;
@@ -264,13 +275,14 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Changes whenever a chunk came or went, or was laid out anew, or a version began. What remembers an open chunk compares it.
+  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
+  /// remembers an open chunk compares it.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Takes the row away and the id back. The group's last row fills the hole. `park` is reserved for undo: the id is
-  /// parked.
+  /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
+  /// for undo: the id is parked.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
-  /// Takes the row of `e` away, of a plain() archetype, and the id back. Inlined into loops.
+  /// Removes the row of `e`, of a plain() archetype, and releases the id. Inlined into loops.
   [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
     if (destroyed_) [[unlikely]]
       log_destroyed(e);
@@ -278,11 +290,14 @@ class Storage : private StorageContents {
     free_id(e);
     mark_known_id(e.index);
   }
-  /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both archetypes are plain().
+  /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both
+  /// archetypes must be plain().
   [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
-  /// Where rows of one archetype go, and what fills their holes. Both chunks are of plain() archetypes, at depth 0, and touched.
+  /// The chunk that rows of one archetype move to, and the chunk whose rows fill their holes. Both
+  /// are of plain() archetypes, at depth 0, and touched.
   struct MoveAim {
-    Chunk *open = nullptr, *last = nullptr;  ///< of another archetype, with room; the group's last
+    /// Of another archetype, with room; the last of the group.
+    Chunk *open = nullptr, *last = nullptr;
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
   };
@@ -293,10 +308,11 @@ class Storage : private StorageContents {
   }
   /// Touches all columns of a chunk.
   void touch_chunk(Chunk& chunk) { touch_all(chunk); }
-  /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the group that `aim` fills. The group's last
-  /// row fills the hole. `copy<fills>(row, old, hole, last_row)` copies what the new row keeps, and where `fills` the last row's values into the
-  /// hole. Gives the new row's number. Equals append_moved() and take_plain_row(), and calls nothing before its end, so that it need not save
-  /// registers.
+  /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the
+  /// group that `aim` fills. The group's last row fills the hole. `copy<fills>(row, old, hole,
+  /// last_row)` copies the values that the new row keeps and, if `fills`, the last row's values
+  /// into the hole. Returns the new row's number. Equivalent to append_moved() and
+  /// take_plain_row(), but makes its only call at the end, so that it need not save registers.
   template <class Copy>
   [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
                                                   Copy copy) {
@@ -317,12 +333,13 @@ class Storage : private StorageContents {
     }
     return last == 0 ? drop_last_chunk_and_give(*aim.last->group, row) : row;
   }
-  /// Takes away a row of a plain() archetype and leaves its id alone. The group's last row fills the hole.
+  /// Removes a row of a plain() archetype but keeps its id. The group's last row fills the hole.
   [[gnu::always_inline]] void take_plain_row(Row gone) {
     Group& group = *gone.chunk->group;
     if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
       aim_holes(group);
-    // Not the group's: what fills the hole need not wait until the row's chunk is known.
+    // Not the group's own: the row that fills the hole need not wait for the lookup of the removed
+    // row's chunk.
     Chunk& last = *holes_.last;
     const std::uint32_t from = last.count - 1;
     if (gone.chunk != &last || gone.row != from) {
@@ -335,28 +352,31 @@ class Storage : private StorageContents {
     if (from % asked_rows == 0) [[unlikely]]
       rows_left(group);
   }
-  /// Asks for `asked_rows` rows some way before the last one of a group's last chunk, and for their ids' entries in the directory: they fill
-  /// holes soon, and the processor does not see by itself that it is read towards the front. For registries of rows_far_away.
+  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
+  /// ids' directory entries: they will soon fill holes, and the processor does not detect the
+  /// backward reads. For registries of at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// Asks for their ids and entries alone.
+  /// Prefetches only their ids and entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
-  /// Asks for the ids of `asked_rows` rows from `ids` on, and for the entries of as many from `entries` on, whose ids have come by now. Both count
-  /// from the first row of `near`, as each_near() does.
+  /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
+  /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
+  /// `near`, as in each_near().
   void ask_for_ids(const Chunk& near, std::ptrdiff_t ids, std::ptrdiff_t entries) const noexcept;
   static constexpr std::uint32_t asked_rows = 16;
-  /// How far ahead of its use the first of them is asked for: far enough that it has come then, and near enough that it is still there.
+  /// The number of rows between a prefetch and its use: enough for it to arrive, few enough for it
+  /// to stay cached.
   static constexpr std::uint32_t asked_rows_ahead = 32;
-  /// Moves the row of `e`. Columns that both archetypes have keep their values, others are zero: enableable types that are new are not
-  /// there yet. Returns the new row.
+  /// Moves the row of `e`. Columns that both archetypes have keep their values; others are zero, so
+  /// new enableable types are still absent. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
-  /// Gives a row an enableable type that its archetype has, by the slot of its presence column. One that was just appended may say
-  /// anything there.
+  /// Gives a row an enableable type of its archetype, by the slot of the presence column. In a row
+  /// that was just appended, the old presence may have any value.
   void enable(Row row, std::uint16_t presence) {
     if (row.presence(presence) == 1) return;
     touch(*row.chunk, presence);
     row.presence(presence) = 1;
   }
-  /// Takes it from the row; `column` is that of its values, no_column of a tag.
+  /// Takes the type from the row; `column` has its values, or is no_column for a tag.
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
     touch(*row.chunk, presence);
     row.presence(presence) = 0;
@@ -365,61 +385,63 @@ class Storage : private StorageContents {
     std::memset(row.at(column, size), 0, size);
   }
   void set_parent(Row row, Entity parent);
-  /// Whether the ids of rows that go are logged.
+  /// True if the ids of removed rows are logged.
   bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
-  /// From now on the ids of rows that go are appended to `log`; null: to none.
+  /// Appends the ids of removed rows to `log` from now on; null stops.
   void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
-  /// To be called before every write to a column: gives it the present version, and has each ColumnPreserver keep the old
-  /// bytes.
+  /// Must be called before every write to a column. Sets its version to the current one, and lets
+  /// each ColumnPreserver preserve the old bytes.
   void touch(Chunk& chunk, std::uint32_t slot) {
     if (chunk.slots()[slot].version != version_) [[unlikely]]
       first_touch(chunk, slot);
   }
   std::uint64_t version() const noexcept { return version_; }
-  /// Everything written from now on has a version greater than the one returned.
+  /// Starts a new version: later writes get a version greater than the one returned.
   std::uint64_t begin_version() noexcept {
     ++stamp_;
     ++chunk_changes_;
     return version_++;
   }
-  /// Changes whenever a chunk went or was laid out anew, or a version began; never 0. While it is the same, a chunk's number is the same
-  /// chunk's, its columns are where they were, and those that were touched are touched.
+  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. While it
+  /// is unchanged, chunk numbers and column addresses stay valid, and touched columns stay touched.
   std::uint64_t stamp() const noexcept { return stamp_; }
-  /// Told from now on, until it is removed; several may be.
+  /// Calls the preserver from now on, until it is removed. There may be several.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
 
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
   std::uint64_t rows() const noexcept { return rows_; }
-  /// Bytes of memory for chunks, those that wait for the next ones too.
+  /// Bytes allocated for chunks, including memory held for new ones.
   std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row came, went, moved or got another parent.
+  /// Changes whenever a row comes, goes, moves or gets another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
-  /// Everything written from now on has this version; to be called while nothing is there.
+  /// Sets the version of later writes; the storage must be empty.
   void restore_version(std::uint64_t version) noexcept { version_ = version; }
   void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
-  /// Adds an archetype that has this number. Numbers come ascending and may leave gaps.
+  /// Adds an archetype with this number. Numbers must ascend and may have gaps.
   Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
-  /// Appends a chunk of so many rows to its group. The caller fills its columns, then calls place_ids.
+  /// Appends a chunk of `rows` rows to its group. The caller fills its columns, then calls
+  /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
-  /// Gives the chunk's rows their directory entries, which must have `state` until then; so no id gets two rows. False
-  /// at the first id that is not in the directory with that state; the rows before it have their entries.
+  /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
+  /// gets two rows. Stops and returns false at the first id that is not; the rows before it have
+  /// their entries.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return next_archetype_; }
   void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype);
 
-  /// Storage calls it with every new archetype, so that handlers can bind their columns.
+  /// Called with every new archetype, so that handlers can bind their columns.
   void (*on_archetype)(void* context, Archetype&) = nullptr;
   void* on_archetype_context = nullptr;
-  /// Storage calls it with on_archetype_context and an archetype whose slots were given out anew.
+  /// Called with on_archetype_context and an archetype whose slots were reassigned.
   void (*on_layout)(void* context, Archetype&) = nullptr;
-  /// Storage calls it with on_archetype_context and archetypes that are about to be dropped.
+  /// Called with on_archetype_context and archetypes that are about to be dropped.
   void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
 
  private:
@@ -435,14 +457,14 @@ class Storage : private StorageContents {
     ids_.give_back(e.index);
   }
   void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
-  /// take_ids() where not all are in the queue, one behind the other.
+  /// take_ids() for ids that are not contiguous in the queue.
   void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
   void keep_returned(std::uint32_t first, std::uint32_t count);
   Entity reserve_fresh();
   void first_touch(Chunk& chunk, std::uint32_t slot);
-  /// To all readers of the past.
+  /// Offers a column to all preservers.
   void offer(const Chunk& chunk, std::uint32_t slot) const;
   void mark_id(std::uint32_t index) {
     const std::uint32_t page = index >> id_page_bits;
@@ -450,14 +472,14 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// mark_id() for an index that was marked before, as every index is that was ever given out.
+  /// mark_id() for an index that was marked before, as is every index that was ever issued.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
   }
   Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
-  /// Makes the runtime values of a new row, and says that it has all types.
+  /// Constructs the runtime values of a new row, and sets its presence columns.
   void complete(Row row);
   void forget_expected() noexcept;
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
@@ -483,13 +505,14 @@ class Storage : private StorageContents {
   }
   void lay_out(Archetype& archetype);
   void lay_out_again(Archetype& archetype);
-  /// To be called before a runtime type gets other functions: destroys its values.
+  /// Must be called before the functions of a runtime type change: destroys its values.
   void destroy_values(const StoredType& type);
-  /// To be called when a type's values got another size.
+  /// Must be called when the size of a type's values has changed.
   void lay_out_again(TypeId type);
-  /// Gives the readers of the past all that they have not kept yet.
+  /// Offers the preservers everything that they have not preserved yet.
   void leave_to_preservers();
-  /// Takes a row away. Its runtime values are destroyed, but for those of types that `kept` has: they were relocated.
+  /// Removes a row and destroys its runtime values, except those of types in `kept`, which were
+  /// relocated.
   void take_row(Row row, const Archetype* kept = nullptr);
   /// Copies the bytes of row `from` of the group's last chunk to `hole`.
   [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
@@ -522,14 +545,15 @@ class Storage : private StorageContents {
     drop_last_chunk(group);
     return row;
   }
-  /// The group whose hole was filled last, and its last chunk, which is touched. Good while chunk_changes() is the same.
+  /// The group whose hole was filled last, and its last chunk, which is touched. Valid while
+  /// chunk_changes() is unchanged.
   struct Holes {
     const Group* group = nullptr;
     std::uint64_t changes = 0;
     Chunk* last = nullptr;
   };
   [[gnu::noinline]] void aim_holes(Group& group);
-  /// To be called when a multiple of asked_rows are left in a group's last chunk, or none.
+  /// Must be called when a multiple of asked_rows is left in a group's last chunk, or none.
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
@@ -542,7 +566,7 @@ class Storage : private StorageContents {
   }
   void make_move_plan(const Archetype& from, const Archetype& to);
   void touch_all(Chunk& chunk) {
-    // Ids are touched here only: where they were, all columns were.
+    // Ids are touched only here: if they have the current version, all columns do.
     if (chunk.slots()[column_ids].version != version_) [[unlikely]]
       first_touch_all(chunk);
   }

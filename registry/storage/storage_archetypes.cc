@@ -1,4 +1,4 @@
-// The part of Storage that knows component types and archetypes: which there are, and how their chunks are laid out.
+// The part of Storage that manages component types and archetypes, and lays out their chunks.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -18,7 +18,8 @@ std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
   return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
 }
 
-/// A presence column belongs to no schema; its values are as a uint's, and one that is not read from anywhere says yes.
+/// The descriptor of presence columns, which no schema has. Values are uints; if not read from
+/// anywhere, they mean present.
 const TypeDescriptor& presence_descriptor() {
   static const TypeDescriptor descriptor = [] {
     TypeDescriptor made;
@@ -115,7 +116,8 @@ void Storage::know_archetype(Archetype& archetype) {
 }
 
 Archetype* Storage::archetype_numbered(std::uint64_t number) const noexcept {
-  if (number < archetypes_.size() && archetypes_[number]->number == number) [[likely]]  // none before it was dropped
+  // No earlier archetype was dropped.
+  if (number < archetypes_.size() && archetypes_[number]->number == number) [[likely]]
     return archetypes_[number].get();
   const auto at = std::ranges::lower_bound(archetypes_, number, {}, [](const auto& known) { return known->number; });
   return at != archetypes_.end() && (*at)->number == number ? at->get() : nullptr;
@@ -190,7 +192,7 @@ void Storage::lay_out_again(TypeId type) {
 
 void Storage::lay_out_again(Archetype& archetype) {
   const std::vector<const StoredType*> old_types = archetype.slot_types;
-  // Readers of the past keep what they need of the memory that is left.
+  // Preservers copy what they need before the memory is released.
   if (!preservers_.empty())
     for (const Group& group : archetype.groups)
       for (Chunk* chunk : group.chunks) first_touch_all(*chunk);

@@ -1,4 +1,4 @@
-// Keeps the bytes whose hashes Text values are.
+// Stores the bytes of texts; a Text value is their hash.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,14 @@
 
 namespace muster {
 
-/// The hash of a text; 0 only for the empty one.
+/// The hash of a text; 0 only for the empty text.
 constexpr Text text_of(std::string_view bytes) noexcept { return bytes.empty() ? Text{} : Text{hash64(bytes)}; }
 
-/// Keeps texts in the order they came. Views stay valid until texts are dropped.
+/// Stores texts in the order they were added. Views stay valid until texts are dropped.
 class TextTable {
  public:
-  /// Keeps a text and gives its hash. Where another text has that hash nothing is kept, and `collision` is set to true.
+  /// Adds a text and returns its hash. If another text has that hash, adds nothing and sets
+  /// `collision` to true.
   Text intern(std::string_view bytes, bool* collision = nullptr) {
     const Text text = text_of(bytes);
     if (!text) return text;
@@ -36,19 +37,20 @@ class TextTable {
     return text;
   }
   bool knows(Text text) const noexcept { return !text || by_hash_.find(text.hash); }
-  /// Empty where unknown.
+  /// Empty if unknown.
   std::string_view find(Text text) const noexcept {
     const std::uint32_t* known = by_hash_.find(text.hash);
     return known ? std::string_view(texts_[*known]) : std::string_view{};
   }
   std::size_t size() const noexcept { return texts_.size(); }
-  /// The i-th text that came.
+  /// The i-th text in order of addition.
   std::string_view operator[](std::size_t i) const noexcept { return texts_[i]; }
-  /// Its hash.
+  /// The hash of the i-th text.
   Text at(std::size_t i) const noexcept { return Text{hashes_[i]}; }
-  /// Of all of them.
+  /// The bytes of all texts together.
   std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Forgets the texts that `goes(Text)` names. Those that stay keep their order, and the next that comes is behind them.
+  /// Drops the texts for which `goes(Text)` is true. The others keep their order; new texts are
+  /// added after them.
   template <class F>
   void drop(F goes) {
     std::deque<std::string> texts;
@@ -66,17 +68,17 @@ class TextTable {
     hashes_ = std::move(hashes);
     ++drops_;
   }
-  /// Exchanges all texts with those of another table, which counts for this one as if texts were dropped.
+  /// Exchanges all texts with those of another table. For this table, it counts as a drop.
   void swap(TextTable& other) noexcept {
     std::swap(*this, other);
     drops_ = std::max(drops_, other.drops_) + 1;
   }
-  /// Changes whenever texts were dropped or swapped: what is at a place may be another text since.
+  /// Changes whenever texts are dropped or swapped: an index may then refer to another text.
   std::uint64_t drops() const noexcept { return drops_; }
 
  private:
   std::deque<std::string> texts_;
-  std::vector<std::uint64_t> hashes_;  // beside them
+  std::vector<std::uint64_t> hashes_;  // parallel to texts_
   std::uint64_t bytes_ = 0, drops_ = 0;
   FlatMap<std::uint64_t, std::uint32_t> by_hash_;
 };

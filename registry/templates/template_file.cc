@@ -24,7 +24,7 @@ namespace {
 using template_text::joined;
 using template_text::quoted;
 
-/// What is meant by a name that is not known.
+/// Suggests known names for an unknown one.
 std::string suggestion(std::string_view name, std::vector<std::string_view> known) {
   const std::string nearest = nearest_name(name, known);
   return nearest.empty() ? "" : "; did you mean " + quoted(nearest) + "?";
@@ -55,7 +55,7 @@ class TemplateFile::Reader {
     const Json* json;
     enum class State : std::uint8_t { waiting, building, done } state = State::waiting;
     std::optional<TemplateTree> tree;
-    TemplateTree::Size size = {};  // of the tree
+    TemplateTree::Size size = {};  // size of the tree
   };
 
   bool templates(const Json& root) {
@@ -157,7 +157,8 @@ class TemplateFile::Reader {
              checks_.too_many_compares(json.line, path);
     }
     std::vector<std::string_view> known;
-    // One that is built just now has this base itself, or is a base of who has: it was not meant.
+    // Skips templates under construction that have this base, directly or indirectly: they cannot
+    // be meant.
     for (const Source& source : sources_)
       if (source.state != Source::State::building) known.push_back(source.name);
     return checks_.fail(json.line, path, "unknown base " + quoted(json.text) + suggestion(json.text, std::move(known)));

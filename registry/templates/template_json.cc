@@ -112,7 +112,7 @@ class Reader {
     }
   }
 
-  /// The comma or the closing bracket behind an element.
+  /// Reads the comma or the closing bracket after an element.
   bool separated(char close, bool& done) {
     if (!blank()) return false;
     if (next() == ',') {

@@ -1,4 +1,4 @@
-// JSON as flatc takes it, with the line of everything: what template files are read from.
+// Parses JSON as flatc accepts it, with line numbers: the format of template files.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// Strings are unescaped; numbers, true, false and bare words keep their characters as `text`.
+/// Strings are unescaped; for numbers, true, false and bare words, `text` is the source text.
 struct Json {
   enum class Kind : std::uint8_t { null, word, number, string, array, object };
   struct Member;
@@ -18,10 +18,10 @@ struct Json {
   std::uint32_t line = 1;
   std::string text;
   std::vector<Json> items;
-  std::vector<Member> members;  ///< in the order they were written; no name twice
+  std::vector<Member> members;  ///< in source order; names are unique
 
   const Json* find(std::string_view name) const noexcept;
-  /// "an object", "the text 'x'": for errors.
+  /// A description for errors: "an object", "the text 'x'".
   std::string shown() const;
 };
 struct Json::Member {
@@ -35,8 +35,9 @@ struct JsonError {
   std::string what;
 };
 
-/// One value and nothing behind it. Besides JSON: `//` and `/* */` comments, names and words without quotes, a comma before
-/// a closing bracket, single quotes. Nested at most 64 deep. A byte order mark is skipped; text must be UTF-8.
+/// Parses one value, after which nothing may follow. Beyond JSON, accepts `//` and `/* */`
+/// comments, unquoted names and words, a comma before a closing bracket, and single quotes. Nesting
+/// is limited to 64 levels. A byte order mark is skipped; text must be UTF-8.
 [[nodiscard]] std::expected<Json, JsonError> parse_json(std::string_view text);
 
 }  // namespace muster

@@ -75,7 +75,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
              .name = intern_name(options.name),
              .clash = options.clash};
   if (!message.name && !options.name.empty()) return {};  // refused
-  impl_->inputs.wait_over();                              // which may define templates
+  impl_->inputs.wait_over();                              // this may define templates
   const Template* known = impl_->structure.templates().known(message.what);
   if (!known) return {};
   impl_->spawn_ids.resize(std::size_t{known->size()} * options.count);

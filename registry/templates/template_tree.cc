@@ -55,14 +55,15 @@ TemplateTree::Node* TemplateTree::Node::child(std::string_view child_name) {
     const auto at = std::ranges::find_if(children_, fits);
     return at == children_.end() ? nullptr : &*at;
   };
-  constexpr std::size_t few = 16;  // are looked through
+  constexpr std::size_t few = 16;  // up to this number are scanned
   if (children_.size() <= few) return search();
   for (; indexed_ < children_.size(); ++indexed_)
     if (const std::uint64_t hash = hash64(children_[indexed_].name_); !by_name_.find(hash))
       by_name_.put(hash, static_cast<std::uint32_t>(indexed_));
   const std::uint32_t* known = by_name_.find(hash64(child_name));
   if (!known) return nullptr;
-  return fits(children_[*known]) ? &children_[*known] : search();  // another name may have the hash
+  // Another name may have the same hash.
+  return fits(children_[*known]) ? &children_[*known] : search();
 }
 
 TemplateTree::Node* TemplateTree::Node::child(std::uint32_t child_key) noexcept {
@@ -93,7 +94,7 @@ Text TemplateTree::text(std::string_view content) {
   if (!text) return text;
   const std::uint32_t* known = text_numbers_.find(text.hash);
   if (!known) text_numbers_.put(text.hash, static_cast<std::uint32_t>(texts_.size()));
-  // Of two contents with one hash both are kept: the registry refuses them.
+  // Two texts with one hash are both kept, and the registry refuses them.
   if (!known || (texts_[*known] != content && std::ranges::find(texts_, content) == texts_.end()))
     texts_.emplace_back(content);
   return text;
@@ -141,13 +142,13 @@ void TemplateTree::remove_child(Node& parent, std::uint32_t key) {
   parent.indexed_ = 0;
 }
 
-// --- laying one tree over another ---
+// --- merging trees ---
 
 bool TemplateTree::mirror(Node& into, const Node& from, std::map<std::uint32_t, std::uint32_t>& keys,
                           std::uint64_t& compares_left) {
   keys[from.key_] = into.key_;
   for (const Node& child : from.children_) {
-    // Once here, once when it is filled.
+    // Counts each name twice: for the lookup here, and for filling the index.
     const std::uint64_t compares = 2 * (into.children_.size() + 1);
     if (compares_left < compares) return false;
     compares_left -= compares;
@@ -206,7 +207,7 @@ TemplateTree::Size TemplateTree::size() const noexcept {
 
 namespace {
 
-/// Nodes in pre-order, with their parents' numbers.
+/// Nodes in pre-order, with the numbers of their parents.
 struct Flat {
   std::vector<const TemplateTree::Node*> nodes;
   std::vector<std::uint32_t> parents;
@@ -291,8 +292,9 @@ TemplateTree TemplateTree::read(DefineTemplateView defined) {
       made.references.push_back({reference.offset, reference.node});
     return made;
   };
-  // Numbers become keys. Children are added behind their parents' others, so pre-order stays: a node's parent is the node
-  // before, or above that. A node that gets a child moves others only that are below it.
+  // Numbers become keys. Children are added after their siblings, which keeps pre-order: a node's
+  // parent is the node before it or one of that node's ancestors. Adding a child moves only nodes
+  // below the parent.
   std::vector<Node*> line{&tree.root_};
   for (std::uint32_t i = 0; i < defined.nodes().size(); ++i) {
     const TemplateNodeView from = defined.nodes()[i];

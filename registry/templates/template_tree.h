@@ -1,5 +1,6 @@
-// A template while it is made: a tree that is read from a file, taken from living entities or put together in code, laid over
-// others and changed, until it is defined (EntityRegistry::define) and becomes a Template that can be spawned.
+// A template under construction: a tree that is read from a file, copied from living entities or
+// built in code, merged with others and changed, until it is defined (EntityRegistry::define) and
+// becomes a Template that can be spawned.
 //
 //   TemplateTree orc("game.orc");
 //   orc.set("", game::Health{.value = 30}).set("body/arm", game::Armor{});
@@ -26,8 +27,8 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Owns everything it holds. Paths are names of children joined by `/`, from the root, `/` and `\` in names escaped by `\`;
-/// the empty path and "." are the root. Not thread-safe.
+/// Owns everything it holds. Paths are child names joined by `/`, from the root, with `/` and `\`
+/// in names escaped by `\`; the empty path and "." are the root. Not thread-safe.
 class TemplateTree {
  public:
   /// A field that will hold the id of another node of the tree.
@@ -40,12 +41,13 @@ class TemplateTree {
     TypeId type = 0;
     std::uint64_t fingerprint = 0;
     std::vector<std::byte> bytes;
-    std::vector<std::uint8_t> given;  ///< beside bytes: 1 where the template says so itself, 0 where it is a default
+    /// Parallel to bytes: 1 if set by the template itself, 0 if a default.
+    std::vector<std::uint8_t> given;
     std::vector<Reference> references;
 
-    /// Overwrites a part; references inside it are gone.
+    /// Overwrites a part of the value, and removes references in it.
     void put(std::uint32_t offset, std::span<const std::byte> part);
-    /// Lays what `over` gives over this value, which is of the same type.
+    /// Applies the parts that `over` sets to this value, which must be of the same type.
     void merge(const Value& over);
   };
   class Node {
@@ -53,21 +55,22 @@ class TemplateTree {
     std::vector<Value> components;
     std::vector<Value> messages;
 
-    /// Never changes while the tree lives; of the root 0.
+    /// Constant during the tree's lifetime; 0 for the root.
     std::uint32_t key() const noexcept { return key_; }
-    /// Of the root empty.
+    /// Empty for the root.
     const std::string& name() const noexcept { return name_; }
-    /// In their order, which is that of their keys. Valid until one comes or goes.
+    /// In order of their keys. Valid until a child is added or removed.
     std::span<Node> children() noexcept { return children_; }
     std::span<const Node> children() const noexcept { return children_; }
 
-    /// Null where it lacks the type.
+    /// Null if it lacks the type.
     Value* component(TypeId type) noexcept;
-    /// The first of this name; null where there is none, and for the empty name. Costs as much however many there are.
+    /// The first child of this name; null if there is none, and for the empty name. Takes constant
+    /// time.
     Node* child(std::string_view child_name);
-    /// Null where none of the children has the key.
+    /// Null if no child has the key.
     Node* child(std::uint32_t child_key) noexcept;
-    /// Names of children that were compared so far: what growth is tested by.
+    /// Names of children compared so far. Tests of complexity use it.
     std::uint64_t compared() const noexcept { return compared_; }
 
    private:
@@ -82,38 +85,41 @@ class TemplateTree {
   };
 
   explicit TemplateTree(std::string name) : name_(std::move(name)) {}
-  /// What a registry was told.
+  /// Reads a definition that a registry holds.
   static TemplateTree read(DefineTemplateView defined);
-  /// A living entity and everything below it, values and names; references inside are kept as such, ids of others stay. The
-  /// entity's own name is not taken. Without anything below the root where it is not alive.
+  /// Copies a living entity and everything below it, with values and names. Ids of copied entities
+  /// become references; others are copied. The entity's own name is not copied. If it is not alive,
+  /// the result is only a root.
   static TemplateTree of(const EntityRegistry& registry, Entity top, std::string name);
 
   const std::string& name() const noexcept { return name_; }
   Node& root() noexcept { return root_; }
-  /// Null where no node has the path.
+  /// Null if no node has that path.
   Node* find(std::string_view path);
   Node* find(std::uint32_t key);
-  /// The node with this path; those missing are added.
+  /// The node with this path; creates missing nodes.
   Node& at(std::string_view path);
-  /// A new last child. A name that the parent has already is found out by compile().
+  /// Adds a last child. compile() detects duplicate names.
   Node& add_child(Node& parent, std::string name);
-  /// Takes a child of `parent` away with everything below it; nothing where it has none with this key.
+  /// Removes a child of `parent` with everything below it; does nothing if no child has this key.
   void remove_child(Node& parent, std::uint32_t key);
 
-  /// Lays another tree over a node: components field by field as far as it gives them, children by name, messages behind
-  /// those that are there. References inside it come to mean the nodes they were laid over.
+  /// Merges another tree into a node: components field by field where `over` sets them, children by
+  /// name, and messages after the existing ones. References in `over` then refer to the nodes into
+  /// which their targets were merged.
   void merge(Node& node, const TemplateTree& over);
-  /// Also counts down the compares of names that it takes. False, and the tree half done, where they are used up.
+  /// Also decrements the allowed number of name compares. Returns false, with the tree half merged,
+  /// if it runs out.
   [[nodiscard]] bool merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left);
-  /// Nodes, and bytes of all values.
+  /// The number of nodes, and the bytes of all values.
   struct Size {
     std::uint64_t nodes = 0, bytes = 0;
   };
   Size size() const noexcept;
-  /// Keys below which those of its nodes are: as many nodes as it ever had.
+  /// All keys are below this: the number of nodes that the tree ever had.
   std::uint32_t keys() const noexcept { return static_cast<std::uint32_t>(parents_.size()); }
 
-  /// Gives a node a component with this value, in place of the one it has.
+  /// Gives a node a component with this value, replacing an existing one.
   template <ComponentType C>
   TemplateTree& set(std::string_view path, const C& value) {
     need<C>();
@@ -121,14 +127,14 @@ class TemplateTree {
     return *this;
   }
   Value& set(Node& node, TypeId type, std::uint64_t fingerprint, std::span<const std::byte> value);
-  /// Takes a component away; nothing where the node lacks it.
+  /// Removes a component; does nothing if the node lacks it.
   template <ComponentType C>
   TemplateTree& remove(std::string_view path) {
     remove(at(path), TypeTraits<C>::id);
     return *this;
   }
   bool remove(Node& node, TypeId type);
-  /// A message for the new entity, behind those the node has.
+  /// Adds a message for the new entity, after those the node has.
   template <MessageType M>
   TemplateTree& message(std::string_view path, const M& message) {
     need<M>();
@@ -142,7 +148,7 @@ class TemplateTree {
     return *this;
   }
   Value& add_message(Node& node, TypeId type, std::uint64_t fingerprint, std::span<const std::byte> value);
-  /// Makes a field of a component, which the node must have, the id of the node at `target`.
+  /// Sets a field of a component, which the node must have, to the id of the node at `target`.
   template <ComponentType C>
   TemplateTree& refer(std::string_view path, Entity C::* field, std::string_view target) {
     static const C probe{};
@@ -155,12 +161,13 @@ class TemplateTree {
     }
     return *this;
   }
-  /// A content that `text` fields of the values hold the hash of.
+  /// Adds a text, whose hash `text` fields of the values contain.
   Text text(std::string_view content);
 
-  /// The message that defines the template, or what is wrong: two children of one name, a reference to a node that is gone.
+  /// The message that defines the template, or an error: two children of one name, or a reference
+  /// to a removed node.
   std::expected<DefineTemplate, std::string> compile() const;
-  /// Makes the compiled types that it was put together from known.
+  /// Registers the compiled types that it was built from.
   void add_types(TypesKnown& types) const {
     for (void (*add)(TypesKnown&) : needs_) add(types);
   }

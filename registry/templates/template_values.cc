@@ -84,7 +84,8 @@ std::string in_quotes(std::string_view text) {
   return out + '"';
 }
 
-/// What values refer to: texts are kept by the tree, entities are those of the world or nodes.
+/// Resolves references in values: texts are stored in the tree; entities are those of the world, or
+/// nodes.
 class References final : public ValueReferences {
  public:
   References(const EntityRegistry& registry, TemplateTree& tree) : registry_(registry), tree_(tree) {}
@@ -219,7 +220,7 @@ bool TemplateValues::field(Target& target, const Json& json, const std::string& 
   const auto read =
       parse_place(types, target.type, *place, name, text ? in_quotes(json.text) : json.text, changed, references);
   if (!read) return fail(line, path, read.error().text);
-  const std::uint32_t bytes = place->size;  // of a whole array, where that was named
+  const std::uint32_t bytes = place->size;  // size of the whole array if that was named
   target.value.put(place->offset, std::span(changed).subspan(place->offset, bytes));
   forget(target.node, target.message, target.index, place->offset, bytes);
   if (references.node)
@@ -248,7 +249,7 @@ bool TemplateValues::resolve() {
   for (const Named& named : named_) {
     if (!checks_.compare(tree_.keys(), named.line, named.path)) return false;
     Node* holder = tree_.find(named.node);
-    if (!holder) continue;  // it was taken away again
+    if (!holder) continue;  // it was removed since
     const Node* target = tree_.find(named.target);
     if (!target)
       return fail(named.line, named.path,

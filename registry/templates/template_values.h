@@ -1,5 +1,5 @@
-// Reads the values of a template file: components, initial messages, and their fields. Nodes, bases and overrides are read
-// by template_file.cc. Private to registry/templates/*.cc.
+// Reads the values of a template file: components, initial messages, and their fields.
+// template_file.cc reads nodes, bases and overrides. Private to registry/templates/*.cc.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,14 @@
 namespace muster {
 
 namespace template_text {
-/// The texts with something between each two.
+/// Joins texts with a separator.
 std::string joined(std::span<const std::string> parts, const char* between = ", ");
-/// A name as errors show it.
+/// Quotes a name for errors.
 std::string quoted(std::string_view text);
 }  // namespace template_text
 
-/// What is asked of everything in a template file. Keeps the first error; every check returns false where something is wrong.
+/// The checks that apply to everything in a template file. Keeps the first error; every check
+/// returns false if something is wrong.
 class TemplateChecks {
  public:
   TemplateChecks(std::string_view file, const TemplateLimits& limits)
@@ -32,12 +33,12 @@ class TemplateChecks {
 
   bool fail(std::uint32_t line, const std::string& path, std::string what);
   bool failed() const noexcept { return failed_; }
-  /// The first error; there is one.
+  /// The first error; there must be one.
   const TemplateError& error() const noexcept { return error_; }
 
-  /// Whether `json`, called `field` in errors, is of this kind.
+  /// Checks that `json`, called `field` in errors, is of this kind.
   bool expect(const Json& json, Json::Kind kind, const char* wanted, const std::string& path, const char* field);
-  /// Whether an object, called `of` in errors, has members of these names alone.
+  /// Checks that an object, called `of` in errors, has no members except these.
   bool fields(const Json& json, std::initializer_list<std::string_view> known, const char* of, const std::string& path);
   bool check_name(const std::string& name, std::uint32_t line, const std::string& path);
 
@@ -49,7 +50,7 @@ class TemplateChecks {
     compares_left_ -= names;
     return true;
   }
-  /// For TemplateTree::merge, which counts them itself.
+  /// For TemplateTree::merge, which does the counting.
   std::uint64_t& compares_left() noexcept { return compares_left_; }
   bool too_many_compares(std::uint32_t line, const std::string& path);
 
@@ -62,32 +63,33 @@ class TemplateChecks {
   TemplateError error_;
 };
 
-/// Reads values into the nodes of one template. What it is made with must outlive it.
+/// Reads values into the nodes of one template. The constructor's arguments must outlive it.
 class TemplateValues {
  public:
   TemplateValues(TemplateChecks& checks, const EntityRegistry& registry, TemplateTree& tree)
       : checks_(checks), registry_(registry), tree_(tree) {}
 
   TemplateTree& tree() noexcept { return tree_; }
-  /// Gives a node a component, changes the fields that are named, or takes it away (null). `path` is the node's, for errors.
+  /// Adds a component to a node, changes the given fields, or removes it (null). `path` is the
+  /// node's, for errors.
   bool component(TemplateTree::Node& into, const Json::Member& member, const std::string& path);
   /// Adds an initial message to a node.
   bool message(TemplateTree::Node& into, const Json& json, const std::string& path);
-  /// To be called when all nodes are there: fields that name a node come to refer to it.
+  /// To be called when all nodes exist: makes fields that name a node refer to it.
   bool resolve();
 
  private:
-  /// A field that will hold another node's id, as it was written.
+  /// A field that will hold another node's id, as written in the file.
   struct Named {
-    std::uint32_t node;  // key of the node whose value it is
+    std::uint32_t node;  // key of the node whose value it is in
     bool message;
-    std::size_t index;  // of the message; of a component its type
+    std::size_t index;  // of the message; for a component, its type
     std::uint32_t offset;
     std::string target;
     std::uint32_t line;
     std::string path;
   };
-  /// The value that is being read.
+  /// The value being read.
   struct Target {
     const TypeDescriptor& type;
     TemplateTree::Value& value;
@@ -98,9 +100,9 @@ class TemplateValues {
   bool table_message(TemplateTree::Node& into, const TypeDescriptor& type, const Json& json, const std::string& path);
   bool object(Target& target, const Json& json, const std::string& prefix, const std::string& path);
   bool field(Target& target, const Json& json, const std::string& name, std::uint32_t line, const std::string& path);
-  /// Forgets nodes that were named for a part of a value that is written again.
+  /// Forgets nodes that were named in a part of a value that is overwritten.
   void forget(std::uint32_t node, bool message, std::size_t index, std::uint32_t offset, std::uint32_t bytes);
-  /// Makes the contents of text fields known that have a default.
+  /// Registers the default contents of text fields.
   void default_texts(const TypeDescriptor& type);
   bool fail(std::uint32_t line, const std::string& path, std::string what) {
     return checks_.fail(line, path, std::move(what));
