@@ -114,8 +114,7 @@ std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& from_chunk, std:
       stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
       const std::uint32_t row = place & (Locator::rows_max - 1);
       storage.ask_for_last_ids(*aim.last);
-      // If the row that leaves is the last one, rows are leaving from the end, and were prefetched
-      // so.
+      // If the last row is leaving, so were the rows before it, and these have been prefetched.
       const bool from_end = &from_chunk == aim.last && row + 1 == from_chunk.count;
       if (!from_end) {
         const std::ptrdiff_t soon = std::ptrdiff_t{row} + Storage::asked_rows_ahead;

@@ -303,7 +303,7 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
-  // A runtime component is treated as a tag, because it is not observable if this process has
+  // A runtime component is treated as a tag, so that results do not depend on this process having
   // values for it.
   if (column >= archetype.pod_slots || !row.has(message.component))
     return refuse(RefusalCode::missing_component, e, message.component);

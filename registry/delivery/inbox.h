@@ -39,7 +39,7 @@ class InboxLane {
   std::size_t bytes_max_ = 0;
   Mutex mutex_;
   std::vector<Entry> entries_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<std::byte> bytes_ MUSTER_GUARDED_BY(mutex_);  // operator new gives 16-byte alignment
+  std::vector<std::byte> bytes_ MUSTER_GUARDED_BY(mutex_);  // operator new aligns to 16 bytes
 };
 
 /// Owned by the registry. open_lane and on_arrival may be called from any thread.

@@ -102,8 +102,7 @@ class Inputs {
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
     for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
   }
-  /// Reserves the number of a timer that the host numbered, if it is one that the registry would
-  /// issue.
+  /// Takes the number of a timer that the host numbered from those that the registry will issue.
   void claim_timer(const BatchView& batch);
   /// Counts and times deliveries; null stops.
   void set_observer(Observer* observer) noexcept {

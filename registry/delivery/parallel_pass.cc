@@ -520,8 +520,8 @@ void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
       turned += tasks_[t].turned;
     }
     learn(const_cast<Handler&>(*node.handler), rows_of(*node.handler), ns);
-    // If most of its tasks wait for all before, one task is cheaper; it is split again after some
-    // time.
+    // If most of its tasks wait for all earlier ones, a single task is cheaper; it is split again
+    // after some time.
     if (serial_below_ns_ > 0 && end - first > 1 && turned * 4 > end - first) node.in_turn = 64;
   }
 }

@@ -22,8 +22,8 @@
 //   text must be interned again. Lanes keep their batches.
 // - Requests of handlers to subscribe others wait, with those handlers, in the state whose queue
 //   has the request.
-// - A load or a swap is not an input, so sinks are not called. A host that records must begin with a
-//   new checkpoint.
+// - A load or a swap is not an input, so sinks are not called. A host that records must begin with
+//   a new checkpoint.
 #include <utility>
 
 #include "messages/require.h"

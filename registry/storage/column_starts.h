@@ -86,7 +86,7 @@ class ColumnStarts {
 /// The starts of all types that one thread uses.
 class AllColumnStarts {
  public:
-  /// The starts of a type, after begin(); the reference stays valid.
+  /// The starts of a type; begin() has been called. The reference stays valid.
   ColumnStarts& of(const Storage& storage, const Chunk& chunk, TypeId type) {
     ColumnStarts& starts = of(type);
     starts.begin(storage, chunk);
