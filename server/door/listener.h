@@ -21,8 +21,8 @@ struct ListenerOptions {
   std::function<void(const std::string&)> warn;        ///< about refused strangers; if empty, log
   PageFiles page = {};                                 ///< served over HTTP; may be empty
   std::string world_folder = {};                       ///< folder of models for HTTP, or empty
-  std::string world_file = {};                         ///< the world's file in it, which is not served
-  std::string users_file = {};                         ///< see server/access/users.h; empty for no users
+  std::string world_file = {};                         ///< the world's file, not served
+  std::string users_file = {};                         ///< server/access/users.h; or empty
   std::string world_id = {};                           ///< World::id of the users' world, or empty
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
 };

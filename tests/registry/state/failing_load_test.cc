@@ -66,8 +66,8 @@ struct muster::RuntimeTraits<Spirit> {
 
 namespace {
 
-/// A registry with a bit of everything: rows at several depths, names, freed and granted ids, texts, templates, timers, posts, a cut
-/// cascade, a handler that is off, managers, runtime values, a sink.
+/// A registry with a bit of everything: rows at several depths, names, freed and granted ids, texts,
+/// templates, timers, posts, a cut cascade, a disabled handler, managers, runtime values, a sink.
 class Full {
  public:
   explicit Full(int variant) : registry({.cascade_messages_max = 4}) {

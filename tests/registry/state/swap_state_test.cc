@@ -90,7 +90,8 @@ struct World {
   }
 };
 
-/// One step of a random program; what it gives shows all that came of it. The same of two registries with the same state.
+/// Runs one step of a random program and returns its results. Two registries with equal state
+/// return equal results.
 std::string step(World& world, Random random) {
   EntityRegistry& r = world.registry;
   std::vector<Entity> all;
@@ -174,7 +175,7 @@ std::string step(World& world, Random random) {
       tell(r.grant(1 + random.small(80), 3).bits());
       tell_receipt(r.push(one(), game::Blob{}));
       break;
-    case 23: tell(r.spawn("no such template").bits()); break;  // what waits is gone on with, and there is no input
+    case 23: tell(r.spawn("no such template").bits()); break;  // delivers what waits; no input
     default:
       r.each<const game::Health, const game::Count>([&](Entity e, const game::Health& health, const game::Count&) {
         tell(e.bits() + static_cast<std::uint64_t>(health.value * 8));
@@ -402,7 +403,7 @@ TEST_CASE("a handler that was asked for inside a handler begins when its state i
   std::vector<Subscription> late;
   int begun = 0;
   const Subscription ask = world.registry.subscribe("ask", [&](const game::SayView&, Outbox& out) {
-    for (int i = 0; i < 60; ++i) out.post(Entity{1, 1}, game::Heal{.amount = 1});  // more than one cascade may do
+    for (int i = 0; i < 60; ++i) out.post(Entity{1, 1}, game::Heal{.amount = 1});  // above the bound
     late.push_back(out.subscribe("late", [&](const game::Blob&) { ++begun; }));
   });
   world.registry.create(game::Health{});

@@ -1,4 +1,4 @@
-// Models of the world's folder. Each file is fetched and read once, and all entities that show one of
+// Models of the world's folder. Each file is fetched and read once. All entities that show one of
 // its meshes share it.
 import { BoxGeometry, LoadingManager, Mesh } from 'three';
 import type { BufferGeometry, Material, Object3D } from 'three';

@@ -16,7 +16,7 @@ const health = 'golden.Health';
 const config = 'golden.Config';
 const refused = { code: session.FaultCode.refused, text: 'the world says no', reason: 'out_of_range' };
 
-/** Two with a Health of 50 and 60 that are called orc and elf, one without a name that has nothing. */
+/** An orc and an elf with a Health of 50 and 60, and an entity without a name or components. */
 async function camp(t: TestContext): Promise<Played> {
   const play = await Played.open(t);
   const type = play.client.types.get(health);
