@@ -89,7 +89,7 @@ class LeftColumns {
     std::memcpy(into, place, bytes);
     if constexpr (fills) std::memcpy(place, column.filler + std::size_t{last} * bytes, bytes);
   }
-  /// Calls copy_one() for columns [begin, end). GCC warns of a loop without turns that it is to unroll.
+  /// Calls copy_one() for columns [begin, end). GCC warns about unrolling an empty loop.
   template <std::size_t bytes, bool fills, std::uint32_t begin, std::uint32_t end>
   [[gnu::always_inline]] static void copy_each([[maybe_unused]] const Column* column, std::uint32_t to, Chunk& old,
                                                std::uint32_t hole, std::uint32_t last) noexcept {

@@ -44,9 +44,10 @@ struct RegistryOptions {
   /// 1024. After a burst, all but 64 segments are released if a queue holds more than 256. No
   /// result depends on it.
   std::size_t segment_bytes = Arena::segment_bytes_default;
-  /// Receives a sentence about a probable mistake, inside the call that finds it. In flush() and advance(): names in the
-  /// options of handlers that mean nothing. In any call that delivers: the first cascade that is cut short. Must not
-  /// throw, nor use the registry. Null: the sentence goes to standard error, after "muster: ".
+  /// Receives a sentence about a probable mistake, inside the call that finds it: in flush() and
+  /// advance(), unknown names in the options of handlers; in any call that delivers, the first
+  /// cascade that is cut short. Must not throw or use the registry. If null, the sentence goes to
+  /// standard error, after "muster: ".
   std::function<void(const std::string&)> on_warning = {};
   /// Gives a sentence to on_warning, or to standard error.
   void warn(const std::string& sentence) const;
@@ -133,7 +134,7 @@ struct RegistryCore {
   /// Calls all sinks. If one throws, tells those before it that the input did not happen.
   struct Several final : InputSink {
     explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
-    void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // registry/delivery/inputs.cc
+    void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc
     const std::vector<InputSink*>& sinks;
   };
   Several several_{sinks};

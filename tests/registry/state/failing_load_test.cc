@@ -66,7 +66,7 @@ struct muster::RuntimeTraits<Spirit> {
 
 namespace {
 
-/// A registry with a bit of everything: rows at several depths, names, freed and granted ids, texts,
+/// A registry with a bit of everything: rows at several depths, names, free and granted ids, texts,
 /// templates, timers, posts, a cut cascade, a disabled handler, managers, runtime values, a sink.
 class Full {
  public:

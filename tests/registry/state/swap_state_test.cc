@@ -403,7 +403,7 @@ TEST_CASE("a handler that was asked for inside a handler begins when its state i
   std::vector<Subscription> late;
   int begun = 0;
   const Subscription ask = world.registry.subscribe("ask", [&](const game::SayView&, Outbox& out) {
-    for (int i = 0; i < 60; ++i) out.post(Entity{1, 1}, game::Heal{.amount = 1});  // above the bound
+    for (int i = 0; i < 60; ++i) out.post(Entity{1, 1}, game::Heal{.amount = 1});  // over
     late.push_back(out.subscribe("late", [&](const game::Blob&) { ++begun; }));
   });
   world.registry.create(game::Health{});

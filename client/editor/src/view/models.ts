@@ -48,8 +48,8 @@ export class Models {
     return model;
   }
 
-  /** Returns the mesh that a MeshReference names: the one at its index if that has its name, else the
-   *  one with its name. */
+  /** Returns the mesh that a MeshReference names: the one at its index if that has its name, else
+   *  the one with its name. */
   static part(model: Model, index: number, name: string): ModelPart | null {
     const at = model.parts[index];
     if (at && (at.name === name || name === '')) return at;
