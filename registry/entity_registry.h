@@ -69,8 +69,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   using WrongChanges::set, WrongChanges::remove, WrongNamedCreations::create, WrongNamedCreations::create_under;
   using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
   using WrongReads::find, WrongReads::get, WrongReads::has;
-  /// Warns once per process, through options.on_warning, if the file that calls this was compiled so
-  /// that floats get other bits than elsewhere (`arithmetic`: what was found there).
+  /// Warns once per process, through options.on_warning, if the calling file was compiled with
+  /// different floating-point settings (`arithmetic`: those found there).
   explicit EntityRegistry(RegistryOptions options = {}, std::uint32_t arithmetic = detail::arithmetic_here());
   ~EntityRegistry();
   EntityRegistry(const EntityRegistry&) = delete;
