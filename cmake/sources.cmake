@@ -127,14 +127,16 @@ set(muster_world_sources
   server/world/file/file_meta.cc
   server/world/file/file_sink.cc
   server/world/file/file_source.cc
+  server/world/file/lock.cc
+  server/world/file/type_rows.cc
+  server/world/file/world_error.cc
+  server/world/file/world_file.cc
   server/world/journal/code_identity.cc
   server/world/journal/cut_off_page.cc
   server/world/journal/journal_recorder.cc
   server/world/journal/record_reader.cc
   server/world/journal/recovery.cc
   server/world/journal/work_mark.cc
-  server/world/saving/write_queue.cc
-  server/world/file/lock.cc
   server/world/place/file_stamp.cc
   server/world/place/file_watch.cc
   server/world/place/left_behind.cc
@@ -145,34 +147,41 @@ set(muster_world_sources
   server/world/rows/spare_blocks.cc
   server/world/rows/state_copy.cc
   server/world/saving/saver.cc
+  server/world/saving/write_queue.cc
   server/world/time/host_calls.cc
   server/world/time/pacer.cc
   server/world/time/wake.cc
   server/world/time/watchdog.cc
-  server/world/file/type_rows.cc
   server/world/world.cc
-  server/world/file/world_error.cc
-  server/world/file/world_file.cc
 )
 set(muster_server_sources
-  server/edits/budgets.cc
+  server/access/refusals.cc
+  server/access/users.cc
   server/desk/desk.cc
   server/desk/desk_figures.cc
+  server/door/address_file.cc
+  server/door/http_connection.cc
+  server/door/listener.cc
+  server/door/listening.cc
+  server/door/session_protocol.cc
+  server/door/session_stream.cc
+  server/door/socket_stream.cc
+  server/door/web_stream.cc
+  server/edits/budgets.cc
   server/edits/edit_cost.cc
   server/edits/intake.cc
   server/edits/refusal_text.cc
   server/edits/text_sweep.cc
   server/edits/timer_ids.cc
-  server/door/address_file.cc
-  server/door/http_connection.cc
-  server/door/listener.cc
-  server/door/listening.cc
-  server/access/refusals.cc
-  server/door/session_protocol.cc
-  server/door/session_stream.cc
-  server/door/socket_stream.cc
-  server/access/users.cc
-  server/door/web_stream.cc
+  server/figures/activity_count.cc
+  server/figures/figures.cc
+  server/figures/metrics_text.cc
+  server/figures/session_trace.cc
+  server/mirror/lesser_kinds.cc
+  server/mirror/looks.cc
+  server/mirror/recent_changes.cc
+  server/mirror/seen_state.cc
+  server/mirror/seen_world.cc
   server/page_folder.cc
   server/plugins/installed_folder.cc
   server/plugins/plugin_copy.cc
@@ -188,28 +197,20 @@ set(muster_server_sources
   server/questions/question_table.cc
   server/questions/session_questions.cc
   server/questions/shown_entity.cc
-  server/session/shown_text.cc
   server/questions/template_questions.cc
   server/questions/timer_list.cc
   server/questions/watch_questions.cc
   server/questions/world_questions.cc
   server/server.cc
-  server/figures/activity_count.cc
-  server/figures/figures.cc
   server/session/judge.cc
   server/session/outgoing.cc
   server/session/requests.cc
   server/session/server_limits.cc
   server/session/session.cc
-  server/figures/session_trace.cc
+  server/session/shown_text.cc
   server/token_file.cc
   server/trace_file.cc
   server/watches/equal_rows.cc
-  server/mirror/lesser_kinds.cc
-  server/mirror/looks.cc
-  server/mirror/recent_changes.cc
-  server/mirror/seen_state.cc
-  server/mirror/seen_world.cc
   server/watches/told_texts.cc
   server/watches/turn_order.cc
   server/watches/watch.cc
@@ -219,7 +220,6 @@ set(muster_server_sources
   server/watches/watch_turns.cc
   server/watches/watches.cc
   server/web/http_wire.cc
-  server/figures/metrics_text.cc
   server/web/page_files.cc
   server/web/site.cc
   server/web/web_address.cc
@@ -332,15 +332,16 @@ set(muster_public_headers
   server/session/outgoing.h
   server/session/server_limits.h
   server/world/file/checkpoint_report.h
-  server/world/saving/durability.h
+  server/world/file/world_error.h
   server/world/flush_visitor.h
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
   server/world/journal/recovery.h
+  server/world/saving/durability.h
   server/world/time/pacer.h
   server/world/time/work_time.h
   server/world/world.h
-  server/world/file/world_error.h
+  system/mutex.h
 )
 set(muster_schemas
   schema/costs.fbs
