@@ -308,7 +308,7 @@ def what_a_server_ends_or_refuses_decides_the_exit_code(folder):
     with spoken(folder, {"Hello": fault(4, "no")}) as world:
         equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: no")
     with spoken(folder, {"Hello": said("Saved", {})}) as world:
-        equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the server did not answer with a Welcome")
+        equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the server gave another answer than muster.session.Welcome")
     with spoken(folder, {"GetSchema": said("Schema", {"bytes": b"x" * 64})}) as world:
         equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the world's schema does not fit this program: "
                                                 "this is no binary schema (.bfbs)")
@@ -351,7 +351,7 @@ def ids_are_asked_for_again_until_there_are_enough(folder):
         equal(spawned.messages[0].value["name"], hash64("x"))
         equal(spawned.messages[0].value["what"], hash64("man"))
     with spoken(folder, {"RequestGrant": said("Saved", {})}) as world:
-        equal(world.error(UNREACHABLE, "spawn", "x"), "the server granted no ids")
+        equal(world.error(UNREACHABLE, "spawn", "x"), "the server gave another answer than muster.session.Granted")
 
 
 def an_entity_that_died_meanwhile_is_told_as_it_was_named(folder):

@@ -26,8 +26,8 @@ constexpr Entity orc{1, 1};
 
 const TypeTable& types() {
   static TypeTable table;
-  static const bool added =
-      table.add<Damage>().has_value() && table.add<session::Watch>().has_value() && table.add<SetField>().has_value();
+  static const bool added = table.add<Damage>().has_value() && table.add<session::Watch>().has_value() &&
+                            table.add<session::GetSchema>().has_value() && table.add<SetField>().has_value();
   REQUIRE(added);
   return table;
 }

@@ -20,7 +20,7 @@ Schema session_schema() {
 
 const char* const some_questions =
     "attribute \"message\"; attribute \"remote\"; attribute \"answer\"; attribute \"cost\"; namespace muster.session; "
-    "struct Row (message, remote: \"none\") { v:int; } "
+    "struct Row (message, remote: \"none\") { v:int; }\n"
     "/// Gives a row. Or none.\n struct One (message, remote: \"view\", answer: \"Row\", cost: \"once\") { v:int; } "
     "struct Many (message, remote: \"edit\", answer: \"[muster.session.Row]\", cost: \"slices\") { v:int; } "
     "struct Rare (message, remote: \"admin\", answer: \"Row\", cost: \"seldom\") { v:int; } "

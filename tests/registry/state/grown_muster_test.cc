@@ -110,10 +110,10 @@ TEST_CASE("a world opens after muster.fbs gained messages and fields") {
 
 TEST_CASE(
     "a world that was saved after muster.fbs gained messages and fields opens here, and keeps what nobody here knows") {
-  const Edits later{{"/// Moves the target to another parent,",
+  const Edits later{{"/// Moves the target to a different parent,",
                      "/// Not known here.\nstruct Paint (message, remote: \"edit\") { color:uint; more:ulong; }\n"
                      "/// Neither.\nstruct Painted (component) { color:uint; }\n"
-                     "/// Moves the target to another parent,"},
+                     "/// Moves the target to a different parent,"},
                     {"  /// Empty for no name.\n  name:ulong (text);\n  clash:NameClash;\n}",
                      "  name:ulong (text);\n  color:uint;\n  clash:NameClash;\n}"}};
   const Saved saved;
