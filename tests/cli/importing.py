@@ -67,7 +67,7 @@ def heard():
 
 
 def an_import_that_a_signal_ends_leaves_no_new_world_and_no_server(folder):
-    write_model(folder, "wide.gltf", wide(60000))
+    write_model(folder, "wide.gltf", wide(150000))
     before = files(folder)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         for pause in (0, 0.05, 0.2):
