@@ -9,9 +9,8 @@ Inside registry, server/world and server the rooms have an order too, below; wha
 """
 import os
 import re
-import tempfile
 
-from source_tree import cpp_files, includes, read, run_check, self_tested, tracked, without_comments
+from source_tree import cpp_files, found_in, includes, read, run_check, self_tested, tracked, without_comments
 
 # Rooms of a layer, from below to above: each may name those before it. The layer's own name stands for the files beside the rooms.
 ROOMS = {
@@ -224,26 +223,17 @@ BAD = [
 ]
 
 
-def found_in(tree):
-    with tempfile.TemporaryDirectory() as root:
-        for path, text in tree.items():
-            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
-            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                file.write(text)
-        return list(violations(root))
-
-
 def self_test():
-    failures = [f"a tree without violations: {found}" for found in found_in(GOOD)]
+    failures = [f"a tree without violations: {found}" for found in found_in(violations, GOOD)]
     extra = {"registry/state/made.h": HEADER, "schema/schemac/run.h": HEADER, "server/other.h": HEADER, "tests/support/model.h": HEADER}
     for path, text, message in BAD:
-        found = found_in(GOOD | extra | {path: text})
+        found = found_in(violations, GOOD | extra | {path: text})
         if len(found) != 1 or message not in found[0]:
             failures.append(f"{path} with {text!r}: expected one violation that says {message!r}, found {found}")
-    crowded = found_in(GOOD | {f"schema/file_{i}.h": HEADER for i in range(FILES_MAX)})
+    crowded = found_in(violations, GOOD | {f"schema/file_{i}.h": HEADER for i in range(FILES_MAX)})
     if len(crowded) != 1 or "needs rooms" not in crowded[0]:
         failures.append(f"a crowded folder: {crowded}")
-    long = found_in(GOOD | {"tests/cli/long.py": "\n" * (LINES_MAX + 1)})
+    long = found_in(violations, GOOD | {"tests/cli/long.py": "\n" * (LINES_MAX + 1)})
     if len(long) != 1 or "several subjects" not in long[0]:
         failures.append(f"a long file that is no C++: {long}")
     return self_tested(len(BAD) + 3, failures)

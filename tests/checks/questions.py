@@ -10,9 +10,8 @@ the schema.
 import os
 import re
 import sys
-import tempfile
 
-from source_tree import cpp_files, own_root, read, self_tested, without_comments
+from source_tree import cpp_files, found_in, own_root, read, self_tested, without_comments
 
 SCHEMAS = ("schema/session.fbs", "schema/users.fbs", "schema/costs.fbs", "schema/watching.fbs")
 PAGE = "docs/protocol.md"
@@ -127,19 +126,10 @@ BAD = [
 ]
 
 
-def found_in(tree):
-    with tempfile.TemporaryDirectory() as root:
-        for path, text in tree.items():
-            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
-            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                file.write(text)
-        return list(violations(root))
-
-
 def self_test():
-    failures = [f"a tree without violations: {found}" for found in found_in(GOOD)]
+    failures = [f"a tree without violations: {found}" for found in found_in(violations, GOOD)]
     for path, text, message in BAD:
-        found = found_in(GOOD | {path: text})
+        found = found_in(violations, GOOD | {path: text})
         if len(found) != 1 or message not in found[0]:
             failures.append(f"{path} with {text!r}: expected one violation that says {message!r}, found {found}")
     page = f"before\n{BEGIN}\n| old |\n\n{END}after\n"

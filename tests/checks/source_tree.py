@@ -99,6 +99,16 @@ def self_tested(cases, failures):
 own_root = str(pathlib.Path(__file__).resolve().parents[2])
 
 
+def found_in(find, tree):
+    """Returns what find(ROOT) gives for a tree of {path: text}."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in tree.items():
+            file = pathlib.Path(root, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return list(find(root))
+
+
 def run_check(find, self_test):
     """What `check.py [ROOT]` and `check.py --self-test` do: find(ROOT) gives the lines that say what is wrong. Without a root it
     is the tree that the check lies in."""
