@@ -5,6 +5,7 @@
 
 #include "client/import/model.h"
 #include "tests/import/paths.h"
+#include "tests/import/read.h"
 #include "tests/support/folder.h"
 
 namespace cameras_test {
@@ -13,11 +14,7 @@ using namespace muster;
 
 namespace {
 
-ImportedModel read(const std::filesystem::path& file) {
-  auto model = read_model(file);
-  if (!model) FAIL(model.error().text());
-  return std::move(*model);
-}
+using muster::test::read;
 
 std::string collada(std::string_view cameras, std::string_view nodes) {
   return R"(<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">

@@ -7,6 +7,7 @@
 #include "client/import/decompose.h"
 #include "client/import/model.h"
 #include "tests/import/paths.h"
+#include "tests/import/read.h"
 #include "tests/support/folder.h"
 
 namespace formats_test {
@@ -15,11 +16,7 @@ using namespace muster;
 
 namespace {
 
-ImportedModel read(const std::filesystem::path& file) {
-  auto model = read_model(file);
-  if (!model) FAIL(model.error().text());
-  return std::move(*model);
-}
+using muster::test::read;
 
 /// Where a point of an entity's own space is in the root's parent's.
 std::array<double, 3> world(const ImportedModel& model, std::size_t place, std::array<double, 3> point) {

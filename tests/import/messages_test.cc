@@ -11,6 +11,7 @@
 #include "messages/judge/verifier.h"
 #include "schema/muster.h"
 #include "tests/import/paths.h"
+#include "tests/import/read.h"
 
 using namespace muster;
 
@@ -131,11 +132,7 @@ void compare(const NaiveWorld& world, const ImportedModel& model, const ModelPla
   for (const auto& [parent, expected] : children) CHECK(world.rows.at(parent).children == expected);
 }
 
-ImportedModel read(const std::filesystem::path& file) {
-  auto model = read_model(file);
-  if (!model) FAIL(model.error().text());
-  return std::move(*model);
-}
+using muster::test::read;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "client/import/decompose.h"
 #include "client/import/model.h"
 #include "tests/import/paths.h"
+#include "tests/import/read.h"
 
 namespace parts_test {
 
@@ -14,11 +15,7 @@ namespace {
 
 constexpr double degrees = 57.2957795;
 
-ImportedModel read(const std::filesystem::path& file) {
-  auto model = read_model(file);
-  if (!model) FAIL(model.error().text());
-  return std::move(*model);
-}
+using muster::test::read;
 
 const ImportedEntity& find(const ImportedModel& model, std::string_view name) {
   for (const ImportedEntity& entity : model.entities)

@@ -5,6 +5,7 @@
 #include "client/import/model_messages.h"
 #include "registry/entity_registry.h"
 #include "tests/import/paths.h"
+#include "tests/import/read.h"
 
 namespace registry_test {
 
@@ -29,11 +30,7 @@ std::vector<Entity> push(EntityRegistry& registry, const ImportedModel& model, c
   return ids;
 }
 
-ImportedModel read(const std::filesystem::path& file) {
-  auto model = read_model(file);
-  if (!model) FAIL(model.error().text());
-  return std::move(*model);
-}
+using muster::test::read;
 
 void compare(const EntityRegistry& registry, const ImportedModel& model, const std::vector<Entity>& id,
              const ModelPlacement& placement) {
