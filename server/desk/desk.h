@@ -147,8 +147,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
   std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with waiting requests
-  std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_), left_
-      MUSTER_GUARDED_BY(mutex_);  // since the last flush
+  // Since the last flush.
+  std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
   std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // by a Fault; the newest is last

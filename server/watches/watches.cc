@@ -358,11 +358,9 @@ void Watches::run() {
   while (true) {
     if (turn.more) {
     } else if (turn.due_in_ns > 0) {
-      const std::uint64_t due_ns = turned_ns + turn.due_in_ns, now_ns = steady_ns();
-      const auto due =
-          std::chrono::steady_clock::now() + std::chrono::nanoseconds(due_ns > now_ns ? due_ns - now_ns : 0);
-      while (!stops_ && !room_ && news_.empty() && came_.wait_until(lock, due)) {
-      }
+      const std::uint64_t due_ns = turned_ns + turn.due_in_ns;
+      const std::chrono::steady_clock::time_point due{std::chrono::nanoseconds(due_ns)};
+      while (!stops_ && !room_ && news_.empty() && steady_ns() < due_ns) came_.wait_until(lock, due);
     } else {
       while (!stops_ && !room_ && news_.empty()) came_.wait(lock);
     }

@@ -1,32 +1,15 @@
 // Edits of the page: what is sent for each, what becomes of one that is refused, lost or not answered yet, and how it is taken back.
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 
-import { ClientError, muster, nil, session } from 'muster-client';
+import { muster, nil, session } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import { refusal_key } from '../../../../client/editor/src/model/edits.js';
 import type { Made } from '../../../../client/editor/src/model/operations.js';
 import { default_value } from '../../../../client/editor/src/model/values.js';
 import { test } from '../../ts/support.js';
-import { entity, mismatch, Played, settled } from './played.js';
-
-const [orc, elf, rock] = [1, 2, 3].map((index) => entity(index));
-const health = 'golden.Health';
-const config = 'golden.Config';
-const refused = { code: session.FaultCode.refused, text: 'the world says no', reason: 'out_of_range' };
-
-/** Two with a Health of 50 and 60 that are called orc and elf, one without a name that has nothing. */
-async function camp(t: TestContext): Promise<Played> {
-  const play = await Played.open(t);
-  const type = play.client.types.get(health);
-  play.set_value(orc, health, { ...default_value(type), value: 50, mesh: 0n });
-  play.set_value(elf, health, { ...default_value(type), value: 60, mesh: 0n });
-  play.names.set('1:1', 'orc');
-  play.names.set('2:1', 'elf');
-  return play;
-}
-const i32 = (value: number): number[] => [...new Uint8Array(Int32Array.of(value).buffer)];
+import { camp, config, elf, health, i32, orc, refused, rock } from './camp.js';
+import { entity, mismatch, settled } from './played.js';
 
 test('a field of several becomes what was typed, by one batch and as one step; undo and redo are guarded by what was there', async (t) => {
   const play = await camp(t);

@@ -1,32 +1,11 @@
 // Edits whose answer comes late or never, and edits of what somebody else has changed since.
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 
-import { ClientError, muster, nil, session } from 'muster-client';
-import type { Entity } from 'muster-client';
+import { ClientError, session } from 'muster-client';
 
-import { refusal_key } from '../../../../client/editor/src/model/edits.js';
-import type { Made } from '../../../../client/editor/src/model/operations.js';
-import { default_value } from '../../../../client/editor/src/model/values.js';
 import { test } from '../../ts/support.js';
-import { entity, mismatch, Played, settled } from './played.js';
-
-const [orc, elf, rock] = [1, 2, 3].map((index) => entity(index));
-const health = 'golden.Health';
-const config = 'golden.Config';
-const refused = { code: session.FaultCode.refused, text: 'the world says no', reason: 'out_of_range' };
-
-/** An orc and an elf with a Health of 50 and 60, and an entity without a name or components. */
-async function camp(t: TestContext): Promise<Played> {
-  const play = await Played.open(t);
-  const type = play.client.types.get(health);
-  play.set_value(orc, health, { ...default_value(type), value: 50, mesh: 0n });
-  play.set_value(elf, health, { ...default_value(type), value: 60, mesh: 0n });
-  play.names.set('1:1', 'orc');
-  play.names.set('2:1', 'elf');
-  return play;
-}
-const i32 = (value: number): number[] => [...new Uint8Array(Int32Array.of(value).buffer)];
+import { camp, elf, health, i32, orc, refused } from './camp.js';
+import { mismatch, settled } from './played.js';
 
 test('an edit that was on its way when the connection was lost is kept, and sent again without what was expected', async (t) => {
   const play = await camp(t);
