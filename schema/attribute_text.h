@@ -1,4 +1,4 @@
-// What the readers of attributes share: their texts, and how they refuse one. Internal to schema/.
+// Helpers of the attribute readers: trimming a text and refusing it. Internal to schema/.
 #pragma once
 
 #include <expected>

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-/// Limit on the warnings for one model. A broken model may have as many as it has numbers.
+/// Limit on the warnings for one model. A broken model may have one for each of its numbers.
 constexpr std::size_t warnings_max = 200;
 
 ImportedModel read_here(const std::filesystem::path& file, const ModelLimits& limits) {

@@ -36,8 +36,8 @@ void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
 }
 
 /// Runs of rows in several chunks whose columns are filled one after another: each column is
-/// written through all chunks as one array. If chunks were created between columns, the processor
-/// would lose track of where it was in each.
+/// written through all chunks as one array. If chunks were created between columns, the processor's
+/// prefetching would start again for each.
 class RunsTogether {
  public:
   std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }

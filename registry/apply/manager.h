@@ -21,7 +21,7 @@ namespace muster {
 /// A manager's data for an entity, as shown to inspectors and snapshots. Views are valid during the
 /// call.
 struct Held {
-  /// Of the value, if the bytes are those of a schema's struct; else 0.
+  /// Type of the value if its bytes are a schema's struct; otherwise 0.
   TypeId type = 0;
   std::string_view name;       ///< its name, such as "mesh"
   std::uint64_t instance = 0;  ///< distinguishes several per entity; 0 if there is at most one

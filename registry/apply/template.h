@@ -104,7 +104,7 @@ class TemplateTable {
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
     std::uint64_t version = 0;     ///< of the storage, when it was defined
     std::vector<NodePlan> plans;   ///< parallel to its nodes; empty if not made yet
-    // What the root got in addition to the template when its plan was made.
+    // The values that the root got in addition to the template when its plan was made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload

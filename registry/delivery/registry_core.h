@@ -108,7 +108,7 @@ struct RegistryCore {
   [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
   /// Counts the results of an input's messages, or of messages that handlers pushed.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
-  // Of the last push straight to a handler that needed more steps afterwards.
+  // Receipt of the last direct push to a handler that needed more steps afterwards.
   Receipt ended;
   RunContext* context = nullptr;  // Delivery's: what a handler's call may use
   // The one batch of a push that waits for posted messages; otherwise empty.
@@ -116,7 +116,7 @@ struct RegistryCore {
   RegistryState state;  // never moves; its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
-  // Of a pass that is spread, by number, as far as there is room.
+  // Calls of the workers in a parallel pass, by worker number; later workers have none here.
   std::array<WorkerCall, 16> workers;
 
   /// True outside handlers while nothing is waiting: a push need not go through the queue.

@@ -40,8 +40,8 @@ class Shown {
   alignas(std::atomic_ref<T>::required_alignment) T value_;
 };
 
-/// What is being called, and how it may use the registry: handlers and sinks not at all; hooks that
-/// restore values may read. Any other number is the address of a Handler that a push called
+/// The kind of code that is being called. Handlers and sinks must not use the registry; hooks that
+/// restore values may read it. Any other number is the address of a Handler that a push called
 /// directly.
 enum class Inside : std::uint64_t {
   nobody,

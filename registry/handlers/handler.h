@@ -88,7 +88,7 @@ class RowsAhead {
 /// Storages with more rows than this prefetch memory.
 constexpr std::uint64_t rows_in_cache = 50'000;
 
-/// What a handler's call may use besides its arguments.
+/// Objects that a handler's call may use in addition to its arguments.
 struct RunContext {
   Storage& storage;
   Outbox& outbox;

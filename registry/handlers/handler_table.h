@@ -51,7 +51,7 @@ struct MessageRoute {
   /// A sealed batch of one message, which is filled in for each push that sinks see. Null until the
   /// first push.
   std::unique_ptr<Unit[]> sealed;
-  /// Of the active handlers; null until a pass was spread over workers.
+  /// Schedule of the active handlers; null until a pass was spread over workers.
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
   RunRules rules;  ///< of the active handlers

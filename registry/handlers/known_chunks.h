@@ -1,5 +1,5 @@
-// What a message type's route remembers of chunks, by chunk number: the call site for messages to
-// their rows, and the start of the handler's first column. A push can then go from the entity's
+// A message route's cache of chunks, by chunk number: the call site for messages to their rows, and
+// the start of the handler's first column. A push can then go from the entity's
 // directory entry to its row without reading the chunk or its archetype.
 #pragma once
 

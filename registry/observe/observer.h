@@ -75,7 +75,7 @@ class Observer {
 
   /// Numbers of messages if causes are recorded; otherwise 0.
   struct Chain {
-    /// Of the first message delivered; the others are consecutive.
+    /// Number of the first message delivered; the others are consecutive.
     std::uint64_t first = 0;
     std::uint64_t cause = 0, last_cause = 0;  ///< of the first message, and of the last
   };

@@ -296,7 +296,7 @@ class Storage : private StorageContents {
   /// The chunk that rows of one archetype move to, and the chunk whose rows fill their holes. Both
   /// are of plain() archetypes, at depth 0, and touched.
   struct MoveAim {
-    /// Of another archetype, with room; the last of the group.
+    /// `open` is a chunk of another archetype, with free rows; `last` is the group's last chunk.
     Chunk *open = nullptr, *last = nullptr;
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows

@@ -29,7 +29,7 @@ struct TemplateLimits {
   /// In all templates of the file together, with bases applied.
   std::uint64_t nodes_max = ~std::uint64_t{0};
   std::uint64_t bytes_max = ~std::uint64_t{0};  ///< of their values
-  /// Of names, to find children, bases and nodes that values refer to.
+  /// Limit on comparisons of names that find children, bases and nodes that values refer to.
   std::uint64_t compares_max = ~std::uint64_t{0};
   std::size_t name_bytes_max = ~std::size_t{0};  ///< of the name of a template or node
 };

@@ -64,7 +64,7 @@ class WorldBudget {
 
   std::uint64_t rows() const noexcept { return rows_; }
   std::uint64_t templates() const noexcept { return templates_; }
-  /// Of counting in the last question. server/session/steps.h
+  /// Returns the counting steps of the last question; see server/session/steps.h.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -65,7 +65,7 @@ struct Session {
   TextsTold texts_sent;                           ///< any thread
   std::unordered_set<std::uint64_t> texts_told;   ///< owner's thread; texts it sent to the world
   std::vector<session::Granted> grants;           ///< owner's thread; by index; may be unused
-  std::vector<std::uint64_t> timers;              ///< owner's thread; its timers, some of which may be over
+  std::vector<std::uint64_t> timers;              ///< owner's thread; may include ended ones
   /// Session's thread: the owner's processor time when the current requests arrived; 0 means now.
   std::uint64_t came_ns = 0;
   std::uint64_t joined_ns = 0;                    ///< steady clock

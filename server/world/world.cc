@@ -247,7 +247,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
                                            .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
                                            .told = impl_->options.on_hang});
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
-    // What install made would be gone without a word.
+    // A load would silently discard everything that `install` created.
     if (!impl_->registry.is_new()) return std::unexpected(StateError{{}, "the registry is not new"});
     SchemasKept kept(source);
     auto read = impl_->registry.load(kept);

@@ -15,7 +15,8 @@ export function clipboard_text(type: TypeDescriptor, value: StructValue, world: 
   return JSON.stringify({ world, [type.name]: value }, plain, 2);
 }
 
-/** Of another world, references mean no entity. Fails with an Error that says what is wrong with the text. */
+/** Reads a pasted value. References from another world become nil. Throws an Error that says what
+ *  is wrong with the text. */
 export function pasted_value(type: TypeDescriptor, text: string, world: string): StructValue {
   const none = new Error(`The clipboard has no values of ${last_name(type.name)}.`);
   let all: Record<string, unknown>;

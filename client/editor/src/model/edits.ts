@@ -80,7 +80,7 @@ export class Edits {
   private last = 0;
   private going: Promise<unknown> = Promise.resolve();
   private readonly turns = signal(0); // of undo and redo that are not over
-  /** Of the last edits that were acknowledged; 0: it is known what they did. */
+  /** Sequences of the last acknowledged edits whose effects were not received yet; 0 if none. */
   private untold = { structure: 0n, components: 0n };
   private readonly begun = new Set<Promise<unknown>>(); // not answered yet: no step of the history so far
   private readonly is_begun = signal(false);

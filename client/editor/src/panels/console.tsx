@@ -173,8 +173,8 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         tabIndex={0}
         onScroll={(event) => {
           const element = event.currentTarget;
-          // Of rows that came since it was scrolled to the end the event tells, too: only who goes
-          // up leaves the end.
+          // The event also comes for rows that arrived after the list was scrolled to its end. Only
+          // scrolling up leaves the end.
           if (element.scrollTop + element.clientHeight > element.scrollHeight - 8) is_at_end.current = true;
           else if (element.scrollTop < top - 1) is_at_end.current = false;
           set_top(element.scrollTop);

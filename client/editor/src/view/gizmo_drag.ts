@@ -13,7 +13,7 @@ export interface Steps {
   move: number;
   /** Degrees. */
   turn: number;
-  /** Of a factor. */
+  /** Step of the scale factor. */
   scale: number;
 }
 

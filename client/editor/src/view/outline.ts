@@ -180,8 +180,7 @@ function edge_material({ width, rim }: OutlineStyle): ShaderMaterial {
           inner += step(0.002, abs(near.r - here.r));
           ${rim > 0 ? `outer += step(0.002, look(turn, ${(width + rim).toFixed(2)}).r);` : ''}
         }
-        // Of an edge that is straight and a pixel away, a third of the way around is on its other
-        // side.
+        // A third of the circle lies beyond a straight edge that is one pixel away.
         float drawn = smoothstep(0.0, 5.5, inner);
         // Where two of them meet, half of the line is on each side.
         if (here.r > 0.0) drawn *= 0.8;
