@@ -10,7 +10,7 @@
 //
 //   bytes     of the whole frame with this header, a multiple of 16; so every batch stays aligned to 16 in a buffer that is
 //   request   a question's id as its sender chose it; an answer carries the id of its question, what a watch brings
-//             carries the id of the Watch. 0: nobody waits for an answer
+//             carries the id of the Follow. 0: nobody waits for an answer
 //   envelope  from server to client only: the input of the world that this is, or of a value
 #pragma once
 

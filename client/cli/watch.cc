@@ -75,34 +75,30 @@ class Watcher {
 
   void run() {
     const bool all = !asked_.values && !asked_.structure && !asked_.events;
-    session::Watch state;
-    for (const std::string& name : asked_.entities) state.entities.push_back(world_.find(name).entity);
-    state.subtree = asked_.below;
-    session::Follow events;
-    events.world = state.entities.empty();
-    events.entities = state.entities;
-    events.subtree = state.subtree;
+    session::Follow follow;
+    for (const std::string& name : asked_.entities) follow.entities.push_back(world_.find(name).entity);
+    follow.world = follow.entities.empty();
+    follow.subtree = asked_.below;
     const bool names_messages = !asked_.messages.empty() || !asked_.pushed.empty();
     values_ = all ? !names_messages || !asked_.components.empty() : asked_.values;
     structure_ = all ? !names_messages && asked_.components.empty() : asked_.structure;
-    events.inputs =
+    follow.inputs =
         all ? !asked_.messages.empty() || (asked_.components.empty() && asked_.pushed.empty()) : asked_.events;
     for (const std::string& name : asked_.components)
-      state.components.push_back(must(find_component(world_.types(), name))->id);
+      follow.components.push_back(must(find_component(world_.types(), name))->id);
     for (const std::string& name : asked_.messages)
-      events.input_types.push_back(must(find_message(world_.types(), name))->id);
+      follow.input_types.push_back(must(find_message(world_.types(), name))->id);
     for (const std::string& name : asked_.except)
-      events.inputs_except.push_back(must(find_message(world_.types(), name))->id);
-    for (const std::string& name : asked_.pushed) events.pushed.push_back(must(find_message(world_.types(), name))->id);
-    if (asked_.messages.empty())
-      events.inputs_except.insert(events.inputs_except.end(), background.begin(), background.end());
-    state.values = values_;
-    state.structure = true;  // for the paths
+      follow.inputs_except.push_back(must(find_message(world_.types(), name))->id);
+    for (const std::string& name : asked_.pushed) follow.pushed.push_back(must(find_message(world_.types(), name))->id);
+    if (follow.inputs && asked_.messages.empty())
+      follow.inputs_except.insert(follow.inputs_except.end(), background.begin(), background.end());
+    follow.values = values_;
+    follow.structure = true;  // for the paths
     // A ticking world changes faster than anyone can read.
-    state.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
+    follow.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
     end_on_interrupt();
-    state_watch_ = must(world_.client().watch(state));
-    if (events.inputs || !events.pushed.empty()) must(world_.client().follow(events));
+    must(world_.client().follow(follow));
     const auto started = std::chrono::steady_clock::now();
     const auto over = [&] {
       return interrupted() || (asked_.lines > 0 && printed_ >= asked_.lines) ||
@@ -118,7 +114,7 @@ class Watcher {
  private:
   void take(const Received& frame) {
     const BatchView batch = frame.batch();
-    if (frame.header.request != state_watch_) return take_event(frame, batch);
+    if (frame.is_event()) return take_event(frame, batch);
     if (frame.is<session::Watching>()) {
       if (settled_) return;
       settled_ = frame.is_last();
@@ -126,7 +122,10 @@ class Watcher {
     }
     // Until the first frame without `more`, frames contain the initial state rather than changes.
     const bool print = settled_;
-    take_state(frame, batch, print);
+    if (frame.is<session::Values>())
+      take_values(frame, session::read<session::Values>(batch), print);
+    else
+      take_state(frame, batch, print);
     if (!settled_ && frame.is_last()) {
       settled_ = true;
       announce();
@@ -189,24 +188,25 @@ class Watcher {
           if (print && values_) this->print(line);
           break;
         }
-        case TypeTraits<Set>::id:
-          for (const RowSetEntry& entry : batch.row_set()) {
-            if (!print || !values_ || is_kept_by_registry(entry.type)) continue;
-            const TypeDescriptor& type = *world_.types().find(entry.type);
-            const std::byte* value = batch.payload(i) + entry.offset;
-            line.what = "value";
-            line.text = type.name + "  " + value_line(world_.types(), type, value, world_);
-            line.members = member("component", type.name) + ", \"value\": " + json(type, value);
-            this->print(line);
-          }
-          break;
         default: break;
       }
     }
   }
 
+  void take_values(const Received& frame, const session::Values& rows, bool print) {
+    if (!print || is_kept_by_registry(rows.component)) return;
+    const TypeDescriptor& type = *world_.types().find(rows.component);
+    for (std::size_t i = 0; i < rows.entities.size() && !over_lines(); ++i) {
+      const std::byte* const value = std::as_bytes(std::span(rows.values)).data() + i * rows.value_bytes;
+      this->print({.sequence = frame.envelope.sequence,
+                   .entity = rows.entities[i],
+                   .what = "value",
+                   .text = type.name + "  " + value_line(world_.types(), type, value, world_),
+                   .members = member("component", type.name) + ", \"value\": " + json(type, value)});
+    }
+  }
+
   void take_event(const Received& frame, BatchView batch) {
-    if (frame.is<session::Watching>()) return;
     if (frame.is<session::Gap>()) {
       const auto gap = session::read<session::Gap>(batch);
       Line line{
@@ -285,7 +285,6 @@ class Watcher {
   const WatchFor& asked_;
   RemoteWorld world_;
   Places places_;
-  std::uint64_t state_watch_ = 0;
   bool values_ = false, structure_ = false;
   bool settled_ = false;
   std::uint64_t printed_ = 0;

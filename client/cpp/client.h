@@ -5,7 +5,7 @@
 //   if (!client) return complain(client.error().text);
 //   client->push(orc, game::Damage{.amount = 5});                       // acknowledged when it returns
 //   client->push("game.Damage", orc, {{"amount", "5"}});                // the same, by name
-//   auto watch = client->watch({.values = true});
+//   auto watch = client->follow({.world = true, .values = true});
 //   while (auto frame = client->next(*watch, 1s)) if (*frame) show(**frame);
 #pragma once
 
@@ -276,14 +276,10 @@ class Client {
   /// Opens a watch and returns its id. next() returns its frames, beginning with Watching. After a
   /// failure there is no watch: if the server opens it after a failure with `late`, a later call
   /// ends it.
-  Result<std::uint64_t> watch(const session::Watch& what);
-  /// Opens a watch that can be changed later, and that can bring the ordered children of entities.
-  /// Otherwise like watch().
   Result<std::uint64_t> follow(session::Follow what);
-  /// Changes a watch opened by follow(). Returns when all differences have arrived and are
-  /// available from next().
+  /// Changes a watch. Returns when all differences have arrived and are available from next().
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
-  /// Adds entities and open nodes to a watch opened by follow(), or removes them.
+  /// Adds entities and open nodes to a watch, or removes them.
   Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
   /// Limits the frames of watches that are in transit or waiting for next() to about `bytes`. The
@@ -335,7 +331,6 @@ class Client {
   Result<void> check_types(std::span<const TypeId> types) const;
   Result<void> check_follow(const session::Follow& what) const;
   Result<std::vector<Received>> wait_any(std::uint64_t request);
-  Result<std::uint64_t> open_watch(std::span<const std::byte> question);
   Result<std::pair<Entity, Create>> prepare_create(Entity parent, std::string_view name);
   Result<Entity> created(Entity e, std::span<const std::byte> batch);
   std::unique_ptr<Impl> impl_;

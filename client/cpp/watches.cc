@@ -5,20 +5,26 @@
 
 namespace muster {
 
-Result<std::uint64_t> Client::watch(const session::Watch& what) {
-  for (const auto* const types : {&what.components, &what.messages})
-    if (auto fits = check_types(*types); !fits) return std::unexpected(fits.error());
-  BatchBuilder builder;
-  session::append(builder, what);
-  return open_watch(builder.bytes());
-}
-
 Result<std::uint64_t> Client::follow(session::Follow what) {
   if (auto fits = check_follow(what); !fits) return std::unexpected(fits.error());
   what.watch = 0;
   BatchBuilder builder;
   session::append(builder, what);
-  return open_watch(builder.bytes());
+  const std::uint64_t id = ++impl_->last_request;
+  Impl::Watch& queue = impl_->watches[id];
+  auto sent = impl_->put(builder.bytes(), id);
+  if (sent) sent = impl_->pump(impl_->deadline(), [&] { return !queue.frames.empty(); });
+  if (!sent) {
+    impl_->watches.erase(id);
+    if (sent.error().kind == ClientError::Kind::late) impl_->given_up.insert(id);
+    return std::unexpected(impl_->late_watch(sent.error()));
+  }
+  if (queue.frames.front().is<session::Fault>()) {
+    const ClientError why = error_of(session::read<session::Fault>(queue.frames.front().batch()));
+    impl_->watches.erase(id);
+    return std::unexpected(why);
+  }
+  return id;
 }
 
 Result<void> Client::check_follow(const session::Follow& what) const {
@@ -39,24 +45,6 @@ Result<session::Followed> Client::follow_more(const session::FollowMore& what) {
   auto changed = ask(what);
   if (!changed) return std::unexpected(impl_->late_watch(changed.error()));
   return changed;
-}
-
-Result<std::uint64_t> Client::open_watch(std::span<const std::byte> question) {
-  const std::uint64_t id = ++impl_->last_request;
-  Impl::Watch& queue = impl_->watches[id];
-  auto sent = impl_->put(question, id);
-  if (sent) sent = impl_->pump(impl_->deadline(), [&] { return !queue.frames.empty(); });
-  if (!sent) {
-    impl_->watches.erase(id);
-    if (sent.error().kind == ClientError::Kind::late) impl_->given_up.insert(id);
-    return std::unexpected(impl_->late_watch(sent.error()));
-  }
-  if (queue.frames.front().is<session::Fault>()) {
-    const ClientError why = error_of(session::read<session::Fault>(queue.frames.front().batch()));
-    impl_->watches.erase(id);
-    return std::unexpected(why);
-  }
-  return id;
 }
 
 Result<void> Client::unwatch(std::uint64_t watch) {

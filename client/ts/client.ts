@@ -49,7 +49,6 @@ import {
   Shown,
   Templates,
   Unwatch,
-  Watch,
   Watching,
   Welcome,
 } from './session.js';
@@ -62,7 +61,7 @@ import { id_text, nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { default_bytes, read_place, write_place } from './values.js';
 import type { StructValue } from './values.js';
-import type { OpenFollow, OpenWatch, WatchChange, WatchHandlers } from './watches.js';
+import type { OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 
 const protocol_newest = 1;
 const protocol_oldest = 1;
@@ -533,17 +532,19 @@ export class Client {
    * Opens a watch. Resolves when the server has opened it. Its frames go to `handlers`, beginning
    * with Watching.
    */
-  async watch(what: Init<Watch>, handlers: WatchHandlers): Promise<OpenWatch> {
-    return this.open_watch(this.connection.control(Watch, what), handlers);
-  }
-  private open_watch(batch: Uint8Array, handlers: WatchHandlers): Promise<OpenWatch> {
+  follow(what: Init<Follow>, handlers: WatchHandlers): Promise<OpenWatch> {
     return new Promise((resolve, reject) => {
       let open = false;
-      const id = this.connection.listen(batch, {
+      const id = this.connection.listen(this.connection.control(Follow, { ...what, watch: 0n }), {
         frame: (received) => {
           if (!open && received.batch.type.id === Watching.id) {
             open = true;
-            resolve({ id, unwatch: () => this.unwatch(id) });
+            resolve({
+              id,
+              unwatch: () => this.unwatch(id),
+              change: (next) => this.change_watch(this.connection.control(Follow, { ...next, watch: id })),
+              more: (more) => this.change_watch(this.connection.control(FollowMore, { ...more, watch: id })),
+            });
           }
           handlers.frame(received);
         },
@@ -553,16 +554,6 @@ export class Client {
         },
       });
     });
-  }
-  /** Opens a watch that can be changed, and that can bring the ordered children of entities. */
-  async follow(what: Init<Follow>, handlers: WatchHandlers): Promise<OpenFollow> {
-    const { id, unwatch } = await this.open_watch(this.connection.control(Follow, { ...what, watch: 0n }), handlers);
-    return {
-      id,
-      unwatch,
-      change: (next) => this.change_watch(this.connection.control(Follow, { ...next, watch: id })),
-      more: (more) => this.change_watch(this.connection.control(FollowMore, { ...more, watch: id })),
-    };
   }
   private change_watch(question: Uint8Array): WatchChange {
     let resolve: (followed: Followed) => void;

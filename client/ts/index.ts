@@ -50,5 +50,5 @@ export type {
 } from './types.js';
 export { default_bytes, read_struct } from './values.js';
 export type { StructValue } from './values.js';
-export type { OpenFollow, OpenWatch, WatchChange, WatchHandlers } from './watches.js';
+export type { OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 export { connect_web_stream } from './web_stream.js';

@@ -11,7 +11,7 @@ import { Following, Gap, Watching } from './session.js';
 import type { Follow } from './session.js';
 import { id_text } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
-import type { OpenFollow } from './watches.js';
+import type { OpenWatch } from './watches.js';
 
 export interface ReplicaListeners {
   /** Called when the copy has a new state of the world, or, with `parts`, a part of one. */
@@ -89,7 +89,7 @@ export class Replica {
   /** The state that arrives after follow, until it is whole. */
   private coming: ReplicaCopy | null = null;
   private client: Client | null = null;
-  private watch: OpenFollow | null = null;
+  private watch: OpenWatch | null = null;
   /** By request of a change: the components whose values follow it; null means all. */
   private readonly narrowed = new Map<bigint, ReadonlySet<string> | null>();
   /** Number of the current call of follow. */

@@ -8,7 +8,7 @@ import { Destroy } from './muster.js';
 import { ChildRows, Following, Unlisted, Watching } from './session.js';
 import { id_text, same_entity } from './types.js';
 import type { Entity } from './types.js';
-import type { OpenFollow } from './watches.js';
+import type { OpenWatch } from './watches.js';
 
 /** One child of an open node. Replaced by a new object when anything in it changes. */
 export interface TreeRow {
@@ -62,7 +62,7 @@ export class Tree {
   /** True after follow until the state is whole; it is not shown before. */
   private coming = false;
   private client: Client | null = null;
-  private watch: OpenFollow | null = null;
+  private watch: OpenWatch | null = null;
   private turn = 0;
   /** By request of a change: the nodes to remove when it begins. */
   private readonly forgets = new Map<bigint, readonly Entity[]>();

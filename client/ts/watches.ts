@@ -1,4 +1,4 @@
-// Types of Client.watch and Client.follow.
+// Types of Client.follow.
 import type { ClientError } from './client_error.js';
 import type { Received } from './connection.js';
 import type { Follow, Followed, FollowMore } from './session.js';
@@ -12,12 +12,6 @@ export interface WatchHandlers {
   frame(received: Received): void;
   ended?(error: ClientError): void;
 }
-export interface OpenWatch {
-  readonly id: bigint;
-  /** Ends the watch, and resolves when no more frames come. */
-  unwatch(): Promise<void>;
-}
-
 /**
  * A change of a watch. Its `id` is in Following, at the beginning of the change. Resolves when all
  * differences were given to `frame`.
@@ -26,8 +20,11 @@ export interface WatchChange {
   readonly id: bigint;
   readonly done: Promise<Followed>;
 }
-/** A watch that can change while it is open. */
-export interface OpenFollow extends OpenWatch {
+/** An open watch, which can be changed. */
+export interface OpenWatch {
+  readonly id: bigint;
+  /** Ends the watch, and resolves when no more frames come. */
+  unwatch(): Promise<void>;
   /** Replaces what the watch follows. */
   change(what: Init<Follow>): WatchChange;
   /** Adds to what the watch follows, or takes away from it. */

@@ -26,13 +26,13 @@ int main(int argc, char** argv) {
   // guide: end
 
   // guide: watch
-  const auto watch = client->watch({.entities = {*orc}, .values = true});
+  const auto watch = client->follow({.entities = {*orc}, .values = true});
   if (!watch) return 1;
   client->push(*orc, guide::Damage{.amount = 1});
   bool changed = false;
   while (auto frame = client->next(*watch, std::chrono::seconds(5))) {
     if (!*frame) break;  // nothing came in that time
-    if ((*frame)->is<muster::Set>() && changed) return std::puts("the orc's health changed"), 0;
+    if ((*frame)->is<muster::session::Values>() && changed) return std::puts("the orc's health changed"), 0;
     changed |= (*frame)->is_last();  // the state is here; from now on frames are changes
   }
   // guide: end

@@ -1,4 +1,4 @@
-// The answers to Watch, Follow, FollowMore and Unwatch.
+// The answers to Follow, FollowMore and Unwatch.
 #include <optional>
 
 #include "registry/entity_registry.h"
@@ -13,12 +13,10 @@ namespace {
 /// long as it likes, but the server does not queue more for it in the meantime.
 constexpr std::size_t held_max = 64u << 10;
 
-/// Opens or changes a watch as soon as the watches' thread has finished its earlier work. `Q`:
-/// Watch or Follow.
-template <class Q>
+/// Opens or changes a watch as soon as the watches' thread has finished its earlier work.
 class WatchOpening final : public SeldomWork {
  public:
-  WatchOpening(const Asked& asked, const Q& what) : SeldomWork(asked, asked.of().watches_seldom), what_(what) {}
+  WatchOpening(const Asked& asked, const session::Follow& what) : SeldomWork(asked, asked.of().watches_seldom), what_(what) {}
 
  private:
   std::optional<Progress> waits() override {
@@ -40,30 +38,21 @@ class WatchOpening final : public SeldomWork {
   }
   std::optional<session::Fault> open() const {
     Watches& watches = asked_.of().watches;
-    if constexpr (std::is_same_v<Q, session::Follow>) {
-      if (what_.watch != 0) return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
-    }
-    if (const std::uint64_t watched = watches.entities(); watched > asked_.limits.watched_entities_max)
+    const std::uint64_t watched = watches.entities();
+    if (what_.watch == 0 && watched > asked_.limits.watched_entities_max)
       return fault_of(session::FaultCode::bad_question, "watched_entities_max",
                       "all watches together are of " + std::to_string(watched) + " entities; " +
                           std::to_string(asked_.limits.watched_entities_max) + " are allowed");
-    if constexpr (std::is_same_v<Q, session::Follow>)
-      return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
-    else
-      return watches.open(asked_.from, asked_.request, what_, asked_.limits.watches_max);
+    return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
   }
 
-  const Q what_;
+  const session::Follow what_;
 };
 
 }  // namespace
 
-std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Watch& what) {
-  return std::make_unique<WatchOpening<session::Watch>>(asked, what);
-}
-
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Follow& what) {
-  return std::make_unique<WatchOpening<session::Follow>>(asked, what);
+  return std::make_unique<WatchOpening>(asked, what);
 }
 
 void answer_once(const Asked& asked, const session::FollowMore& what, Steps& steps) {

@@ -9,7 +9,7 @@ namespace {
 /// Optimized for speed: find() detects collisions by comparing, and a collision only costs one more
 /// encoding.
 std::uint64_t hash_of(const EqualRows::Key& key, std::span<const Entity> entities) {
-  std::uint64_t hash = key.look * 0x9e3779b97f4a7c15 ^ (std::uint64_t{key.component} << 1) ^ (key.as_values ? 1 : 0);
+  std::uint64_t hash = key.look * 0x9e3779b97f4a7c15 ^ (std::uint64_t{key.component} << 1);
   for (const Entity e : entities) {
     std::uint64_t bits;
     std::memcpy(&bits, &e, sizeof bits);

@@ -22,7 +22,6 @@ class EqualRows {
   struct Key {
     std::uint64_t look = 0;  ///< number of the look that the rows are from
     TypeId component = 0;
-    bool as_values = false;  ///< encoded as session::Values; otherwise as Set
     friend bool operator==(const Key&, const Key&) = default;
   };
   /// Consecutive batches, shared with senders.

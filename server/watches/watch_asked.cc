@@ -69,38 +69,6 @@ bool WatchAsked::wants_input(TypeId type) const noexcept {
 
 bool WatchAsked::wants_pushed(TypeId type) const noexcept { return std::ranges::binary_search(pushed, type); }
 
-std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, const EntityRegistry& registry) {
-  if (!watch.values && !watch.structure && !watch.events)
-    return std::unexpected(
-        bad_watch("values", "a watch of nothing: at least one of values, structure and events is needed"));
-  if (!is_rate(watch.rate_max)) return std::unexpected(wrong_rate());
-  const TypeTable& types = registry.types();
-  if (auto wrong = wrong_types(types, watch.components, true, "components")) return std::unexpected(*wrong);
-  for (const Entity e : watch.entities)
-    if (!registry.alive(e)) {
-      session::Fault fault =
-          fault_of(session::FaultCode::dead_entity, "dead_entity", "an entity to be watched is not alive");
-      fault.field = "entities";
-      fault.entity = e;
-      return std::unexpected(fault);
-    }
-  WatchAsked asked;
-  asked.world = watch.entities.empty();
-  asked.entities = watch.entities;
-  asked.subtree = watch.subtree;
-  asked.structure = watch.structure;
-  if (watch.values) {
-    asked.every_component = watch.components.empty();
-    asked.components = values_of(watch.components, types);
-  }
-  asked.inputs = watch.events;
-  asked.input_types = sorted(watch.messages);
-  asked.rate_max = watch.rate_max;
-  asked.bytes_max = watch.bytes_max;
-  asked.priority = watch.priority;
-  return asked;
-}
-
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry) {
   if (!is_rate(follow.rate_max)) return std::unexpected(wrong_rate());
   if (follow.world && !follow.entities.empty())
@@ -115,7 +83,6 @@ std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow
   for (const auto& [ids, field] : messages)
     if (auto wrong = wrong_types(types, *ids, false, field)) return std::unexpected(*wrong);
   WatchAsked asked;
-  asked.changeable = true;
   asked.world = follow.world;
   asked.entities = follow.entities;
   asked.subtree = follow.subtree;

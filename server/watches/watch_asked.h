@@ -1,4 +1,4 @@
-// A common form for the contents of Watch and Follow messages.
+// The contents of a Follow message, checked and in the form that watches use.
 #pragma once
 
 #include <expected>
@@ -13,7 +13,6 @@ class EntityRegistry;
 
 /// Lists of type ids are sorted and have no duplicates.
 struct WatchAsked {
-  bool changeable = false;  ///< from Follow: values are sent as Values, and the watch may change
   bool world = false;
   std::vector<Entity> entities;
   bool subtree = false;
@@ -35,9 +34,8 @@ struct WatchAsked {
   bool wants_events() const noexcept { return inputs || !pushed.empty(); }
 };
 
-/// Converts a request. Fails for unknown types, for dead entities (in Watch), and if there would be
-/// nothing to send.
-std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, const EntityRegistry& registry);
+/// Converts a request. Fails for unknown types, a wrong rate, and entities named beside the whole
+/// world.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
 /// Returns a fault not_found.

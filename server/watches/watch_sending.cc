@@ -17,6 +17,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t slice_entities = 256;           // between two checks of the queue's room
+constexpr std::size_t slice_values = 2048;            // the same for the values of a component
 constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, to share a slow connection fairly
 constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts sent with a slice; usually fewer
 // Approximate size of the data sent about one entity's structure.
@@ -335,7 +336,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     return true;
   }
   const std::size_t slice =
-      slice_rows(column->size, budget.piece(watch_batch_bytes), asked_.changeable ? 2048 : slice_entities);
+      slice_rows(column->size, budget.piece(watch_batch_bytes), slice_values);
   std::size_t from = 0;
   if (component == next_component_ && next_entity_) {
     sort_unique(entities);
@@ -364,7 +365,7 @@ void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std
     tell_rows(frames.building(), frames, column, entities);
     return;
   }
-  const EqualRows::Key key{.look = world().look(), .component = column.type, .as_values = asked_.changeable};
+  const EqualRows::Key key{.look = world().look(), .component = column.type};
   if (EqualRows::Batches known = shared_.equal_rows.find(key, entities)) return frames.append(std::move(known));
   BatchBuilder rows(watch_batch_bytes);
   if (tell_rows(rows, frames, column, entities))
@@ -378,16 +379,11 @@ bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column
                       std::span<const Entity> entities) {
   const TypeDescriptor& type = *column.descriptor;
   const std::uint32_t size = column.size;  // 0 for a tag or a runtime component
-  const PayloadShape shape = PayloadShape::of(type);
-  const RowSet set_rows(PayloadShape::of<Set>(), std::span(&shape, 1));
-  const std::uint32_t offset = set_rows.offset(column.type);
   session::Values rows;
   rows.component = column.type;
   rows.value_bytes = size;
-  if (asked_.changeable) {
-    rows.entities.reserve(entities.size());
-    rows.values.resize(entities.size() * size);
-  }
+  rows.entities.reserve(entities.size());
+  rows.values.resize(entities.size() * size);
   std::size_t told = 0;
   const auto tell = [&](Entity e) {
     const SeenState::Place* const place = world().place(e);
@@ -405,15 +401,8 @@ bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column
     }
     ++told;
     if (size > 0 && !type.text_offsets.empty()) send_texts(*to_, world(), type, value);
-    if (asked_.changeable) {
-      if (size > 0) std::memcpy(rows.values.data() + rows.entities.size() * size, value, size);
-      rows.entities.push_back(e);
-      return;
-    }
-    std::byte* payload = out.append_rows(set_rows, e);
-    const Set set{};
-    std::memcpy(payload, &set, sizeof set);
-    if (size > 0) std::memcpy(payload + offset, value, size);
+    if (size > 0) std::memcpy(rows.values.data() + rows.entities.size() * size, value, size);
+    rows.entities.push_back(e);
   };
   for (const Entity e : entities) tell(e);
   rows.values.resize(rows.entities.size() * size);

@@ -76,15 +76,6 @@ std::optional<session::Fault> Watches::may_open(const Session& session, std::uin
   return std::nullopt;
 }
 
-std::optional<session::Fault> Watches::open(std::shared_ptr<Session> session, std::uint64_t request,
-                                            const session::Watch& asked, std::size_t watches_max) {
-  if (auto fault = may_open(*session, request, watches_max)) return fault;
-  auto what = asked_of(asked, registry_);
-  if (!what) return what.error();
-  add(std::move(session), request, std::move(*what));
-  return std::nullopt;
-}
-
 std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, std::uint64_t request,
                                               const session::Follow& asked, std::size_t watches_max) {
   if (asked.watch == 0) {
@@ -94,7 +85,7 @@ std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, 
     add(std::move(session), request, std::move(*what));
     return std::nullopt;
   }
-  const auto found = find_changeable(*session, asked.watch, request);
+  const auto found = find_to_change(*session, asked.watch, request);
   if (!found) return found.error();
   auto what = asked_of(asked, registry_);
   if (!what) return what.error();
@@ -115,7 +106,7 @@ std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, 
 
 std::optional<session::Fault> Watches::follow_more(const Session& session, std::uint64_t request,
                                                    const session::FollowMore& asked) {
-  const auto found = find_changeable(session, asked.watch, request);
+  const auto found = find_to_change(session, asked.watch, request);
   if (!found) return found.error();
   Entry& entry = **found;
   if (entry.asked.world && !(asked.add.empty() && asked.drop.empty()))
@@ -131,12 +122,10 @@ std::optional<session::Fault> Watches::follow_more(const Session& session, std::
   return std::nullopt;
 }
 
-std::expected<Watches::Entry*, session::Fault> Watches::find_changeable(const Session& session, std::uint64_t id,
+std::expected<Watches::Entry*, session::Fault> Watches::find_to_change(const Session& session, std::uint64_t id,
                                                                         std::uint64_t request) {
   Entry* const entry = find(session, id);
   if (!entry) return std::unexpected(unknown_watch(id));
-  if (!entry->asked.changeable)
-    return std::unexpected(bad_watch("watch", "a watch that Watch opened cannot be changed"));
   if (request == 0)
     return std::unexpected(bad_watch("request", "a change needs a request id: Following and Followed name it"));
   if (find(session, request)) return std::unexpected(in_use(request));

@@ -36,10 +36,8 @@ class Watches {
   Watches(EntityRegistry& registry, Threaded threaded);
   ~Watches();
 
-  /// Opens a watch, which sends Watching and the state. Returns a fault on failure.
-  [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Session> session, std::uint64_t request,
-                                                   const session::Watch& asked, std::size_t watches_max);
-  /// Opens a watch, or changes one. A changed watch sends Following, the differences, and Followed.
+  /// Opens a watch, or changes one. A new watch sends Watching and the state; a changed one sends
+  /// Following, the differences, and Followed. Returns a fault on failure.
   [[nodiscard]] std::optional<session::Fault> follow(std::shared_ptr<Session> session, std::uint64_t request,
                                                      const session::Follow& asked, std::size_t watches_max);
   /// Adds to a watch or removes from it. Sends the same frames as follow().
@@ -119,8 +117,8 @@ class Watches {
   Entry* find(const Session& session, std::uint64_t request);
   const Entry* find(const Session& session, std::uint64_t request) const;
   /// Finds a watch that can be changed at the moment.
-  std::expected<Entry*, session::Fault> find_changeable(const Session& session, std::uint64_t watch,
-                                                        std::uint64_t request);
+  std::expected<Entry*, session::Fault> find_to_change(const Session& session, std::uint64_t watch,
+                                                       std::uint64_t request);
   void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
   Wants wants_of(const WatchAsked& asked, bool listing) const;
   void want(const Wants& wants);

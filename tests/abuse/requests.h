@@ -51,7 +51,6 @@ class Requests {
   void list_templates(BatchBuilder& out, Belongings& has);
   void get_template(BatchBuilder& out, Belongings& has);
   void read_templates(BatchBuilder& out, Belongings& has);
-  void watch(BatchBuilder& out, Belongings& has);
   void unwatch(BatchBuilder& out, Belongings& has);
   void follow(BatchBuilder& out, Belongings& has);
   void follow_more(BatchBuilder& out, Belongings& has);

@@ -21,20 +21,6 @@ std::uint64_t Requests::some_watch(const Belongings& has) {
   return has.watches[random_.below(has.watches.size())];
 }
 
-void Requests::watch(BatchBuilder& out, Belongings& has) {
-  session::Watch ask;
-  if (!random_.percent(25)) ask.entities = some(has, random_.size(random_.percent(10) ? 10'000 : 20));
-  ask.subtree = random_.percent(50);
-  ask.values = random_.percent(80);
-  if (random_.percent(50)) ask.components = some(known_.components, random_.size(20));
-  ask.structure = random_.percent(50);
-  ask.events = random_.percent(50);
-  if (random_.percent(50)) ask.messages = some(known_.messages, random_.size(20));
-  ask.rate_max = random_.percent(50) ? 0.0f : static_cast<float>(random_.size(60));
-  has.watches.push_back(request_);
-  session::append(out, ask);
-}
-
 void Requests::unwatch(BatchBuilder& out, Belongings& has) {
   std::uint64_t watch = random_.below(1000);
   if (!has.watches.empty()) {

@@ -260,8 +260,8 @@ TEST_CASE("an answer that does not come in time is told with the time, and nobod
 
 TEST_CASE("frames of a watch wait for who asks for them, and what refuses a watch forgets it", "[client]") {
   MadeUpServer server([](MadeUpServer& it, const Asked& asked) {
-    if (asked.is<session::Watch>()) {
-      if (!asked.read<session::Watch>().values) return it.say(asked.request, refusing("no such watch"));
+    if (asked.is<session::Follow>()) {
+      if (!asked.read<session::Follow>().values) return it.say(asked.request, refusing("no such watch"));
       it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
       it.say(asked.request, Rename{.name = Text{5}}, frame_event);
       return;
@@ -269,15 +269,15 @@ TEST_CASE("frames of a watch wait for who asks for them, and what refuses a watc
     if (asked.is<session::Unwatch>()) return it.say(asked.request, session::Unwatched{});
     it.say(2, session::Saved{});  // to nobody
     for (const Asked& each : it.asked())
-      if (each.is<session::Watch>() && each.read<session::Watch>().values)
+      if (each.is<session::Follow>() && each.read<session::Follow>().values)
         it.say(each.request, refusing("the watch is over"));
     it.say(asked.request, session::Saved{.sequence = 3});
   });
   Client client = connect(server);
-  const auto refused = client.watch({});
+  const auto refused = client.follow({});
   fails(refused, Kind::refused, "no such watch");
   fails(client.next(3, 0s), Kind::mistaken, "no watch has the id 3");
-  const std::uint64_t watch = client.watch({.values = true}).value();
+  const std::uint64_t watch = client.follow({.world = true, .values = true}).value();
   const auto begun = client.next(watch, 5s);
   REQUIRE((begun && *begun));
   CHECK((*begun)->is<session::Watching>());

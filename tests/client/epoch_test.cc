@@ -24,7 +24,7 @@ session::Welcome welcome(std::uint64_t epoch, std::uint64_t session, std::uint64
 /// Acknowledges with sequences 41, 42 ...
 MadeUpServer::Script acknowledging() {
   return [sequence = std::uint64_t{40}](MadeUpServer& it, const Asked& asked) mutable {
-    if (asked.is<session::Watch>()) return it.say(asked.request, session::Watching{.sequence = sequence});
+    if (asked.is<session::Follow>()) return it.say(asked.request, session::Watching{.sequence = sequence});
     if (asked.is<session::FollowDurable>()) return it.say(asked.request, session::Durable{.sequence = 100});
     it.say(asked.request, session::Ack{.sequence = ++sequence, .durable_through = 30, .handled = 1});
   };
@@ -46,7 +46,7 @@ TEST_CASE("acknowledgements and what watches bring have the epoch that Welcome n
   REQUIRE((first && second));
   CHECK((first->epoch == 7 && second->epoch == 7));
   CHECK((first->sequence == 41 && first->durable_through == 30 && first->handled == 1 && second->sequence == 42));
-  const auto watch = client.watch({.values = true});
+  const auto watch = client.follow({.world = true, .values = true});
   REQUIRE(watch);
   const auto frame = client.next(*watch, 5s);
   REQUIRE((frame && *frame));

@@ -64,7 +64,7 @@ struct Script {
   std::vector<std::uint8_t> learned = {};
   std::uint64_t watch = 0;
   void operator()(MadeUpServer& it, const Asked& asked) {
-    if (asked.is<session::Watch>() || asked.is<session::Follow>()) {
+    if (asked.is<session::Follow>()) {
       watch = asked.request;
       it.say(watch, session::Watching{.sequence = 1});
       for (const auto& frame : frames) it.say_batch(watch, frame);
@@ -181,7 +181,7 @@ TEST_CASE("a table that has more fields in the world is sent and read, one that 
   Connected it(Script{.frames = {{chat.bytes().begin(), chat.bytes().end()}, last()}});
   CHECK(it.client.push_batch(chat.bytes()));
   refused(it.client.push_batch(order.bytes()), "td.Order" + other + "td.Order.count: is new in this program");
-  const auto watch = it.client.watch({.events = true});
+  const auto watch = it.client.follow({.world = true, .inputs = true});
   REQUIRE(watch);
   const auto [came, error] = fetched(it.client, *watch);
   CHECK(came == std::vector<TypeId>{TypeTraits<td::Chat>::id, TypeTraits<Destroy>::id});
@@ -191,7 +191,7 @@ TEST_CASE("a watch hands out what came before a value with another layout, and f
   const World world;
   for (const char* component : {"td.Creep", "td.Slots"}) {
     Connected it(Script{.frames = {world.set("td.Same"), world.set(component), world.set("td.Same"), last()}});
-    const auto watch = it.client.watch({.values = true});
+    const auto watch = it.client.follow({.world = true, .values = true});
     REQUIRE(watch);
     const auto [came, error] = fetched(it.client, *watch);
     CHECK(came == std::vector<TypeId>{TypeTraits<Set>::id});
@@ -241,14 +241,13 @@ TEST_CASE("what waits for its time is not handed out either if it holds another 
 
 TEST_CASE("a watch that asks for a type with another layout is refused before it is opened", "[client]") {
   Connected it;
-  refused(it.client.watch({.values = true, .components = {TypeTraits<td::Same>::id, TypeTraits<td::Creep>::id}}),
+  refused(it.client.follow(
+              {.world = true, .values = true, .components = {TypeTraits<td::Same>::id, TypeTraits<td::Creep>::id}}),
           creep_fault);
-  refused(it.client.watch({.events = true, .messages = {TypeTraits<td::Hit>::id}}), hit_fault);
-  refused(it.client.follow({.world = true, .values = true, .components = {TypeTraits<td::Creep>::id}}), creep_fault);
   refused(it.client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<td::Hit>::id}}), hit_fault);
   refused(it.client.follow({.world = true, .pushed = {TypeTraits<td::Hit>::id}}), hit_fault);
-  CHECK(it.server.count<session::Watch>() + it.server.count<session::Follow>() == 0);
-  CHECK(it.client.watch({.values = true, .components = {TypeTraits<td::Same>::id}}));
+  CHECK(it.server.count<session::Follow>() == 0);
+  CHECK(it.client.follow({.world = true, .values = true, .components = {TypeTraits<td::Same>::id}}));
 }
 
 TEST_CASE("of an entity that is shown, the values whose layout fits are had by class, the others by name alone",
@@ -295,7 +294,7 @@ TEST_CASE("a type that the world learns while a client is connected is compared 
   REQUIRE(it.client.ask<session::Save>());
   const std::string fault = "td.Learned" + other + "td.Learned.since: is called value in this program";
   refused(it.client.set(creep, td::Learned{}), fault);
-  refused(it.client.watch({.values = true, .components = {TypeTraits<td::Learned>::id}}), fault);
+  refused(it.client.follow({.world = true, .values = true, .components = {TypeTraits<td::Learned>::id}}), fault);
 }
 
 TEST_CASE("a type that the world suddenly has with another layout ends the session", "[client]") {
@@ -311,7 +310,7 @@ TEST_CASE("a program that says it was compiled with nothing is handed all bytes 
   // As all were before: this is what the tests above must not find.
   const World world;
   Connected it(Script{.frames = {world.set("td.Creep"), last()}}, {});
-  const auto watch = it.client.watch({.values = true});
+  const auto watch = it.client.follow({.world = true, .values = true});
   REQUIRE(watch);
   const auto [came, error] = fetched(it.client, *watch);
   CHECK(came == std::vector<TypeId>{TypeTraits<Set>::id, TypeTraits<Destroy>::id});

@@ -19,20 +19,20 @@ int complain(const muster::ClientError& error) {
 }
 
 int watch(muster::Client& client) {
-  const auto watch = client.watch({.values = true});
+  const auto watch = client.follow({.world = true, .values = true});
   if (!watch) return complain(watch.error());
   while (true) {
     const auto frame = client.next(*watch, std::chrono::seconds(20));
     if (!frame) return complain(frame.error());
     if (!*frame) return std::puts("nothing came"), 1;
-    const muster::BatchView batch = (*frame)->batch();
-    for (const muster::RowSetEntry& entry : batch.row_set())
-      if (entry.type == muster::TypeTraits<td::Creep>::id)
-        for (std::uint32_t i = 0; i < batch.count(); ++i) {
-          td::Creep creep;
-          std::memcpy(&creep, batch.payload(i) + entry.offset, sizeof creep);
-          std::printf("creep: hp %g, way %g\n", static_cast<double>(creep.hp), static_cast<double>(creep.way));
-        }
+    if (!(*frame)->is<muster::session::Values>()) continue;
+    const auto rows = muster::session::read<muster::session::Values>((*frame)->batch());
+    if (rows.component != muster::TypeTraits<td::Creep>::id) continue;
+    for (std::size_t i = 0; i < rows.entities.size(); ++i) {
+      td::Creep creep;
+      std::memcpy(&creep, rows.values.data() + i * rows.value_bytes, sizeof creep);
+      std::printf("creep: hp %g, way %g\n", static_cast<double>(creep.hp), static_cast<double>(creep.way));
+    }
     std::fflush(stdout);
   }
 }

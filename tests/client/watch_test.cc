@@ -18,14 +18,12 @@ using Kind = ClientError::Kind;
 
 namespace {
 
-/// Opens no watch before it is asked to save, then all that were asked for. Those that ask for events are refused.
+/// Opens no watch before a save, then all watches that were requested. Refuses watches of inputs.
 class LateOpener {
  public:
   void operator()(MadeUpServer& it, const Asked& asked) {
-    if (asked.is<session::Watch>()) {
-      (asked.read<session::Watch>().events ? refused_ : opened_).push_back(asked.request);
-    } else if (asked.is<session::Follow>()) {
-      opened_.push_back(asked.request);
+    if (asked.is<session::Follow>()) {
+      (asked.read<session::Follow>().inputs ? refused_ : opened_).push_back(asked.request);
     } else if (asked.is<session::Save>()) {
       for (const std::uint64_t request : refused_)
         it.say(request, session::Fault{.code = session::FaultCode::bad_question, .text = "no"});
@@ -50,7 +48,7 @@ class LateOpener {
 std::uint64_t watch_of(const MadeUpServer& server) {
   std::uint64_t request = 0;
   for (const Asked& each : server.asked())
-    if (each.is<session::Watch>()) request = each.request;
+    if (each.is<session::Follow>()) request = each.request;
   return request;
 }
 
@@ -59,18 +57,17 @@ std::uint64_t watch_of(const MadeUpServer& server) {
 TEST_CASE("a watch that opens after its caller gave up is ended then, once, and brings nothing", "[client]") {
   MadeUpServer server(LateOpener{});
   Client client = connect(server, 100ms);
-  const auto watch = client.watch({.values = true});
-  REQUIRE_FALSE(watch);
-  CHECK(watch.error().kind == Kind::late);
-  const auto follow = client.follow({.world = true, .values = true});
-  REQUIRE_FALSE(follow);
-  CHECK(follow.error().kind == Kind::late);
+  for (int i = 0; i < 2; ++i) {
+    const auto watch = client.follow({.world = true, .values = true});
+    REQUIRE_FALSE(watch);
+    CHECK(watch.error().kind == Kind::late);
+  }
   CHECK(server.count<session::Unwatch>() == 0);  // nothing is open that could be ended
   REQUIRE(client.ask<session::Save>());
   REQUIRE(client.ask<session::Save>());  // what came of the first is read, and what was said because of it was heard
   std::vector<std::uint64_t> asked, ended;
   for (const Asked& each : server.asked()) {
-    if (each.is<session::Watch>() || each.is<session::Follow>()) asked.push_back(each.request);
+    if (each.is<session::Follow>()) asked.push_back(each.request);
     if (each.is<session::Unwatch>()) ended.push_back(each.read<session::Unwatch>().watch);
   }
   CHECK(asked.size() == 2);
@@ -83,7 +80,7 @@ TEST_CASE("a watch that opens after its caller gave up is ended then, once, and 
 TEST_CASE("a watch that is refused after its caller gave up is not ended: it never began", "[client]") {
   MadeUpServer server(LateOpener{});
   Client client = connect(server, 100ms);
-  const auto watch = client.watch({.events = true});
+  const auto watch = client.follow({.world = true, .inputs = true});
   REQUIRE_FALSE(watch);
   CHECK(watch.error().kind == Kind::late);
   REQUIRE(client.ask<session::Save>());
@@ -95,7 +92,7 @@ TEST_CASE("credit is counted from the first byte that came, and what waits for n
   const std::string text(1000, 'x');
   MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
     if (asked.is<session::Credit>()) return;
-    if (asked.is<session::Watch>()) return it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
+    if (asked.is<session::Follow>()) return it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
     if (asked.is<session::GetLoad>()) it.say(watch_of(it), InternText{.text = text}, frame_event);
     it.say(asked.request, session::Saved{.sequence = 1});
   });
@@ -107,7 +104,7 @@ TEST_CASE("credit is counted from the first byte that came, and what waits for n
   const std::uint64_t answer = client.received_bytes() - greeting;  // of save
   CHECK(server.last<session::Credit>().through == greeting + 5000);
 
-  const std::uint64_t watch = client.watch({.events = true}).value();
+  const std::uint64_t watch = client.follow({.world = true, .inputs = true}).value();
   REQUIRE(client.next(watch, 5s).value());  // Watching
   (void)client.ask<session::GetLoad>();     // an event came before its answer, and waits
   const std::uint64_t now = client.received_bytes();
@@ -131,21 +128,21 @@ TEST_CASE(
   Client client = connect(server, 60ms);
   const std::string late = "the server did not answer within 60 ms";
   const std::string spent = late + "; the credit for what watches bring is used up: give_credit has them go on";
-  CHECK(client.watch({}).error().text == late);
+  CHECK(client.follow({}).error().text == late);
   REQUIRE(client.give_credit(0));
-  CHECK(client.watch({}).error().text == spent);
+  CHECK(client.follow({}).error().text == spent);
   CHECK(client.follow(3, {}).error().text == spent);
   CHECK(client.unwatch(3).error().text == spent);
   CHECK(client.ask<session::Save>().error().text == late);  // answers need none
   REQUIRE(client.give_credit(1));
-  CHECK(client.watch({}).error().text == late);
+  CHECK(client.follow({}).error().text == late);
 
   MadeUpServer other([](MadeUpServer&, const Asked&) {});
   Client own = connect(other, 60ms);
   BatchBuilder credit;
   credit.append_world(session::Credit{.through = 1});
   REQUIRE(own.post_batch(credit.bytes(), false));
-  CHECK(own.watch({}).error().text == spent);
+  CHECK(own.follow({}).error().text == spent);
 }
 
 TEST_CASE("what a watch brought that was too much for it is worked on: credit does not count it as waiting",
@@ -153,14 +150,14 @@ TEST_CASE("what a watch brought that was too much for it is worked on: credit do
   const std::string text(3000, 'x');
   MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
     if (asked.is<session::Credit>()) return;
-    if (asked.is<session::Watch>()) return it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
+    if (asked.is<session::Follow>()) return it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
     if (asked.is<session::GetLoad>()) it.say(watch_of(it), InternText{.text = text}, frame_event);
     it.say(asked.request, session::Saved{.sequence = 1});
   });
   ClientOptions options = server.options();
   options.watch_bytes_max = 1000;
   Client client = Client::connect(options).value();
-  const std::uint64_t watch = client.watch({.events = true}).value();
+  const std::uint64_t watch = client.follow({.world = true, .inputs = true}).value();
   (void)client.ask<session::GetLoad>();
   (void)client.ask<session::GetLoad>();  // and what comes behind it is not kept either
   const auto overrun = client.next(watch, 5s);
@@ -178,7 +175,7 @@ TEST_CASE("less credit than was given before changes nothing", "[client]") {
   Client client = connect(server, 60ms);
   REQUIRE(client.give_credit(5000));
   REQUIRE(client.give_credit(0));
-  CHECK(client.watch({}).error().text == "the server did not answer within 60 ms");
+  CHECK(client.follow({}).error().text == "the server did not answer within 60 ms");
 }
 
 TEST_CASE("credit for as much as there is goes on counting from what came, and is never taken for less", "[client]") {

@@ -113,10 +113,10 @@ TEST_CASE(
     const auto work = [&]() -> std::string {
       auto watcher = connect(watching_tap);
       if (!watcher) return watcher.error().text;
-      session::Watch what;
-      what.events = true;
-      what.messages = {damage_id};
-      auto watch = watcher->watch(what);
+      session::Follow what;
+      what.world = what.inputs = true;
+      what.input_types = {damage_id};
+      auto watch = watcher->follow(what);
       if (!watch) return watch.error().text;
       const auto next_event = [&]() -> std::string {
         while (true) {

@@ -121,10 +121,10 @@ TEST_CASE(
       tower = value_of(client.create({}, "tower"));
       const Entity ruin = value_of(client.create({}, "ruin"));
 
-      session::Watch what;
-      what.values = what.structure = what.events = true;
+      session::Follow what;
+      what.world = what.values = what.structure = what.inputs = true;
       Client other = server.client();
-      const std::uint64_t watch = value_of(other.watch(what));
+      const std::uint64_t watch = value_of(other.follow(what));
       const auto comes = [&](TypeId type) {  // until one of that type came
         while (true) {
           const auto frame = value_of(other.next(watch, 20s));
@@ -136,7 +136,7 @@ TEST_CASE(
         continue;  // the state as it was when the watch opened
 
       value_of(client.set(tower, "Health", {{"value", "80"}}));
-      CHECK(comes(TypeTraits<Set>::id));
+      CHECK(comes(TypeTraits<session::Values>::id));
       value_of(client.set(tower, "Unit",
                           {{"team", "red"}, {"speed", "-2.5"}, {"target", "gate"}, {"title", "the old one"}}));
       value_of(client.set(gate, "Path", {{"points[3]", "7"}}));

@@ -26,7 +26,7 @@ constexpr Entity orc{1, 1};
 
 const TypeTable& types() {
   static TypeTable table;
-  static const bool added = table.add<Damage>().has_value() && table.add<session::Watch>().has_value() &&
+  static const bool added = table.add<Damage>().has_value() && table.add<session::Follow>().has_value() &&
                             table.add<session::GetSchema>().has_value() && table.add<SetField>().has_value();
   REQUIRE(added);
   return table;
@@ -211,8 +211,8 @@ TEST_CASE("numbers of tables: fields, structs, vectors of both, tables in tables
         "test.Measured.path[1].y: test.Point.y is -inf, it takes a finite number");
   check(judge(table(Measured{.shares = {0, 1, no_number}})), Fault::not_finite, "shares[2]",
         "test.Measured.shares[2]: is nan, it takes a finite number");
-  check(judge(table(session::Watch{.rate_max = no_number})), Fault::not_finite, "rate_max",
-        "muster.session.Watch.rate_max: is nan, it takes a finite number");
+  check(judge(table(session::Follow{.rate_max = no_number})), Fault::not_finite, "rate_max",
+        "muster.session.Follow.rate_max: is nan, it takes a finite number");
 }
 
 TEST_CASE("values in a template are judged, in components and in messages, and the node is named") {

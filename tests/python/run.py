@@ -227,8 +227,8 @@ def a_watch_begins_with_the_state_and_tells_what_others_change(folder):
         writer, reader = world.session(), world.session()
         camp = writer.create(NIL, "camp")
         orc = writer.create(camp, "orc", {HEALTH: {"value": 50}})
-        copy = Copy(reader, "Watch", {"values": True, "structure": True, "events": True,
-                                      "messages": [hash32("game.Damage")]})
+        copy = Copy(reader, {"world": True, "values": True, "structure": True, "inputs": True,
+                             "input_types": [hash32("game.Damage")]})
         equal(copy.entities[camp]["name"], "camp")
         equal(copy.entities[orc], {"parent": camp, "name": "orc", "components": {NAME: {"text": hash64("orc")},
                                                                                 HEALTH: {"value": 50}}})
@@ -267,7 +267,7 @@ def a_watch_of_open_nodes_tells_their_children_in_order_and_is_changed(folder):
         camp, inn = writer.create(NIL, "camp"), writer.create(NIL, "inn")
         orcs = [writer.create(camp, f"orc {i}") for i in range(3)]
         writer.create(inn, "guest")
-        tree = Copy(reader, "Follow", {"open": [entity_value(NIL), entity_value(camp)]})
+        tree = Copy(reader, {"open": [entity_value(NIL), entity_value(camp)]})
         equal(sorted(row["name"] for row in tree.rows.values() if row["parent"] == NIL), ["camp", "inn"])
         equal(tree.children(camp), ["orc 0", "orc 1", "orc 2"])
         equal(tree.rows[camp]["children"], 3)
@@ -287,7 +287,7 @@ def a_watch_of_open_nodes_tells_their_children_in_order_and_is_changed(folder):
         answer = reader.answer(change)[0]
         equal((answer.batch.type, answer.batch.messages[0].value["watch"]), ("muster.session.Followed", tree.request))
 
-        values = Copy(reader, "Follow", {"world": True, "values": True, "with": [hash32(HEALTH)]})
+        values = Copy(reader, {"world": True, "values": True, "with": [hash32(HEALTH)]})
         writer.push("muster.Set", orcs[1], {}, {HEALTH: {"value": 5}, FROZEN: {}})
         values.follow_until(lambda: orcs[1] in values.entities)
         equal(values.entities[orcs[1]]["components"], {NAME: {"text": hash64("orc 1")}, HEALTH: {"value": 5}, FROZEN: {}})
@@ -305,7 +305,7 @@ def the_clock_is_followed_and_a_timed_message_comes_when_it_is_due(folder):
         equal((told.batch.type, told.batch.messages[0].value["paused"]), ("muster.session.ClockState", 1))
 
         orc = other.create(NIL, "orc", {HEALTH: {"value": 50}})
-        copy = Copy(session, "Watch", {"values": True, "entities": [entity_value(orc)]})
+        copy = Copy(session, {"values": True, "entities": [entity_value(orc)]})
         inner = Batch("muster.Set", EACH, [Message(orc, {}, {HEALTH: {"value": 9}})])
         other.push_batch(Batch("", TIMED, [], state["clock_ns"] + 75_000_000, 0, inner))
         waiting = other.ask("ListTimers", {"limit": 10})

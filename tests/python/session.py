@@ -441,11 +441,11 @@ class Session:
 class Copy:
     """What a watch tells, put together: {entity: {"parent", "name", "components"}}."""
 
-    def __init__(self, session, name, value):
+    def __init__(self, session, value):
         self.session, self.request = session, session.next_request()
         self.entities, self.events, self.rows, self.followed = {}, [], {}, []
         self.sequence = 0
-        session.control(name, value, self.request)
+        session.control("Follow", value, self.request)
         first = session.frame(self.request)
         if first.batch.type == "muster.session.Fault":
             raise Refused(first.batch.messages[0].value)
@@ -493,8 +493,6 @@ class Copy:
             self.one(target)["parent"] = entity(value["parent"])
         elif name == "muster.Rename":
             self.one(target)["name"] = self.session.text_of(value["name"])
-        elif name == "muster.Set":
-            self.one(target)["components"] |= message.rows
         elif name == "muster.Remove":
             known = self.entities.get(target, {"components": {}})  # it may go without ever having been told
             known["components"].pop(self.session.types.by_id[value["component"]].name, None)

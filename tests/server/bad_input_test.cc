@@ -251,9 +251,7 @@ TEST_CASE("one session holds a bounded number of unused ids", "[bad]") {
 TEST_CASE("a server that stops tells everybody who is there", "[bad]") {
   LiveWorld world;
   Client watching = world.client();
-  session::Watch all;
-  all.values = true;
-  const auto watch = watching.watch(all);
+  const auto watch = watching.follow({.world = true, .values = true});
   RawClient raw(world.address());
   raw.hello();
   world.stop_listening();

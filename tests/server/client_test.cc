@@ -116,19 +116,17 @@ TEST_CASE("what a watch brings and nobody fetches ends it above its bound, and n
   options.watch_bytes_max = 4096;
   Client client = Client::connect(options).value();
   const Entity orc = client.create({}, "orc", arena::Health{}).value();
-  session::Watch values;
-  values.values = true;
-  values.entities = {orc};
-  const std::uint64_t watch = client.watch(values).value(), other = client.watch(values).value();
+  const session::Follow values{.entities = {orc}, .values = true};
+  const std::uint64_t watch = client.follow(values).value(), other = client.follow(values).value();
   CHECK(watch != other);
   CHECK(why(client.next(77, 0s)) == "no watch has the id 77");
   float newest = -1;
   const auto take = [&](const Received& frame) {
     CHECK(frame.header.request == other);
-    const BatchView batch = frame.batch();
-    for (const RowSetEntry& entry : batch.row_set())
-      if (entry.type == TypeTraits<arena::Health>::id)
-        std::memcpy(&newest, batch.payload(0) + entry.offset + offsetof(arena::Health, value), sizeof newest);
+    if (!frame.is<session::Values>()) return;
+    const auto rows = session::read<session::Values>(frame.batch());
+    if (rows.component == TypeTraits<arena::Health>::id)
+      std::memcpy(&newest, rows.values.data() + offsetof(arena::Health, value), sizeof newest);
   };
   for (int i = 0; i < 200; ++i) {
     REQUIRE(client.set(orc, arena::Health{.value = static_cast<float>(i)}));
@@ -198,7 +196,7 @@ TEST_CASE("a watch whose caller gave up while the world was busy is ended, and t
   options.time_max = 100ms;
   Client client = Client::connect(options).value();
   world.hold(true);
-  CHECK(client.watch({.values = true}).error().kind == ClientError::Kind::late);
+  CHECK(client.follow({.world = true, .values = true}).error().kind == ClientError::Kind::late);
   world.hold(false);
   Client other = world.client();
   bool was_open = false;

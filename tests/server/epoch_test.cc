@@ -93,7 +93,7 @@ TEST_CASE("acknowledgements of one start are of one epoch, whoever gets them, an
     Client again = world.client(so_far);
     CHECK_FALSE(again.is_started_anew());
     CHECK(hit(again).epoch == first.epoch);
-    const auto watch = again.watch({.values = true});
+    const auto watch = again.follow({.world = true, .values = true});
     REQUIRE(watch);
     const auto frame = again.next(*watch, std::chrono::seconds(5));
     REQUIRE((frame && *frame));

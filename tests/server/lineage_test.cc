@@ -86,10 +86,8 @@ TEST_CASE("usagi 18: an event reaches everybody who watches for it, its sender t
   LiveWorld world;
   Client sender = world.client(), other = world.client();
   const auto orc = sender.create({}, "orc", arena::Health{});
-  session::Watch asked;
-  asked.events = true;
-  asked.messages = {TypeTraits<arena::Damage>::id};
-  const auto sent = sender.watch(asked), seen = other.watch(asked);
+  const session::Follow asked{.world = true, .inputs = true, .input_types = {TypeTraits<arena::Damage>::id}};
+  const auto sent = sender.follow(asked), seen = other.follow(asked);
   const auto ack = sender.push(*orc, arena::Damage{.amount = 5});
   REQUIRE(ack.has_value());
   const auto heard = [&](Client& client, std::uint64_t watch) {

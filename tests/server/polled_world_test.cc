@@ -219,13 +219,13 @@ TEST_CASE("a save from outside is answered by later frames, and a watch is told 
   Engine engine;
   const Runs runs(engine);
   Client client = engine.client();
-  const auto watch = client.watch({.entities = {engine.orc()}, .values = true}).value();
+  const auto watch = client.follow({.entities = {engine.orc()}, .values = true}).value();
   REQUIRE(client.ask<session::Save>());
   REQUIRE(client.set_field(engine.orc(), "Health.value", "7"));
   for (bool changed = false; !changed;) {
     const auto frame = client.next(watch, 5s);
     REQUIRE(frame);
     REQUIRE(*frame);
-    changed = (*frame)->is<Set>();
+    changed = (*frame)->is<session::Values>();
   }
 }

@@ -110,8 +110,8 @@ test('messages of everybody are listed as they come, and any message is written 
   const heard: unknown[] = [];
   const damage = other.types.get('golden.Damage').id;
   const chat = other.types.get('golden.Chat').id;
-  await other.watch(
-    { entities: [], events: true, messages: [damage, chat] },
+  await other.follow(
+    { world: true, inputs: true, input_types: [damage, chat] },
     { frame: ({ batch, is_event }) => is_event && heard.push([batch.type.name, batch.message(0)]) },
   );
   await editor.select('orc');

@@ -30,9 +30,9 @@ test('acknowledgements and what watches bring have the epoch that Welcome named'
     ],
   );
   const epochs: bigint[] = [];
-  void client.watch({ values: true }, { frame: (received) => void epochs.push(received.epoch) });
-  await until('the watch was sent', () => server.request_of(session.Watch) !== 0n);
-  const request = server.request_of(session.Watch);
+  void client.follow({ world: true, values: true }, { frame: (received) => void epochs.push(received.epoch) });
+  await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+  const request = server.request_of(session.Follow);
   server.tell(session.Watching, { sequence: 42n }, { request, flags: 2 });
   server.tell({ name: 'muster.Create' }, {}, { request, sequence: 43n, target: one });
   assert.deepEqual(epochs, [7n, 7n]);

@@ -145,10 +145,10 @@ test('the end is told to all that wait and to every watch, once, and nothing is 
   const { hands, client, server } = await opened(t);
   const told: string[] = [];
   const frames: Received[] = [];
-  const watching = client.watch({}, { frame: (frame) => void frames.push(frame), ended: (error) => void told.push(error.message) });
-  server.tell(session.Watching, {}, { request: server.request_of(session.Watch) });
+  const watching = client.follow({}, { frame: (frame) => void frames.push(frame), ended: (error) => void told.push(error.message) });
+  server.tell(session.Watching, {}, { request: server.request_of(session.Follow) });
   await watching;
-  const never = error_of(client.watch({}, { frame: () => assert.fail('it was not opened'), ended: () => assert.fail('it was not opened') }));
+  const never = error_of(client.follow({}, { frame: () => assert.fail('it was not opened'), ended: () => assert.fail('it was not opened') }));
   const asked = error_of(client.ask(session.GetInfo));
   client.on_types(() => assert.fail('nothing is learned any more'));
   server.stream.receive(encode_frame(new Uint8Array(32), 0).slice(0, 20)); // the beginning of a frame
@@ -205,8 +205,8 @@ test('frames may be as long as the server says, to it, and much longer, from it'
 test('a fault that closes is the end, whatever it answers; one that does not is for its question or watch alone', async (t) => {
   const { client, server } = await opened(t);
   const heard: string[] = [];
-  const watching = client.watch({}, { frame: ({ batch }) => void heard.push(batch.type.name), ended: ({ message, kind }) => void heard.push(`${kind} ${message}`) });
-  const request = server.request_of(session.Watch);
+  const watching = client.follow({}, { frame: ({ batch }) => void heard.push(batch.type.name), ended: ({ message, kind }) => void heard.push(`${kind} ${message}`) });
+  const request = server.request_of(session.Follow);
   server.tell(session.Watching, {}, { request });
   await watching;
   const fault = { code: session.FaultCode.busy, text: 'too much' };
@@ -362,9 +362,9 @@ test('posts wait while more than a mebibyte has not left, and fail where the ses
 test('who watches says how many bytes it has room for, and again whenever half of that came', async (t) => {
   const { client, server } = await opened(t);
   const said = () => server.sent.filter(({ name }) => name === session.Credit.name).map(({ value, request }) => [(value as session.Credit).through, request]);
-  server.answers.set(session.Watch.name, () => [session.Watching, {}]);
+  server.answers.set(session.Follow.name, () => [session.Watching, {}]);
   assert.deepEqual(said(), []);
-  const watch = await client.watch({ entities: [], values: true }, { frame: () => {} });
+  const watch = await client.follow({ world: true, values: true }, { frame: () => {} });
   assert.equal(said().length, 1);
   const [[first, request]] = said();
   assert.equal(request, 0n);
@@ -382,6 +382,6 @@ test('who watches says how many bytes it has room for, and again whenever half o
   for (let i = 0; i < 100; ++i) tell();
   assert.ok(said().length >= 5 && said().length <= 7, `${said().length}`);
   await watch.unwatch();
-  await client.watch({ entities: [], values: true }, { frame: () => {} });
+  await client.follow({ world: true, values: true }, { frame: () => {} });
   assert.ok(said().length <= 7);
 });

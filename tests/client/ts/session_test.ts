@@ -193,8 +193,8 @@ test('messages go to one entity, to several, to the world, and at a time; tables
   const client = await world.connect();
   const watcher = await world.connect('unix');
   const came: Received[] = [];
-  await watcher.watch(
-    { events: true, messages: ['Damage', 'Chat'].map((name) => client.types.get(name).id) },
+  await watcher.follow(
+    { world: true, inputs: true, input_types: ['Damage', 'Chat'].map((name) => client.types.get(name).id) },
     { frame: (received) => void came.push(received) },
   );
   const orcs = [];
@@ -442,7 +442,7 @@ test('a server that is killed ends all that waits, and one that comes back is a 
   await client.ask(session.Save);
   await client.set_field(orc, game.Health, 'value', 10);
   const ended: ClientError[] = [];
-  await client.watch({ values: true }, { frame: () => {}, ended: (error) => void ended.push(error) });
+  await client.follow({ world: true, values: true }, { frame: () => {}, ended: (error) => void ended.push(error) });
   world.signal('SIGSTOP');
   const waiting = [error_of(client.ask(session.GetInfo)), error_of(client.show(orc))];
   await pause(50);

@@ -293,10 +293,11 @@ TEST_CASE("watches that there is no time for have their turns after later flushe
   std::vector<std::uint64_t> watches;
   for (std::size_t i = 0; i < 8; ++i) {
     clients.push_back(world.client());
-    session::Watch what;
+    session::Follow what;
     what.values = what.structure = true;
-    if (i % 2 == 1) what.entities = entities;
-    const auto watch = clients.back().watch(what);
+    what.world = i % 2 == 0;
+    if (!what.world) what.entities = entities;
+    const auto watch = clients.back().follow(what);
     REQUIRE(watch.has_value());
     watches.push_back(*watch);
   }
@@ -307,12 +308,15 @@ TEST_CASE("watches that there is no time for have their turns after later flushe
       REQUIRE(frame.has_value());
       REQUIRE(frame->has_value());
       const BatchView batch = (*frame)->batch();
-      for (std::uint32_t n = 0; n < batch.count(); ++n) {
-        if (batch.type() == TypeTraits<Destroy>::id) told[i].erase(batch.target(n));
-        if (batch.type() != TypeTraits<Set>::id || batch.row_set()[0].type != TypeTraits<arena::Health>::id) continue;
+      if (batch.type() == TypeTraits<Destroy>::id)
+        for (std::uint32_t n = 0; n < batch.count(); ++n) told[i].erase(batch.target(n));
+      if (batch.type() != TypeTraits<session::Values>::id) continue;
+      const auto rows = session::read<session::Values>(batch);
+      if (rows.component != TypeTraits<arena::Health>::id) continue;
+      for (std::size_t n = 0; n < rows.entities.size(); ++n) {
         arena::Health health;
-        std::memcpy(&health, batch.payload(n) + batch.row_set()[0].offset, sizeof health);
-        told[i][batch.target(n)] = health.value;
+        std::memcpy(&health, rows.values.data() + n * rows.value_bytes, sizeof health);
+        told[i][rows.entities[n]] = health.value;
       }
     }
   };

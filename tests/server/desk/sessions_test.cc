@@ -40,8 +40,6 @@ Kind question(const char* name, M what) {
 std::vector<Kind> questions() {
   using namespace muster::session;
   const Entity unit{1, 1}, dead{99, 1};
-  session::Watch watch;
-  watch.values = true;
   Follow follow;
   follow.world = follow.values = true;
   AddSchema schema;
@@ -74,7 +72,6 @@ std::vector<Kind> questions() {
           question<Fault>("GetTemplate of none", GetTemplate{}),
           question<PendingTimers>("ListTimers", ListTimers{}),
           question<HandlerList>("ListHandlers", ListHandlers{}),
-          question<Fault>("Watch of nothing", session::Watch{}),
           question<Fault>("Follow of what is not there", Follow{.watch = 5}),
           question<Fault>("FollowMore", FollowMore{.watch = 5}),
           question<Fault>("Unwatch", Unwatch{.watch = 5}),
@@ -93,7 +90,6 @@ std::vector<Kind> questions() {
           question<Activity>("GetActivity", GetActivity{}),
           question<ClockState>("GetClock", GetClock{}),
           question<ClockState>("SetClock", SetClock{.speed = 3, .paused = 2}),
-          question<Watching>("Watch", watch),
           question<Watching>("Follow", follow)};
 }
 
@@ -222,8 +218,8 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   const auto outgoing = leaves->outgoing;
   const auto indices = world.registry.storage().ids().indices();
   world.answers(*leaves, session::RequestGrant{.count = 100}, 1);
-  session::Watch watch;
-  watch.values = watch.structure = watch.events = true;
+  session::Follow watch;
+  watch.world = watch.values = watch.structure = watch.inputs = true;
   world.answers(*leaves, watch, 2);
   session::Follow follow;
   follow.world = follow.values = follow.inputs = true;

@@ -67,9 +67,7 @@ TEST_CASE("Info tells each number of the world, and what is on the disk", "[desk
   HandDesk world({}, numbers.host());
   fill(world.registry);
   const auto one = world.join("one"), other = world.join("other");
-  session::Watch watch;
-  watch.values = true;
-  world.answers(*other, watch, 1);
+  world.answers(*other, session::Follow{.world = true, .values = true}, 1);
   const std::uint64_t hash = world.registry.hash();
   auto info = world.answer_to<session::Info>(*one, session::GetInfo{});
   CHECK(info.sequence == world.registry.sequence());
@@ -111,10 +109,7 @@ TEST_CASE("Load and the figures tell each number of the server's work", "[desk]"
   fill(world.registry);
   const auto one = world.join("one");
   const auto slow = world.join("slow", session::Role::admin, {.control_bytes_max = 100});
-  session::Watch watch;
-  watch.values = true;
-  watch.entities = {{1, 1}};
-  world.answers(*one, watch, 1);
+  world.answers(*one, session::Follow{.entities = {{1, 1}}, .values = true}, 1);
   world.time_ns = 5'000'000;
   world.edit(*one, 2, [](BatchBuilder& to) { to.append({1, 1}, arena::Damage{}); });
   world.time_ns += 700;

@@ -42,7 +42,7 @@ TEST_CASE("a client that did not read its answers is told so when it comes again
   CHECK(before.ended.empty());
   // Heartbeats are answered at once, whatever waits.
   BatchBuilder builder;
-  session::append(builder, session::Watch{.structure = true});
+  session::append(builder, session::Follow{.world = true, .structure = true});
   deaf.send_frame(builder.bytes(), 7);
   world.run([](EntityRegistry& registry) {
     // One text after another: they go as answers do.
@@ -78,9 +78,7 @@ TEST_CASE("a client that took nothing for too long is told so when it comes agai
   const auto welcome = deaf.receive();
   REQUIRE(welcome.has_value());
   before = session::read<session::Welcome>(welcome->batch()).session;
-  session::Watch all;
-  all.values = true;
-  deaf.send_message(all, 7);
+  deaf.send_message(session::Follow{.world = true, .values = true}, 7);
   wait_cut(world);
   const auto again = come_again(world, before);
   CHECK(again.ended_code == session::FaultCode::stalled);

@@ -32,7 +32,7 @@ constexpr TypeId known_types[] = {TypeTraits<arena::Damage>::id,
                                   TypeTraits<session::Hello>::id,
                                   TypeTraits<session::Ack>::id,
                                   TypeTraits<session::Fault>::id,
-                                  TypeTraits<session::Watch>::id,
+                                  TypeTraits<session::Follow>::id,
                                   TypeTraits<session::Show>::id,
                                   TypeTraits<session::Find>::id,
                                   TypeTraits<session::Welcome>::id,
@@ -171,12 +171,13 @@ void FrameMutator::session_message(BatchBuilder& out, const Targets& targets) {
     }
     case 5: session::append(out, session::Show{.entity = someone(targets)}); break;
     case 6: {
-      session::Watch watch;
+      session::Follow watch;
       watch.values = chance(70);
       watch.structure = chance(50);
-      watch.events = chance(50);
+      watch.inputs = chance(50);
       watch.subtree = chance(50);
-      if (chance(50)) watch.entities = {someone(targets)};
+      watch.world = chance(50);
+      if (!watch.world) watch.entities = {someone(targets)};
       if (chance(50)) watch.components = {pick(known_types, below(100))};
       if (chance(30)) watch.rate_max = static_cast<float>(below(100));
       session::append(out, watch);

@@ -124,9 +124,8 @@ TEST_CASE("a text that is no UTF-8, or has a zero byte, is not taken, in an edit
   CHECK(found.error().fault.field == "name");
   CHECK(found.error().text == "muster.session.Find.name: is no UTF-8 at byte 0");
   CHECK(scene.client.ask(session::Resolve{.path = std::string("/a\0", 3)}).error().fault.reason == "bad_text");
-  session::Watch watch;
-  watch.rate_max = no_number;
-  CHECK(scene.client.watch(watch).error().text == "muster.session.Watch.rate_max: is nan, it takes a finite number");
+  CHECK(scene.client.follow({.rate_max = no_number}).error().text ==
+        "muster.session.Follow.rate_max: is nan, it takes a finite number");
 }
 
 TEST_CASE("a Hello whose texts are none ends the connection", "[bad]") {

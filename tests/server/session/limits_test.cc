@@ -101,22 +101,21 @@ TEST_CASE("as many watches as a session may have; one more is refused, and taken
   LiveWorld world(options);
   Client client = world.client();
   CHECK(client.welcome().watches_max == 3);
-  session::Watch all;
-  all.values = true;
+  const session::Follow all{.world = true, .values = true};
   std::vector<std::uint64_t> watches;
   for (int i = 0; i < 3; ++i) {
-    const auto watch = client.watch(all);
+    const auto watch = client.follow(all);
     REQUIRE(watch.has_value());
     watches.push_back(*watch);
   }
-  const auto fourth = client.watch(all);
+  const auto fourth = client.follow(all);
   REQUIRE_FALSE(fourth.has_value());
   CHECK(fourth.error().fault.code == session::FaultCode::bad_question);
   Client other = world.client();
-  CHECK(other.watch(all).has_value());  // a session's own
+  CHECK(other.follow(all).has_value());  // a session's own
   REQUIRE(client.unwatch(watches[1]).has_value());
-  CHECK(client.watch(all).has_value());
-  CHECK_FALSE(client.watch(all).has_value());
+  CHECK(client.follow(all).has_value());
+  CHECK_FALSE(client.follow(all).has_value());
 }
 
 TEST_CASE("a grant of exactly as many ids as allowed, one less than none left over, and none more", "[limits]") {

@@ -21,9 +21,7 @@ TEST_CASE("a client that waits for what may never come says now and then that it
   LiveWorld world(silent_after(600ms));
   Client client = world.client();
   CHECK(client.welcome().silence_ns_max == 600'000'000);
-  session::Watch all;
-  all.values = true;
-  const auto watch = client.watch(all);
+  const auto watch = client.follow({.world = true, .values = true});
   REQUIRE(watch.has_value());
   for (int i = 0; i < 3; ++i) {
     const auto frame = client.next(*watch, 700ms);

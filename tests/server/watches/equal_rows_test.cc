@@ -28,7 +28,7 @@ TEST_CASE("what equal watches are told is kept up to a bound, then all of it is 
   // Others are not told it.
   CHECK_FALSE(rows.find(key(5), std::span(entities).first(1)));
   EqualRows::Key other = key(5);
-  other.as_values = true;
+  other.component = 8;
   CHECK_FALSE(rows.find(other, entities));
 }
 

@@ -286,72 +286,63 @@ TEST_CASE("events over a watch's budget are lost, and a gap says how many", "[wa
 TEST_CASE("watches that tell the same rows have them encoded once, and each is told what is so", "[watch]") {
   EntityRegistry registry;
   const std::vector<Entity> entities = fill(registry, 3000);
-  for (const bool changeable : {true, false}) {
-    Watches watches(registry);
-    Viewer viewers[3], some, sets;
-    const auto open = [&](Viewer& viewer) {
-      if (changeable) return viewer.follow(watches, 9, everyone({health, position}));
-      session::Watch what;
-      what.values = true;
-      what.components = {health, position};
-      REQUIRE_FALSE(watches.open(viewer.session, 9, what, 64).has_value());
-    };
-    for (Viewer& viewer : viewers) open(viewer);
-    session::Follow part = everyone();
-    part.world = false;
-    part.entities.assign(entities.begin() + 10, entities.begin() + 500);
-    some.follow(watches, 9, part);
-    std::uint64_t turn = 0;
-    const auto told = [&](Viewer& viewer) {
-      auto all = viewer.batches();
-      return all;
-    };
-    const auto settle = [&] {
-      for (int i = 0; i < 20; ++i) watches.after_flush(++turn);
-    };
+  Watches watches(registry);
+  Viewer viewers[3], some;
+  for (Viewer& viewer : viewers) viewer.follow(watches, 9, everyone({health, position}));
+  session::Follow part = everyone();
+  part.world = false;
+  part.entities.assign(entities.begin() + 10, entities.begin() + 500);
+  some.follow(watches, 9, part);
+  std::uint64_t turn = 0;
+  const auto told = [&](Viewer& viewer) {
+    auto all = viewer.batches();
+    return all;
+  };
+  const auto settle = [&] {
+    for (int i = 0; i < 20; ++i) watches.after_flush(++turn);
+  };
+  settle();
+  for (Viewer& viewer : viewers) told(viewer);
+  told(some);
+  for (float value = 1; value < 5; ++value) {
+    // The same entities each time, with other values.
+    change(registry, std::span(entities).first(2000), value);
+    registry.remove<arena::Position>(entities[static_cast<std::size_t>(value)]);
+    const std::uint64_t before = watches.equal_rows();
     settle();
-    for (Viewer& viewer : viewers) told(viewer);
-    told(some);
-    for (float value = 1; value < 5; ++value) {
-      // The same entities each time, with other values.
-      change(registry, std::span(entities).first(2000), value);
-      registry.remove<arena::Position>(entities[static_cast<std::size_t>(value)]);
-      const std::uint64_t before = watches.equal_rows();
-      settle();
-      CHECK(watches.equal_rows() > before);
-      const auto first = told(viewers[0]);
-      REQUIRE_FALSE(first.empty());
-      CHECK(told(viewers[1]) == first);
-      CHECK(told(viewers[2]) == first);
-      std::size_t rows = 0;
-      some.rows([&](std::uint64_t, TypeId, Entity e, const std::uint8_t* bytes) {
-        ++rows;
+    CHECK(watches.equal_rows() > before);
+    const auto first = told(viewers[0]);
+    REQUIRE_FALSE(first.empty());
+    CHECK(told(viewers[1]) == first);
+    CHECK(told(viewers[2]) == first);
+    std::size_t rows = 0;
+    some.rows([&](std::uint64_t, TypeId, Entity e, const std::uint8_t* bytes) {
+      ++rows;
+      arena::Health is;
+      std::memcpy(&is, bytes, sizeof is);
+      REQUIRE(is.value == registry.get<arena::Health>(e).value);
+    });
+    CHECK(rows == 490);
+    // What the first was told is what is so.
+    for (const auto& bytes : first) {
+      const BatchView batch{std::span<const std::byte>(bytes)};
+      if (batch.type() != TypeTraits<session::Values>::id) continue;
+      const auto values = session::read<session::Values>(batch);
+      if (values.component != health) continue;
+      for (std::size_t i = 0; i < values.entities.size(); ++i) {
         arena::Health is;
-        std::memcpy(&is, bytes, sizeof is);
-        REQUIRE(is.value == registry.get<arena::Health>(e).value);
-      });
-      CHECK(rows == 490);
-      // What the first was told is what is so.
-      for (const auto& bytes : first) {
-        const BatchView batch{std::span<const std::byte>(bytes)};
-        if (batch.type() != TypeTraits<session::Values>::id) continue;
-        const auto values = session::read<session::Values>(batch);
-        if (values.component != health) continue;
-        for (std::size_t i = 0; i < values.entities.size(); ++i) {
-          arena::Health is;
-          std::memcpy(&is, &values.values[i * sizeof is], sizeof is);
-          REQUIRE(is.value == value);
-        }
+        std::memcpy(&is, &values.values[i * sizeof is], sizeof is);
+        REQUIRE(is.value == value);
       }
     }
-    for (Viewer& viewer : viewers) watches.close_all(*viewer.session);
-    // Who is alone makes no use of it.
-    const std::uint64_t before = watches.equal_rows();
-    change(registry, entities, 9);
-    settle();
-    CHECK(some.count_rows() == 490);
-    CHECK(watches.equal_rows() == before);
   }
+  for (Viewer& viewer : viewers) watches.close_all(*viewer.session);
+  // Who is alone makes no use of it.
+  const std::uint64_t before = watches.equal_rows();
+  change(registry, entities, 9);
+  settle();
+  CHECK(some.count_rows() == 490);
+  CHECK(watches.equal_rows() == before);
 }
 
 TEST_CASE("what equal watches are told lies in memory once, until the last of them has sent it", "[watch]") {
@@ -499,10 +490,7 @@ TEST_CASE("equal watches are told all batches of a slice that fills several, and
   const std::vector<Entity> entities = registry.create_many(900, large::Map{});
   Watches watches(registry);
   Viewer viewers[2];
-  session::Watch what;
-  what.values = true;
-  what.components = {TypeTraits<large::Map>::id};
-  for (Viewer& viewer : viewers) REQUIRE_FALSE(watches.open(viewer.session, 9, what, 64).has_value());
+  for (Viewer& viewer : viewers) viewer.follow(watches, 9, everyone({TypeTraits<large::Map>::id}));
   std::uint64_t turn = 0;
   const auto settle = [&] {
     for (int i = 0; i < 50; ++i) watches.after_flush(++turn);
@@ -522,8 +510,9 @@ TEST_CASE("equal watches are told all batches of a slice that fills several, and
       ends += last == 0;
       const BatchView batch(frame.batch);
       if (batch.type() == TypeTraits<Destroy>::id) destroyed += batch.count();
-      if (batch.type() != TypeTraits<Set>::id) return;
-      for (std::uint32_t i = 0; i < batch.count(); ++i) told.insert(batch.target(i));
+      if (batch.type() != TypeTraits<session::Values>::id) return;
+      const auto rows = session::read<session::Values>(batch);
+      told.insert(rows.entities.begin(), rows.entities.end());
     })) {
     }
     CHECK(told.size() == entities.size() - 1);

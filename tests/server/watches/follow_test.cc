@@ -325,10 +325,6 @@ TEST_CASE("changes of what cannot be changed are refused with the field named", 
   REQUIRE(fault_more({.watch = follower.watch, .drop = {orc}}).field == "drop");
   REQUIRE(fault_more({.watch = follower.watch, .open = {orc}}, 0).field == "request");
   REQUIRE(fault_more({.watch = follower.watch, .open = {orc}}, follower.watch).reason == "request_in_use");
-  session::Watch old;
-  old.structure = true;
-  REQUIRE_FALSE(world.watches.open(follower.session, 5, old, 64));
-  REQUIRE(fault({.watch = 5}).text == "a watch that Watch opened cannot be changed");
 }
 
 TEST_CASE("a client that does not read its changes is told to wait when they are many", "[follow]") {

@@ -44,17 +44,13 @@ struct Mirror {
     };
     if (received.is<session::Watching>()) {
       sequence = session::read<session::Watching>(batch).sequence;
-    } else if (received.is<Set>()) {
-      const std::byte* rows = batch.bytes().data() + sizeof(BatchHeader);
-      std::uint32_t count;
-      std::memcpy(&count, rows, sizeof count);
-      for (std::uint32_t c = 0; c < count; ++c) {
-        RowSetEntry entry;
-        std::memcpy(&entry, rows + 8 + c * sizeof entry, sizeof entry);
-        const std::uint32_t size = client.types().find(entry.type)->size;
-        each([&](Entity e, const std::byte* payload) {
-          values[e][entry.type].assign(payload + entry.offset, payload + entry.offset + size);
-        });
+    } else if (received.is<session::Values>()) {
+      const auto rows = session::read<session::Values>(batch);
+      const auto bytes = std::as_bytes(std::span(rows.values));
+      REQUIRE(bytes.size() == rows.entities.size() * rows.value_bytes);
+      for (std::size_t i = 0; i < rows.entities.size(); ++i) {
+        const auto value = bytes.subspan(i * rows.value_bytes, rows.value_bytes);
+        values[rows.entities[i]][rows.component].assign(value.begin(), value.end());
       }
     } else if (received.is<Remove>()) {
       each([&](Entity e, const std::byte* payload) {
@@ -123,9 +119,9 @@ struct Mirror {
   }
 };
 
-session::Watch watch_values(std::vector<TypeId> components = {}) {
-  session::Watch watch;
-  watch.values = true;
+session::Follow watch_values(std::vector<TypeId> components = {}) {
+  session::Follow watch;
+  watch.world = watch.values = true;
   watch.components = std::move(components);
   return watch;
 }
@@ -141,7 +137,7 @@ TEST_CASE("a watch begins with the state at a sequence and goes on with what cha
                      r.create("b", arena::Health{.value = 20}));
   });
   Client client = world.client(), editor = world.client();
-  const auto watch = client.watch(watch_values({health_id}));
+  const auto watch = client.follow(watch_values({health_id}));
   REQUIRE(watch.has_value());
   Mirror mirror;
   mirror.follow(client, *watch, 0);
@@ -162,7 +158,7 @@ TEST_CASE("a watch begins with the state at a sequence and goes on with what cha
 TEST_CASE("components that come and go, entities that come and go, are told", "[watch]") {
   LiveWorld world;
   Client client = world.client(), editor = world.client();
-  const auto watch = client.watch(watch_values());
+  const auto watch = client.follow(watch_values());
   Mirror mirror;
   const auto a = editor.create({}, "a", arena::Health{.value = 1});
   const auto b = editor.create({}, "b", arena::Position{1, 1, 1});
@@ -193,9 +189,7 @@ TEST_CASE("structure is told with names and parents, parents first", "[watch]") 
     return made;
   });
   Client client = world.client(), editor = world.client();
-  session::Watch asked;
-  asked.structure = true;
-  const auto watch = client.watch(asked);
+  const auto watch = client.follow({.world = true, .structure = true});
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   REQUIRE(mirror.parents.size() == 3);
@@ -221,10 +215,11 @@ TEST_CASE("a watch of a subtree follows who comes under it and who leaves", "[wa
   Client client = world.client(), editor = world.client();
   const auto red = editor.create({}, "red"), blue = editor.create({}, "blue");
   const auto unit = editor.create(*red, "unit", arena::Health{.value = 5});
-  session::Watch asked = watch_values({health_id});
+  session::Follow asked = watch_values({health_id});
+  asked.world = false;
   asked.entities = {*red};
   asked.subtree = true;
-  const auto watch = client.watch(asked);
+  const auto watch = client.follow(asked);
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   REQUIRE(mirror.values.size() == 1);
@@ -243,10 +238,8 @@ TEST_CASE("events are the very bytes that were sent, with sequence and author", 
   LiveWorld world;
   Client client = world.client(), editor = world.client();
   const auto orc = editor.create({}, "orc", arena::Health{});
-  session::Watch asked;
-  asked.events = true;
-  asked.messages = {TypeTraits<arena::Damage>::id};
-  const auto watch = client.watch(asked);
+  const auto watch =
+      client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<arena::Damage>::id}});
   BatchBuilder builder;
   builder.append(*orc, arena::Damage{.amount = 3, .by = *orc});
   builder.append(*orc, arena::Damage{.amount = 4});
@@ -264,10 +257,8 @@ TEST_CASE("events are the very bytes that were sent, with sequence and author", 
 TEST_CASE("texts that a table mentions at any depth are sent before it", "[watch]") {
   LiveWorld world;
   Client client = world.client(), editor = world.client();
-  session::Watch asked;
-  asked.events = true;
-  asked.messages = {TypeTraits<arena::Announce>::id};
-  const auto watch = client.watch(asked);
+  const auto watch =
+      client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<arena::Announce>::id}});
   const std::vector<std::string> words{"channel", "mark",     "mark 0",   "mark 1", "first",
                                        "second",  "rumour 0", "rumour 1", "below",  "tag"};
   std::vector<Text> texts;
@@ -301,7 +292,7 @@ TEST_CASE("two watches of one session do not take each other's changes", "[watch
   LiveWorld world;
   Client client = world.client();
   const auto orc = client.create({}, "orc", arena::Health{.value = 9});
-  const auto one = client.watch(watch_values({health_id})), two = client.watch(watch_values());
+  const auto one = client.follow(watch_values({health_id})), two = client.follow(watch_values());
   Mirror first, second;
   const auto ack = client.push(*orc, arena::Damage{.amount = 1});
   first.follow(client, *one, ack->sequence);
@@ -314,7 +305,7 @@ TEST_CASE("after Unwatched nothing more comes, and the id may be used again", "[
   LiveWorld world;
   Client client = world.client();
   const auto orc = client.create({}, "orc", arena::Health{.value = 9});
-  const auto watch = client.watch(watch_values());
+  const auto watch = client.follow(watch_values());
   REQUIRE(client.ask<session::GetInfo>()->watches == 1);
   REQUIRE(client.unwatch(*watch).has_value());
   REQUIRE(client.ask<session::GetInfo>()->watches == 0);
@@ -330,7 +321,7 @@ TEST_CASE("a watch ends with its session", "[watch]") {
   Client watcher = world.client();
   {
     Client client = world.client();
-    REQUIRE(client.watch(watch_values()).has_value());
+    REQUIRE(client.follow(watch_values()).has_value());
     REQUIRE(watcher.ask<session::GetInfo>()->watches == 1);
   }
   for (int i = 0; i < 200 && watcher.ask<session::GetInfo>()->watches > 0; ++i) std::this_thread::sleep_for(10ms);
@@ -338,18 +329,14 @@ TEST_CASE("a watch ends with its session", "[watch]") {
   REQUIRE(watcher.ask<session::GetInfo>()->sessions == 1);
 }
 
-TEST_CASE("watches of nothing, of what is unknown or dead are refused with the field named", "[watch]") {
+TEST_CASE("watches of unknown types or with a wrong rate are refused with the field named", "[watch]") {
   LiveWorld world;
   Client client = world.client();
-  REQUIRE(client.watch(session::Watch{}).error().fault.field == "values");
-  REQUIRE(client.watch(watch_values({123})).error().fault.field == "components");
-  REQUIRE(client.watch(watch_values({TypeTraits<arena::Damage>::id})).error().text == "arena.Damage is no component");
-  session::Watch dead = watch_values();
-  dead.entities = {Entity{99, 1}};
-  REQUIRE(client.watch(dead).error().fault.code == session::FaultCode::dead_entity);
-  session::Watch wild = watch_values();
+  REQUIRE(client.follow(watch_values({123})).error().fault.field == "components");
+  REQUIRE(client.follow(watch_values({TypeTraits<arena::Damage>::id})).error().text == "arena.Damage is no component");
+  session::Follow wild = watch_values();
   wild.rate_max = -1;
-  REQUIRE(client.watch(wild).error().fault.field == "rate_max");
+  REQUIRE(client.follow(wild).error().fault.field == "rate_max");
   REQUIRE(client.ask<session::GetInfo>().has_value());
 }
 
@@ -359,9 +346,7 @@ TEST_CASE("an entity that goes to another parent and back, and takes another nam
   Client client = world.client(), editor = world.client();
   const auto red = editor.create({}, "red"), blue = editor.create({}, "blue");
   const auto unit = editor.create(*red, "unit");
-  session::Watch asked;
-  asked.structure = true;
-  const auto watch = client.watch(asked);
+  const auto watch = client.follow({.world = true, .structure = true});
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   for (const auto& [parent, name] : {std::pair(*blue, "other"), {*red, "unit"}, {*blue, "other"}}) {
@@ -380,10 +365,8 @@ TEST_CASE("a watch names no sibling that it did not tell", "[watch]") {
   const auto town = editor.create({}, "town");
   const auto first = editor.create(*town, "first");
   REQUIRE(editor.create(*town, "second").has_value());
-  session::Watch asked;
-  asked.structure = true;
-  asked.entities = {*first};
-  const auto watch = client.watch(asked);
+  const session::Follow asked{.entities = {*first}, .structure = true};
+  const auto watch = client.follow(asked);
   REQUIRE(watch.has_value());
   std::vector<Entity> siblings;
   for (bool more = true; more;) {
@@ -406,9 +389,10 @@ TEST_CASE("a watch of some entities says nothing of what they never had", "[watc
   LiveWorld world;
   Client client = world.client(), editor = world.client();
   const auto here = editor.create({}, "here", arena::Health{}), there = editor.create({}, "there", arena::Position{});
-  session::Watch asked = watch_values({health_id, TypeTraits<arena::Position>::id});
+  session::Follow asked = watch_values({health_id, TypeTraits<arena::Position>::id});
+  asked.world = false;
   asked.entities = {*here, *there};
-  const auto watch = client.watch(asked);
+  const auto watch = client.follow(asked);
   REQUIRE(watch.has_value());
   int sets = 0, others = 0;
   for (bool more = true; more;) {
@@ -416,7 +400,7 @@ TEST_CASE("a watch of some entities says nothing of what they never had", "[watc
     REQUIRE(frame.has_value());
     REQUIRE(frame->has_value());
     more = !(*frame)->is_last();
-    if (!(*frame)->is<session::Watching>()) ++((*frame)->is<Set>() ? sets : others);
+    if (!(*frame)->is<session::Watching>()) ++((*frame)->is<session::Values>() ? sets : others);
   }
   CHECK(sets == 2);
   CHECK(others == 0);
@@ -446,7 +430,7 @@ TEST_CASE("an entity that is dead when a watch is to be of it too is told as des
 TEST_CASE("a watch of all components follows one that the world learns later", "[watch]") {
   LiveWorld world;
   Client client = world.client();
-  const auto watch = client.watch(watch_values());
+  const auto watch = client.follow(watch_values());
   Mirror mirror;
   const auto paint = [&](float red, Entity e) {
     return world.run([=](EntityRegistry& r) {
@@ -481,7 +465,7 @@ TEST_CASE("what was fetched of a watch counts no more: only what waits is bounde
   REQUIRE(connected.has_value());
   Client& client = *connected;
   const auto units = world.run([](EntityRegistry& r) { return r.create_many(100, arena::Health{.value = 0}); });
-  const auto watch = client.watch(watch_values({health_id}));
+  const auto watch = client.follow(watch_values({health_id}));
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   for (int round = 0; round < 30; ++round) {
@@ -498,9 +482,9 @@ TEST_CASE("a rate holds changes back, and the newest value comes when it allows"
   LiveWorld world;
   Client client = world.client(), editor = world.client();
   const auto orc = editor.create({}, "orc", arena::Health{.value = 1000});
-  session::Watch asked = watch_values({health_id});
+  session::Follow asked = watch_values({health_id});
   asked.rate_max = 10;
-  const auto watch = client.watch(asked);
+  const auto watch = client.follow(asked);
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   std::uint64_t last = 0;
@@ -520,9 +504,9 @@ TEST_CASE("what a rate held back comes each time its time has come, though nothi
   LiveWorld world;
   Client client = world.client();
   const Entity orc = world.run([](EntityRegistry& r) { return r.create(arena::Health{.value = 100}); });
-  session::Watch asked = watch_values({health_id});
+  session::Follow asked = watch_values({health_id});
   asked.rate_max = 20;
-  const auto watch = client.watch(asked);
+  const auto watch = client.follow(asked);
   Mirror mirror;
   mirror.follow(client, *watch, 0);
   for (int round = 1; round <= 3; ++round) {
@@ -544,10 +528,10 @@ TEST_CASE("a client that does not read costs a bounded queue, sees the newest va
   LiveWorld world(options);
   const auto units = world.run([](EntityRegistry& r) { return r.create_many(2000, arena::Health{.value = 0}); });
   Client client = world.client();
-  session::Watch asked = watch_values({health_id});
-  asked.events = true;
-  asked.messages = {TypeTraits<arena::Damage>::id};
-  const auto watch = client.watch(asked);
+  session::Follow asked = watch_values({health_id});
+  asked.inputs = true;
+  asked.input_types = {TypeTraits<arena::Damage>::id};
+  const auto watch = client.follow(asked);
   REQUIRE(watch.has_value());
   // The kernel's buffers hold some megabytes; the world changes by far more than that.
   std::uint64_t last = 0;

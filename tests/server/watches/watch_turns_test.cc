@@ -24,11 +24,11 @@ struct Told {
   explicit Told(Watches& watches, float rate_max, std::size_t data_bytes_max = 64u << 20,
                 std::vector<TypeId> components = {health}) {
     session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = data_bytes_max});
-    session::Watch what;
-    what.values = true;
+    session::Follow what;
+    what.world = what.values = true;
     what.rate_max = rate_max;
     what.components = std::move(components);
-    REQUIRE_FALSE(watches.open(session, 9, what, 10).has_value());
+    REQUIRE_FALSE(watches.follow(session, 9, what, 10).has_value());
   }
   /// Calls frame(header, batch) for what came since the last call.
   template <class F>
@@ -40,8 +40,9 @@ struct Told {
   std::vector<Entity> entities() {
     std::vector<Entity> told;
     read([&](const FrameHeader&, BatchView batch) {
-      for (std::uint32_t i = 0; batch.type() == TypeTraits<Set>::id && i < batch.count(); ++i)
-        told.push_back(batch.target(i));
+      if (batch.type() != TypeTraits<session::Values>::id) return;
+      const auto rows = session::read<session::Values>(batch);
+      told.insert(told.end(), rows.entities.begin(), rows.entities.end());
     });
     return told;
   }
@@ -140,11 +141,10 @@ TEST_CASE("a state is whole when all of it was told as it was then, whichever co
   const auto read = [&] {
     testing::take_all_frames(*told.session->outgoing, [&](const WireFrame& frame) {
       const BatchView batch(frame.batch);
-      if (batch.type() == TypeTraits<Set>::id) {
-        RowSetEntry row;
-        std::memcpy(&row, batch.bytes().data() + sizeof(BatchHeader) + 8, sizeof row);
-        for (std::uint32_t i = 0; i < batch.count(); ++i) {
-          const auto known = untold.find({row.type, batch.target(i)});
+      if (batch.type() == TypeTraits<session::Values>::id) {
+        const auto rows = session::read<session::Values>(batch);
+        for (const Entity e : rows.entities) {
+          const auto known = untold.find({rows.component, e});
           if (known != untold.end() && known->second <= frame.envelope.sequence) untold.erase(known);
         }
       }

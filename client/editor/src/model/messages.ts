@@ -1,7 +1,7 @@
 // The world's messages for the console: inputs, and on request messages of handlers.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import type { Batch, Client, ClientError, OpenFollow, Received, StructValue } from 'muster-client';
+import type { Batch, Client, ClientError, OpenWatch, Received, StructValue } from 'muster-client';
 import { BatchKind, is_nil, session } from 'muster-client';
 import type { Entity } from 'muster-client';
 
@@ -47,7 +47,7 @@ export class Messages {
   readonly refused = signal<ReadonlyMap<bigint, 'all' | 'some'>>(new Map());
   private coming: MessageLine[] = [];
   private client: Client | null = null;
-  private watch: OpenFollow | null = null;
+  private watch: OpenWatch | null = null;
   private last = 0;
   private is_planned = false;
 
