@@ -100,7 +100,8 @@ void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 
 // --- trace.cc
-void trace(const Common& common, const std::string& path, double seconds);
+/// With `causes`, the trace shows which message caused which.
+void trace(const Common& common, const std::string& path, double seconds, bool causes);
 
 // --- templates.cc
 /// Prints all templates, or the nodes of one.

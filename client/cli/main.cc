@@ -356,6 +356,7 @@ int main(int argc, char** argv) {
       [&] { reload(common, plugin); });
   std::string trace_file;
   double seconds = 5;
+  bool causes = false;
   command(
       "trace", "Record what the world does for a while, for ui.perfetto.dev",
       [&](CLI::App& sub) {
@@ -363,8 +364,9 @@ int main(int argc, char** argv) {
         sub.add_option("--seconds", seconds, "How long; Ctrl-C ends it earlier")
             ->check(CLI::Range(0.0, 1e6))
             ->capture_default_str();
+        sub.add_flag("--causes", causes, "With the message that caused each message; takes longer");
       },
-      [&] { trace(common, trace_file, seconds); });
+      [&] { trace(common, trace_file, seconds, causes); });
 
   try {
     app.parse(argc, argv);

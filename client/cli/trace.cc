@@ -48,10 +48,10 @@ class OutputFile {
 
 }  // namespace
 
-void trace(const Common& common, const std::string& path, double seconds) {
+void trace(const Common& common, const std::string& path, double seconds, bool causes) {
   RemoteWorld world(connect(common.where));
   Client& client = world.client();
-  must(client.ask<session::BeginTrace>());
+  must(client.ask(session::BeginTrace{.causes = causes}));
   OutputFile file(path);
   end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

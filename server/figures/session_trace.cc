@@ -12,7 +12,7 @@ constexpr std::size_t piece_bytes = 256u << 10;
 
 }  // namespace
 
-void SessionTrace::begin(Session& to, std::uint64_t request) {
+void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   const auto refuse = [&](std::string why) {
     to.outgoing->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
   };
@@ -25,6 +25,8 @@ void SessionTrace::begin(Session& to, std::uint64_t request) {
   author_ = to.author;
   name_ = to.name;
   registry_.set_trace(trace_.get());
+  causes_ = causes;
+  if (causes_) registry_.record_causes(true);
   answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
 }
 
@@ -52,6 +54,7 @@ void SessionTrace::leave(const Session& from) {
 void SessionTrace::stop() {
   if (!trace_) return;
   registry_.set_trace(nullptr);
+  if (causes_) registry_.record_causes(false);
   observation_.end();
   trace_.reset();
 }

@@ -114,8 +114,8 @@ void answer_once(const Asked& asked, const session::GetActivity& what, Steps& st
   asked.answer(answer);
 }
 
-void answer_once(const Asked& asked, const session::BeginTrace&, Steps&) {
-  asked.of().trace.begin(asked.to(), asked.request);
+void answer_once(const Asked& asked, const session::BeginTrace& what, Steps&) {
+  asked.of().trace.begin(asked.to(), asked.request, what.causes != 0);
 }
 
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::EndTrace&) {

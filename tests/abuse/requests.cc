@@ -229,7 +229,9 @@ void Requests::read_templates(BatchBuilder& out, Belongings&) {
   session::append(out, ask);
 }
 void Requests::save(BatchBuilder& out, Belongings&) { session::append(out, session::Save{}); }
-void Requests::begin_trace(BatchBuilder& out, Belongings&) { session::append(out, session::BeginTrace{}); }
+void Requests::begin_trace(BatchBuilder& out, Belongings&) {
+  session::append(out, session::BeginTrace{.causes = random_.below(2)});
+}
 void Requests::end_trace(BatchBuilder& out, Belongings&) { session::append(out, session::EndTrace{}); }
 void Requests::get_info(BatchBuilder& out, Belongings&) {
   session::append(out, session::GetInfo{.hash = random_.small(2)});

@@ -290,6 +290,9 @@ def a_trace_is_written_in_the_order_of_its_pieces_or_not_at_all(folder):
         equal(world.run("trace", "t.json", "--seconds", "0"), "t.json: 12 slices, 3 left out\n")
         equal((folder.path / "t.json").read_bytes(), b'{"a":1}')
         equal(world.json("trace", "t.json", "--seconds", "0.01"), {"file": "t.json", "slices": 12, "left_out": 3})
+        equal(world.question("BeginTrace"), {})
+        world.run("trace", "t.json", "--seconds", "0", "--causes")
+        equal(world.question("BeginTrace", 2), {"causes": 1})
         equal(world.error(4, "trace", "no/t.json"), "no/t.json: No such file or directory")
     (folder.path / "t.json").unlink()
     with spoken(folder, {"BeginTrace": said("TraceBegun", {}), "EndTrace": fault(107, "it is gone")}) as world:

@@ -261,6 +261,41 @@ TEST_CASE("who has ended its trace may begin another", "[desk]") {
   }
 }
 
+TEST_CASE("a trace with causes shows the chain from an edit to the messages that it caused", "[desk]") {
+  for (const bool causes : {true, false}) {
+    HandDesk world;
+    const Entity unit = world.registry.create("unit", arena::Health{});
+    Handlers handlers;
+    handlers.add(world.registry.subscribe(
+        "strike", [](const arena::Damage&, const arena::Health&, Entity self, Outbox& out) {
+          out.post(self, arena::Chat{});
+        }));
+    handlers.add(world.registry.subscribe(
+        "turn", [](const arena::Chat&, const arena::Health&, Entity self, Outbox& out) { out.destroy(self); }));
+    const auto one = world.join("one"), other = world.join("other");
+    (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{.causes = causes});
+    world.edit(*other, 1, [&](BatchBuilder& to) { to.append(unit, arena::Damage{}); });
+    world.settle();
+    const std::uint64_t edit = world.registry.sequence();
+    const auto piece = world.answer_to<session::TraceText>(*one, session::EndTrace{});
+    const std::string_view text(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
+    const auto shows = [&](const char* name, const std::string& args) {
+      return text.find("\"name\": \"" + std::string(name) + "\", \"args\": {\"messages\": 1" + args + "}") !=
+             text.npos;
+    };
+    const auto number = [&](int place) { return "\"" + std::to_string(edit) + "." + std::to_string(place) + "\""; };
+    CHECK(shows("arena.Damage", causes ? ", \"message\": " + number(0) : ""));
+    CHECK(shows("arena.Chat", causes ? ", \"message\": " + number(1) + ", \"cause\": " + number(0) : ""));
+    CHECK(shows("muster.Destroy", causes ? ", \"message\": " + number(2) + ", \"cause\": " + number(1) : ""));
+    // Causes end with the trace.
+    (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
+    world.registry.push(arena::Damage{});
+    const auto later = world.answer_to<session::TraceText>(*one, session::EndTrace{});
+    CHECK(std::string_view(reinterpret_cast<const char*>(later.bytes.data()), later.bytes.size()).find("\"message\"") ==
+          std::string_view::npos);
+  }
+}
+
 TEST_CASE("a trace shows what is done for those who watch", "[desk]") {
   for (const bool threaded : {false, true}) {
     HandDesk world({}, [&](muster::testing::HandWorld& host) { host.known.watch_thread = threaded; });

@@ -141,6 +141,19 @@ export class Messages {
   }
 }
 
+/** Limit on the messages that chain_of returns. */
+const chain_max = 20;
+
+/**
+ * For a message of a handler, the input it came with. For an input, the first messages of handlers
+ * that came with it.
+ */
+export function chain_of(line: MessageLine, all: readonly MessageLine[]): MessageLine[] {
+  const is_linked = (other: MessageLine): boolean =>
+    other.sequence === line.sequence && other.is_pushed !== line.is_pushed && other.type !== '' && other.due_ns === 0n;
+  return line.type === '' || line.due_ns !== 0n ? [] : all.filter(is_linked).slice(0, chain_max);
+}
+
 function lines_of(batch: Batch): Pick<MessageLine, 'type' | 'target' | 'more' | 'value'>[] {
   const type = batch.type.name;
   const value = (i: number): StructValue => {

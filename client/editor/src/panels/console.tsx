@@ -4,6 +4,7 @@ import { id_text } from 'muster-client';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+import { chain_of } from '../model/messages.js';
 import type { MessageLine } from '../model/messages.js';
 import { counted, short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
@@ -151,6 +152,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   const last = Math.min(lines.length, Math.ceil((top + height) / line_height) + 2);
   const hz = model.client.value?.welcome.hz ?? 0;
   const opened = open === null ? undefined : lines.find((line) => line.number === open);
+  const chain = opened ? chain_of(opened, all) : [];
   return (
     <div class="messages">
       <div class="message-table">
@@ -252,6 +254,17 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
             ))}
             {/SetField/.test(opened.type) && <div>{preview(model, opened.type, opened.value)}</div>}
           </dl>
+          {chain.length > 0 && (
+            <section class="message-chain" aria-label="Causes">
+              <h3>{opened.is_pushed ? 'Caused by' : 'Caused'}</h3>
+              {chain.map((line) => (
+                <button key={line.number} class="link" onClick={() => set_open(line.number)}>
+                  {last_name(line.type)} to {line.target ? model.label(line.target) : 'world'}
+                  {line.more > 0 && ` and ${counted(line.more)} more`}
+                </button>
+              ))}
+            </section>
+          )}
           {!opened.type.startsWith('muster.') && (
             <button
               class="button is-small"

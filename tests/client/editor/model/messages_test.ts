@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { ClientError, encode_batch, encode_frame, muster, nil, session, timed_batch } from 'muster-client';
 import type { BatchPlan } from 'muster-client';
 
-import { Messages } from '../../../../client/editor/src/model/messages.js';
+import { Messages, chain_of } from '../../../../client/editor/src/model/messages.js';
 import { built, test } from '../../ts/support.js';
 import { Scripted } from '../../ts/scripted.js';
 import { Hands } from '../../ts/hands.js';
@@ -102,6 +102,26 @@ test('a line says whose message it was, to whom, and what is in it with its comp
   assert.deepEqual(third, { ...about, sequence: 7n, clock_ns: 70n, target: null, is_pushed: true });
   assert.deepEqual([create.type, create.target, create.value.parent, create.value.Config], ['muster.Create', entity(9), entity(1), { speed: 2 }]);
   assert.deepEqual(messages.lines.value.map(({ number }) => number), [1, 2, 3, 4]);
+});
+
+test('an input is linked to the messages of handlers that came with it, and each of them to the input', async (t) => {
+  const play = await opened(t);
+  const { client, messages, event, damage, hands } = play;
+  await messages.follow(client);
+  const send = (amount: number, sequence: bigint, flags = 4): void =>
+    event({ kind: 'each', type: damage, messages: [{ target: entity(1), value: { amount, from: nil } }] }, sequence, flags);
+  send(1, 5n);
+  send(2, 6n);
+  for (let i = 0; i < 25; ++i) send(10 + i, 6n, 4 | 8);
+  event(timed_batch(encode_batch({ kind: 'each', type: damage, messages: [{ target: entity(1), value: {} }] }), 1000n), 7n);
+  send(3, 7n, 4 | 8); // of a timer; the input is the one that set another
+  hands.pass(100);
+  const all = messages.lines.value;
+  const chain = (number: number): unknown[] => chain_of(all[number - 1], all).map((line) => line.value.amount);
+  assert.deepEqual(chain(1), []);
+  assert.deepEqual(chain(2), Array.from({ length: 20 }, (_, i) => 10 + i));
+  assert.deepEqual(chain(3), [2]);
+  assert.deepEqual([chain(28), chain(29)], [[], []]);
 });
 
 test('what was refused is known by its request, in this session only', async (t) => {
