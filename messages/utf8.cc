@@ -85,12 +85,11 @@ bool is_utf16(std::string_view bytes) noexcept {
   return bytes.size() > 1 && (bytes[0] == '\0') != (bytes[1] == '\0');
 }
 
-std::string encoding_fault(std::string_view bytes) {
-  if (is_utf16(bytes)) return "it is UTF-16, not UTF-8";
-  if (const std::size_t zero = bytes.find('\0'); zero != bytes.npos)
-    return "it has a zero byte at byte " + std::to_string(zero);
-  if (const std::size_t good = utf8_prefix(bytes); good != bytes.size())
-    return "it is no UTF-8 at byte " + std::to_string(good);
+std::string text_fault(std::string_view bytes) {
+  if (const std::size_t zero = bytes.find('\0'); zero != bytes.npos) [[unlikely]]
+    return "has a zero byte at " + std::to_string(zero);
+  if (const std::size_t good = utf8_prefix(bytes); good != bytes.size()) [[unlikely]]
+    return "is not valid UTF-8 at byte " + std::to_string(good);
   return {};
 }
 

@@ -21,10 +21,9 @@ namespace muster {
 /// character.
 [[nodiscard]] bool is_utf16(std::string_view bytes) noexcept;
 
-/// Returns why the bytes of a file are not a UTF-8 text: "it is UTF-16, not UTF-8", "it has a zero
-/// byte at byte 3" or "it is no UTF-8 at byte 7". Returns an empty text if they are valid. A UTF-8
-/// byte order mark is allowed.
-[[nodiscard]] std::string encoding_fault(std::string_view bytes);
+/// Returns the reason why bytes are not a text: "has a zero byte at 3" or "is not valid UTF-8 at byte 3".
+/// Empty if they are a text.
+[[nodiscard]] std::string text_fault(std::string_view bytes);
 
 /// Returns true if the text, which must be UTF-8, contains invisible characters that affect how it
 /// is displayed: control characters (including those above U+007F), line and paragraph separators,

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "messages/judge/value_limits.h"
+#include "messages/utf8.h"
 #include "messages/value_text.h"
 #include "schema/kinds.h"
 

@@ -1,6 +1,7 @@
 #include "schema/layout.h"
 
-#include <cstdio>
+
+#include "schema/hex.h"
 
 namespace muster::schema_detail {
 
@@ -64,9 +65,7 @@ std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& fin
   const auto nested = [&](const FieldDescriptor& field, FieldKind kind) -> std::string {
     if (kind == FieldKind::table) return " " + find(field.type).name;
     if (kind != FieldKind::structure) return "";
-    char hex[20];
-    std::snprintf(hex, sizeof hex, " %016llx", static_cast<unsigned long long>(find(field.type).fingerprint));
-    return hex;
+    return " " + hex(find(field.type).fingerprint);
   };
   std::string text = type.is_table ? std::string("table\n")
                                    : "struct " + std::to_string(type.size) + " " + std::to_string(type.align) +

@@ -28,6 +28,7 @@
 #include "server/token_file.h"
 #include "server/trace_file.h"
 #include "server/world/world.h"
+#include "system/real_path.h"
 #include "system/standard_descriptors.h"
 
 namespace {
@@ -315,13 +316,9 @@ int serve(const Arguments& arguments) {
   listening.token = tokens->all;
   listening.more_tokens = tokens->more;
   listening.page_folder = arguments.page;
-  // Companion files are beside the world file itself, even if a link names it.
-  std::error_code failure;
-  const auto given = std::filesystem::absolute(arguments.world, failure).lexically_normal();
-  const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
-  const std::string beside = failure || file == given ? arguments.world : file.string();
-  listening.address_file = beside + "-server.json";
-  listening.users_file = beside + "-users";
+  const std::string file = real_path(arguments.world);
+  listening.address_file = file + "-server.json";
+  listening.users_file = file + "-users";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };

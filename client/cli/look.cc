@@ -1,12 +1,12 @@
 // Read-only commands: ls, tree, show, info, timers, types.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
+#include "schema/hex.h"
 #include "schema/kinds.h"
 
 namespace muster::cli {
@@ -234,8 +234,7 @@ void info(const Common& common, bool with_hash) {
   RemoteWorld world(connect(common.where));
   const session::Info info = must(world.client().ask(session::GetInfo{.hash = with_hash ? 1u : 0u}));
   const session::Load load = must(world.client().ask<session::GetLoad>());
-  char hash[20];
-  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(info.hash));
+  const std::string hash = hex(info.hash);
   if (common.json) {
     JsonWriter out;
     out.open_object().member("world", info.world).member("server", info.server).member("entities", info.entities);

@@ -72,7 +72,8 @@ void define(const Common& common, const std::vector<std::string>& files) {
     std::ifstream file(path, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     if (!file) fail(Exit::bad_file, path + " cannot be read");
-    if (const std::string fault = encoding_fault(text); !fault.empty()) fail(Exit::bad_file, path + ": " + fault);
+    if (is_utf16(text)) fail(Exit::bad_file, path + " is UTF-16, not UTF-8");
+    if (const std::string fault = text_fault(text); !fault.empty()) fail(Exit::bad_file, path + " " + fault);
     const session::Templates defined = must(world.client().read_templates(text, path));
     all.names.insert(all.names.end(), defined.names.begin(), defined.names.end());
     all.nodes.insert(all.nodes.end(), defined.nodes.begin(), defined.nodes.end());

@@ -7,7 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+
+#include "system/real_path.h"
 
 namespace muster {
 namespace {
@@ -79,11 +80,7 @@ class FlatObject {
 }  // namespace
 
 std::string address_file_of(const std::string& world_path) {
-  // Companion files are beside the world file itself, even if a link names it.
-  std::error_code failure;
-  const auto given = std::filesystem::absolute(world_path, failure).lexically_normal();
-  const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
-  return (failure || file == given ? world_path : file.string()) + "-server.json";
+  return real_path(world_path) + "-server.json";
 }
 
 Result<ServerAddress> read_address_file(const std::string& world_path) {

@@ -230,8 +230,7 @@ GltfParts parts_of(const fs::path& file) {
   GltfParts parts;
   std::string bytes = slurp(file);
   if (!bytes.starts_with("glTF")) {
-    if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
-      throw ReadFailure("it is no valid JSON: it is UTF-16, and glTF is UTF-8");
+    if (is_utf16(bytes)) throw ReadFailure("it is UTF-16; glTF is UTF-8");
     if (bytes.starts_with("\xef\xbb\xbf")) bytes.erase(0, 3);
     parts.json = std::move(bytes);
     return parts;

@@ -35,7 +35,7 @@ export interface ServerAddress {
   pid: number;
 }
 
-/** Companion files lie beside the file itself, even if the path is a link. */
+/** Does the same as real_path in system/real_path.h. */
 function real_path(world_path: string): string {
   try {
     const real = realpathSync(world_path);

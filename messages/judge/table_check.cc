@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "messages/judge/value_limits.h"
+#include "messages/utf8.h"
 #include "schema/kinds.h"
 
 namespace muster {

@@ -8,7 +8,6 @@
 
 #include "messages/judge/fault_parts.h"
 #include "messages/number_kinds.h"
-#include "messages/utf8.h"
 #include "messages/value_text.h"
 #include "schema/kinds.h"
 
@@ -92,14 +91,6 @@ std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t co
   if (kind == FieldKind::float32) return first_with_exponent<std::uint32_t, 0x7f80'0000u>(at, count);
   if (kind == FieldKind::float64) return first_with_exponent<std::uint64_t, 0x7ff0'0000'0000'0000u>(at, count);
   return count;
-}
-
-std::string text_fault(std::string_view text) {
-  if (const std::size_t zero = text.find('\0'); zero != text.npos) [[unlikely]]
-    return "has a zero byte at " + std::to_string(zero);
-  if (const std::size_t good = utf8_prefix(text); good != text.size()) [[unlikely]]
-    return "is no UTF-8 at byte " + std::to_string(good);
-  return {};
 }
 
 std::expected<void, BatchFault> check_limits(std::span<const ValueLimit> limits, std::span<const std::byte> part,

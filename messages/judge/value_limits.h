@@ -30,10 +30,6 @@ namespace muster {
 /// if all are finite or `kind` is not a float.
 [[nodiscard]] std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t count) noexcept;
 
-/// Returns the reason why bytes are not a text: "has a zero byte at 3", "is no UTF-8 at byte 3".
-/// Empty if they are a text.
-[[nodiscard]] std::string text_fault(std::string_view text);
-
 /// Checks `part`, which contains the bytes of a value of `type` from `begin` on and must consist of
 /// whole numbers. `limits` are TypeTable::limits of the type. The fault's offset is the offset in
 /// the value plus `offset`.

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "messages/utf8.h"
+#include "schema/hex.h"
 #include "schema/kinds.h"
 
 namespace muster {
@@ -27,13 +28,6 @@ TokenHash hash_of(std::string_view token) noexcept {
   TokenHash hash{};
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), hash.data());
   return hash;
-}
-
-std::string hex(const TokenHash& hash) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : hash) text += {digits[byte >> 4], digits[byte & 15]};
-  return text;
 }
 
 bool parse_hex(std::string_view text, TokenHash& hash) noexcept {

@@ -1,24 +1,14 @@
 #include "server/desk/desk.h"
 
 #include <algorithm>
-#include <random>
 
 #include "registry/apply/timers.h"
 #include "registry/observe/clock.h"
 #include "server/questions/questions.h"
 #include "system/mutex.h"
+#include "system/random_id.h"
 
 namespace muster {
-namespace {
-
-std::uint64_t random_id() {
-  std::random_device device;
-  std::uint64_t id = 0;
-  while (id == 0) id = (std::uint64_t{device()} << 32) | device();
-  return id;
-}
-
-}  // namespace
 
 Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
     : registry_(registry),

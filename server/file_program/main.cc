@@ -1,13 +1,13 @@
 // muster-file: inspects world files without serving them. `muster verify`, `muster backup` and
 // `muster journal` run it, because the `muster` command itself does not handle files.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <string>
 
 #include "messages/json_writer.h"
+#include "schema/hex.h"
 #include "server/file_program/backup.h"
 #include "server/file_program/journal_text.h"
 #include "server/file_program/verify.h"
@@ -40,13 +40,6 @@ std::string counted(std::uint64_t count, const std::string& one, const std::stri
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// Formats a hash like `muster info --hash`.
-std::string hash_text(std::uint64_t hash) {
-  std::array<char, 20> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return text.data();
-}
-
 int verify_file(const std::string& path, bool json) {
   const auto report = verify(path);
   if (!report) return complain(report.error(), json);
@@ -61,7 +54,7 @@ int verify_file(const std::string& path, bool json) {
         .member("tick", report->meta.tick)
         .member("rows", report->meta.rows)
         .member("entities", report->entities)
-        .member("hash", hash_text(report->hash))
+        .member("hash", hex(report->hash))
         .member("groups", report->groups)
         .member("inputs", report->inputs)
         .member("durable", report->durable);
@@ -76,7 +69,7 @@ int verify_file(const std::string& path, bool json) {
   print_line("checkpoint " + std::to_string(report->meta.checkpoint) + " of " + report->meta.saved + ": sequence " +
              std::to_string(report->meta.sequence) + ", tick " + std::to_string(report->meta.tick) + ", " +
              counted(report->entities, "entity", "entities") + ", " + counted(report->meta.rows, "row", "rows") +
-             ", hash " + hash_text(report->hash));
+             ", hash " + hex(report->hash));
   if (report->groups > 0)
     print_line("journal behind it: " + counted(report->groups, "group", "groups") + ", " +
                counted(report->inputs, "input", "inputs") + ", " + counted(report->ticks, "tick", "ticks") +

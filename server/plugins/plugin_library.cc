@@ -4,9 +4,10 @@
 #include <dlfcn.h>
 
 #include <cfenv>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "schema/hex.h"
 
 namespace muster {
 namespace {
@@ -38,12 +39,6 @@ void* open_library(const char* path) {
   return library;
 }
 
-std::string hex_digits(std::uint64_t number) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
-  return digits;
-}
-
 }  // namespace
 
 PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
@@ -66,8 +61,8 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
     fail("was built for plugin interface " + std::to_string(plugin_->abi_version) + ", this server has " +
          std::to_string(muster_plugin_abi) + ": build it again");
   if (plugin_->headers != muster_plugin_headers)
-    fail("was built with other muster headers (digest " + hex_digits(plugin_->headers) + ") than this server (" +
-         hex_digits(muster_plugin_headers) + "): build it again");
+    fail("was built with other muster headers (digest " + hex(plugin_->headers) + ") than this server (" +
+         hex(muster_plugin_headers) + "): build it again");
   if (plugin_->layout != muster_plugin_layout)
     fail(
         "was built with the muster headers of this server, but its compiler lays their classes out otherwise: build it "
@@ -81,7 +76,7 @@ PluginLibrary::~PluginLibrary() {
   if (library_) ::dlclose(library_);
 }
 
-std::string PluginLibrary::identity() const { return std::string(name()) + " " + build() + " " + hex_digits(digest()); }
+std::string PluginLibrary::identity() const { return std::string(name()) + " " + build() + " " + hex(digest()); }
 
 bool PluginLibrary::owns(const void* address) const noexcept {
   Dl_info info;

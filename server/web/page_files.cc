@@ -3,14 +3,13 @@
 #include <xxhash.h>
 #include <zlib.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <system_error>
 
+#include "schema/hex.h"
 #include "server/web/web_address.h"
 
 namespace muster {
@@ -38,10 +37,7 @@ std::shared_ptr<const std::string> compressed(const std::string& bytes) {
 
 std::string tag_of(const std::string& bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  std::array<char, 33> text{};
-  std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return text.data();
+  return hex(hash.high64) + hex(hash.low64);
 }
 
 std::optional<std::string> content(const fs::path& path) {

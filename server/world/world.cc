@@ -8,7 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <optional>
-#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "server/world/time/wake.h"
 #include "server/world/time/watchdog.h"
 #include "server/world/time/work_time.h"
+#include "system/random_id.h"
 #include "system/standard_descriptors.h"
 
 namespace muster {
@@ -67,13 +67,6 @@ std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
 
 namespace {
 
-std::uint64_t drawn_epoch() {
-  std::random_device device;
-  std::uint64_t epoch = 0;
-  while (epoch == 0) epoch = (std::uint64_t{device()} << 32) | device();
-  return epoch;
-}
-
 /// Passes on another source's rows, and keeps the schemas.
 class SchemasKept final : public StateSource {
  public:
@@ -105,7 +98,7 @@ struct World::Impl {
   // The file is destroyed last, with its lock; handlers are destroyed before the registry.
   WorldFile file;
   WorldOptions options;
-  const std::uint64_t epoch = drawn_epoch();
+  const std::uint64_t epoch = random_id();
   WorkMark mark;
   std::unique_ptr<ThreadPool> pool;  // null: one worker, or the host's own executor
   EntityRegistry registry;

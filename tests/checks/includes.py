@@ -35,7 +35,7 @@ LAYERS = {
     "server/world": ["schema", "messages", "registry", "system"],
     "server": ["schema", "messages", "registry", "server/world", "system"],
     "server/file_program": ["schema", "messages", "registry", "server/world", "system"],  # a program for world files that are not served
-    "client/cpp": ["schema", "messages"],
+    "client/cpp": ["schema", "messages", "system"],
     "client/import": ["schema", "messages", "client/cpp"],
     "client/cli": ["schema", "messages", "client/cpp", "client/import", "system"],
 }

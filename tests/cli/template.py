@@ -48,13 +48,13 @@ def templates_are_defined_spawned_and_merged(folder):
         holds(folder.error(REFUSED, "define", squad), f"{squad}:1: game.bad", "valu")
         holds(folder.error(BAD_FILE, "define", "no.json"), "no.json cannot be read")
         for name, data, why in [
-            ("wide.json", "{ templates: [] }".encode("utf-16"), "it is UTF-16, not UTF-8"),
-            ("wide_unmarked.json", "{ templates: [] }".encode("utf-16-be"), "it is UTF-16, not UTF-8"),
-            ("zero.json", b"{ tem\0plates: [] }", "it has a zero byte at byte 5"),
-            ("latin.json", "{ // Küche".encode("latin-1"), "it is no UTF-8 at byte 6"),
+            ("wide.json", "{ templates: [] }".encode("utf-16"), "is UTF-16, not UTF-8"),
+            ("wide_unmarked.json", "{ templates: [] }".encode("utf-16-be"), "is UTF-16, not UTF-8"),
+            ("zero.json", b"{ tem\0plates: [] }", "has a zero byte at 5"),
+            ("latin.json", "{ // Küche".encode("latin-1"), "is not valid UTF-8 at byte 6"),
         ]:
             (folder.path / name).write_bytes(data)
-            holds(folder.error(BAD_FILE, "define", folder.path / name), f"{name}: {why}")
+            holds(folder.error(BAD_FILE, "define", folder.path / name), f"{name} {why}")
         equal(len(folder.json("templates")), 2)
 
 

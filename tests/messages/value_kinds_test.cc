@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Fixture, "entities and texts may be none, and what is wrong wit
   CHECK(shown("said", "\"end\\\"") == R"("end\\")");
   CHECK(shown("said", "secret") == "kinds.Numbers.said: not that one");
   CHECK(shown("said", std::string("a\0", 2)) == "kinds.Numbers.said has a zero byte at 1");
-  CHECK(shown("said", "ab\xff") == "kinds.Numbers.said is no UTF-8 at byte 2");
+  CHECK(shown("said", "ab\xff") == "kinds.Numbers.said is not valid UTF-8 at byte 2");
   const auto read = parse_struct(types, type("kinds.Numbers"), {{"said", "\"\""}}, known);
   REQUIRE(read);
   CHECK(std::memcmp(read->data() + offsetof(Numbers, said), "\0\0\0\0\0\0\0\0", 8) == 0);
@@ -258,8 +258,8 @@ TEST_CASE_METHOD(Fixture, "tables in tables, structs in vectors and what is abse
 TEST_CASE_METHOD(Fixture, "what a table cannot be given is told with its field or element") {
   CHECK(table("kinds.All", {{"flags", "true,2"}}) == "kinds.All.flags cannot be '2': it takes true or false");
   CHECK(table("kinds.All", {{"whos", "orc,elf"}}) == "kinds.All.whos: no entity elf");
-  CHECK(table("kinds.All", {{"words", "a,b\xff"}}) == "kinds.All.words[1] is no UTF-8 at byte 1");
-  CHECK(table("kinds.All", {{"word", "b\xff"}}) == "kinds.All.word is no UTF-8 at byte 1");
+  CHECK(table("kinds.All", {{"words", "a,b\xff"}}) == "kinds.All.words[1] is not valid UTF-8 at byte 1");
+  CHECK(table("kinds.All", {{"word", "b\xff"}}) == "kinds.All.word is not valid UTF-8 at byte 1");
   CHECK(table("kinds.All", {{"pairs", "1,2"}}) ==
         "kinds.All.pairs is a list of structs or tables, which cannot be written as a text");
   CHECK(table("kinds.All", {{"inners", "a"}}) ==

@@ -191,14 +191,14 @@ TEST_CASE("what is reserved is zero, and so is what follows a SetField's value")
 TEST_CASE("a text from outside is UTF-8 without a zero byte, wherever it is in a table") {
   CHECK(good(table(InternText{.text = "Turm \xe5\xa1\x94\n"})));
   check(judge(table(InternText{.text = "T\xfcr"})), Fault::bad_text, "text",
-        "muster.InternText.text: is no UTF-8 at byte 1");
+        "muster.InternText.text: is not valid UTF-8 at byte 1");
   check(judge(table(InternText{.text = std::string("a\0b", 3)})), Fault::bad_text, "text",
         "muster.InternText.text: has a zero byte at 1");
   check(judge(table(Say{.text = "a", .names = {"b", "\xed\xa0\x80"}})), Fault::bad_text, "names[1]",
-        "test.Say.names[1]: is no UTF-8 at byte 0");
+        "test.Say.names[1]: is not valid UTF-8 at byte 0");
   Say say{.text = "a"};
   say.words.push_back({.text = "\xff", .weight = 0});
-  check(judge(table(say)), Fault::bad_text, "words[0].text", "test.Say.words[0].text: is no UTF-8 at byte 0");
+  check(judge(table(say)), Fault::bad_text, "words[0].text", "test.Say.words[0].text: is not valid UTF-8 at byte 0");
 }
 
 TEST_CASE("numbers of tables: fields, structs, vectors of both, tables in tables") {
@@ -246,7 +246,7 @@ TEST_CASE("values in a template are judged, in components and in messages, and t
   bad = tower;
   bad.nodes[1].name = "\xff";
   check(judge(table(bad)), Fault::bad_text, "nodes[1].name",
-        "muster.DefineTemplate.nodes[1].name: is no UTF-8 at byte 0");
+        "muster.DefineTemplate.nodes[1].name: is not valid UTF-8 at byte 0");
   // What does not fit its type is the registry's to refuse.
   bad = tower;
   bad.nodes[0].components[0].value.pop_back();
@@ -306,7 +306,7 @@ TEST_CASE("a person's number and text are judged by the same rule") {
     const auto read = parse_table(types(), *types().find(type), {{field, std::move(text)}}, none);
     return read ? std::string("taken") : read.error().text;
   };
-  CHECK(said("muster.InternText", "text", "T\xfcr") == "muster.InternText.text is no UTF-8 at byte 1");
+  CHECK(said("muster.InternText", "text", "T\xfcr") == "muster.InternText.text is not valid UTF-8 at byte 1");
 }
 
 TEST_CASE("values that no outsider may send are valid JSON all the same") {

@@ -1,10 +1,10 @@
 #include "server/world/file/file_journal.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "schema/hex.h"
 #include "server/world/rows/checksum.h"
 
 namespace muster {
@@ -12,12 +12,6 @@ namespace {
 
 constexpr const char* reading = "reading the journal";
 constexpr const char* writing = "writing the journal";
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 std::uint64_t inputs_of(const JournalGroup& group) noexcept { return group.last + 1 - group.first; }
 

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <optional>
-#include <random>
 #include <vector>
 
+#include "schema/hex.h"
 #include "server/world/rows/checksum.h"
 #include "server/world/rows/format.h"
-#include "server/world/rows/hex.h"
+#include "system/random_id.h"
 
 namespace muster {
 namespace {
@@ -100,10 +99,7 @@ std::expected<void, WorldError> write_meta(Database& database, const FileMeta& m
 }
 
 std::string new_world_name() {
-  std::random_device random;
-  char digits[33];
-  std::snprintf(digits, sizeof digits, "%08x%08x%08x%08x", random(), random(), random(), random());
-  return digits;
+  return hex(random_id()) + hex(random_id());
 }
 
 std::string utc_now() {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/hex.h"
 #include "server/world/rows/format.h"
-#include "server/world/rows/hex.h"
 
 namespace muster {
 namespace {

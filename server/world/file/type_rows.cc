@@ -1,6 +1,7 @@
 #include "server/world/file/type_rows.h"
 
-#include "server/world/rows/hex.h"
+#include "schema/hex.h"
+
 
 namespace muster {
 namespace {

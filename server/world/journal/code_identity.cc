@@ -3,7 +3,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -12,19 +11,10 @@
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
 #include "schema/hash.h"
+#include "schema/hex.h"
 
 namespace muster {
 namespace {
-
-std::string hex(std::span<const unsigned char> bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
 
 /// Returns the build-id note that linkers add, a digest of their output. Empty if there is none.
 std::string build_id() {
@@ -80,13 +70,11 @@ std::string code_identity(std::string_view host, const EntityRegistry& registry)
       ++count;
     }
   }
-  std::array<unsigned char, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(digest >> (56 - 8 * i));
   std::string text(host);
   const std::string build = build_id();
   text += "; build " + (build.empty() ? std::string("unknown") : build) + "; " __VERSION__ "; ";
   text += architecture;
-  text += "; " + std::to_string(count) + " handlers " + hex(bytes);
+  text += "; " + std::to_string(count) + " handlers " + hex(digest);
   return text;
 }
 

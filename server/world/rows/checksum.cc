@@ -4,7 +4,8 @@
 #include <xxhash.h>
 
 #include <bit>
-#include <cstdio>
+
+#include "schema/hex.h"
 
 namespace muster {
 namespace {
@@ -60,10 +61,7 @@ void StateDigest::add(const StateDigest& other) noexcept {
 }
 
 std::string StateDigest::text() const {
-  char digits[33];
-  std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(high),
-                static_cast<unsigned long long>(low));
-  return digits;
+  return hex(high) + hex(low);
 }
 
 }  // namespace muster

@@ -1,10 +1,11 @@
 // Where a world is served, and sockets of Node: a server of the test's own listens.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
 
 import { connect, connect_stream, read_address_file } from 'muster-client/node';
@@ -137,4 +138,33 @@ test('the file beside a world says where it is served; what cannot be used is to
     kind: 'mistaken',
     message: `${beside} can be read by others: its token is no secret. Remove the file and restart the server`,
   });
+});
+
+test('both clients look beside the file itself, whichever links lead to it', (t) => {
+  const path = folder(t);
+  const [real, links] = [join(path, 'real'), join(path, 'links')];
+  for (const each of [real, links]) mkdirSync(each);
+  const world = join(real, 'town.muster');
+  writeFileSync(world, '');
+  symlinkSync('../real/town.muster', join(links, 'file.muster'));
+  symlinkSync('file.muster', join(links, 'twice.muster'));
+  symlinkSync('../real', join(links, 'folder'));
+  symlinkSync('nothing.muster', join(links, 'dangling.muster'));
+  const cases = [
+    [world, world],
+    [`${real}/../real//town.muster`, `${real}/../real//town.muster`],
+    [`${links}/file.muster`, world],
+    [`${links}/twice.muster`, world],
+    [`${links}/folder/town.muster`, world],
+    [`${links}/folder/../links/file.muster`, world],
+    [`${links}/folder/new.muster`, `${links}/folder/new.muster`],
+    [`${links}/dangling.muster`, `${links}/dangling.muster`],
+  ];
+  for (const [given, expected] of [...cases, ...cases.map(([given, file]) => [relative('', given), file === given ? relative('', file) : file])]) {
+    writeFileSync(`${expected}-server.json`, '{}', { mode: 0o600 });
+    const message = `${expected}-server.json is no address file of a server`;
+    assert.throws(() => read_address_file(given), { kind: 'mistaken', message });
+    const { stderr } = spawnSync(process.env.MUSTER!, ['info', '--world', given], { encoding: 'utf8' });
+    assert.equal(stderr, `muster: ${message}\n`);
+  }
 });

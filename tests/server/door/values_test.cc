@@ -116,13 +116,13 @@ TEST_CASE("a message like the one before is judged by the types as they are when
 
 TEST_CASE("a text that is no UTF-8, or has a zero byte, is not taken, in an edit or in a question", "[bad]") {
   Scene scene;
-  CHECK(scene.client.intern("T\xfcr").error().text == "muster.InternText.text: is no UTF-8 at byte 1");
+  CHECK(scene.client.intern("T\xfcr").error().text == "muster.InternText.text: is not valid UTF-8 at byte 1");
   CHECK(scene.client.intern(std::string_view("a\0b", 3)).error().fault.reason == "bad_text");
   const auto found = scene.client.ask(session::Find{.name = "\xff", .components = {}});
   REQUIRE_FALSE(found.has_value());
   CHECK(found.error().fault.code == session::FaultCode::bad_question);
   CHECK(found.error().fault.field == "name");
-  CHECK(found.error().text == "muster.session.Find.name: is no UTF-8 at byte 0");
+  CHECK(found.error().text == "muster.session.Find.name: is not valid UTF-8 at byte 0");
   CHECK(scene.client.ask(session::Resolve{.path = std::string("/a\0", 3)}).error().fault.reason == "bad_text");
   CHECK(scene.client.follow({.rate_max = no_number}).error().text ==
         "muster.session.Follow.rate_max: is nan, it takes a finite number");

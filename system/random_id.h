@@ -1,0 +1,17 @@
+// Random numbers that identify starts, sessions and worlds.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace muster {
+
+/// Returns 64 random bits of the operating system, never 0. Any thread.
+[[nodiscard]] inline std::uint64_t random_id() {
+  std::random_device device;
+  std::uint64_t id = 0;
+  while (id == 0) id = (std::uint64_t{device()} << 32) | device();
+  return id;
+}
+
+}  // namespace muster
