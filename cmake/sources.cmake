@@ -209,7 +209,6 @@ set(muster_server_sources
   server/session/session.cc
   server/session/shown_text.cc
   server/token_file.cc
-  server/trace_file.cc
   server/watches/equal_rows.cc
   server/watches/told_texts.cc
   server/watches/turn_order.cc

@@ -26,7 +26,6 @@
 #include "server/plugins/schema_file.h"
 #include "server/server.h"
 #include "server/token_file.h"
-#include "server/trace_file.h"
 #include "server/world/world.h"
 #include "system/real_path.h"
 #include "system/standard_descriptors.h"
@@ -53,7 +52,6 @@ struct Arguments {
   std::string listen = "127.0.0.1:7717";
   std::string unix_path;
   std::string token_file;
-  std::string trace_file;
   std::string page;
   double hz = 0;
   bool paused = false;
@@ -102,26 +100,13 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
   return limits;
 }
 
-/// Reads the token file, and creates it if it does not exist.
-std::expected<Tokens, std::string> tokens_of(const std::string& path) {
-  if (path.empty()) return Tokens{};
+/// Reads the token file, and creates it if it does not exist. Without a file, the token is empty.
+std::expected<std::string, std::string> token_of(const std::string& path) {
+  if (path.empty()) return std::string();
   const auto made = make_token_file(path);
   if (!made) return std::unexpected(made.error());
   if (*made) spdlog::info("{}: a new token, which later starts take from there", path);
   return read_token_file(path);
-}
-
-/// The world is served even if its trace cannot be written.
-void begin_trace(TraceFile& file, EntityRegistry& registry) {
-  if (file.path().empty()) return;
-  if (const auto begun = file.begin(registry); !begun) spdlog::error("no trace is recorded: {}", begun.error());
-}
-void end_trace(TraceFile& file) {
-  if (!file.recording()) return;
-  if (const auto written = file.end(); !written)
-    spdlog::error("the trace is lost: {}", written.error());
-  else
-    spdlog::info("trace of {} slices in {}, {} left out", file.trace().slices(), file.path(), file.trace().left_out());
 }
 
 /// Raises the limit on file descriptors as far as the system allows this user. Each session needs
@@ -297,12 +282,11 @@ int serve(const Arguments& arguments) {
   if (!limits) return complain(exit_usage, limits.error());
   auto schemas = read_schemas(arguments);
   if (!schemas) return complain(schemas.error());
-  auto tokens = tokens_of(arguments.token_file);
-  if (!tokens) return complain(exit_usage, tokens.error());
+  auto token = token_of(arguments.token_file);
+  if (!token) return complain(exit_usage, token.error());
   auto plugins = load_plugins(arguments);
   if (!plugins) return complain(plugins.error());
 
-  TraceFile trace(arguments.trace_file);  // outlives the world that records into it
   Served served(arguments);
   served.schemas = std::move(*schemas);
   served.plugins = std::move(*plugins);
@@ -313,8 +297,7 @@ int serve(const Arguments& arguments) {
   ServerOptions listening;
   listening.listen = arguments.listen;
   listening.unix_path = arguments.unix_path;
-  listening.token = tokens->all;
-  listening.more_tokens = tokens->more;
+  listening.token = *token;
   listening.page_folder = arguments.page;
   const std::string file = real_path(arguments.world);
   listening.address_file = file + "-server.json";
@@ -335,7 +318,6 @@ int serve(const Arguments& arguments) {
   }
 
   if (const std::string* const why = world->stopped()) spdlog::error("{}: stopped: {}", world->path(), *why);
-  begin_trace(trace, world->registry());
   if (arguments.paused) (void)world->set_pace({.paused = true});
   const bool is_new = world->is_new();
   if (is_new) {
@@ -384,7 +366,6 @@ int serve(const Arguments& arguments) {
     running = nullptr;
     if (!again || was_signalled || world->stopped()) break;
     again = false;
-    end_trace(trace);
     if (const auto opened = served.open_again(); !opened) return complain(opened.error());
     listening.plugins = served.plugins.get();
     running = &*world;
@@ -393,11 +374,9 @@ int serve(const Arguments& arguments) {
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   if (const std::string* const why = world->stopped()) {
-    end_trace(trace);
     return complain(exit_stopped, world->path() + ": stopped: " + *why);
   }
   const auto saved = world->try_commit();
-  end_trace(trace);
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
   spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
   return exit_done;
@@ -473,12 +452,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option(
       "--token-file", arguments.token_file,
-      "a file whose first line is the token; made with a new token if it is not there. Without this option each "
-      "start draws a token. Further lines allow less: a right and a token, \"view 0123456789abcdef\"");
-  app.add_option(
-      "--trace", arguments.trace_file,
-      "records what the world does and writes the newest 262,144 slices of time into this file when it stops, "
-      "for ui.perfetto.dev");
+      "file with the token for everything; it is made with a new token if it does not exist. Without this option, "
+      "each start draws a token");
   app.add_option("--limit", arguments.limits,
                  "NAME=NUMBER: what sessions may do and bring; \"--limit ?\" lists the names; repeatable")
       ->allow_extra_args(false);

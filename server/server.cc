@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "schema/kinds.h"
 #include "server/desk/desk.h"
 #include "server/door/address_file.h"
 #include "server/door/listener.h"
@@ -18,12 +17,6 @@
 namespace muster {
 namespace {
 
-session::Role role_named(const std::string& name) {
-  const auto right = right_named(name);
-  if (right && *right != RemoteRight::none) return static_cast<session::Role>(*right);
-  throw ServerError("'" + name + "' is no right: view, edit, control or admin");
-}
-
 ListenerOptions listening(const ServerOptions& options) {
   if (options.listen.empty() && options.unix_path.empty())
     throw ServerError("neither an address nor a socket path to listen on");
@@ -34,7 +27,6 @@ ListenerOptions listening(const ServerOptions& options) {
   made.warn = options.warn;
   made.users_file = options.users_file;
   made.admissions.push_back({options.token, session::Role::admin});
-  for (const auto& [token, right] : options.more_tokens) made.admissions.push_back({token, role_named(right)});
   return made;
 }
 

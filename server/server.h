@@ -6,8 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "server/access/server_error.h"
 #include "server/session/server_limits.h"
@@ -26,8 +24,6 @@ struct ServerOptions {
   std::string unix_path = {};
   /// The token with all rights. Empty means a random one.
   std::string token = {};
-  /// Tokens with fewer rights: {token, right}, with right "view", "edit" or "control".
-  std::vector<std::pair<std::string, std::string>> more_tokens = {};
   /// File with the list of users and their tokens, which sessions with the right `admin` change;
   /// server/access/users.h draws it. The file need not exist. Empty means no users.
   std::string users_file = {};
@@ -64,7 +60,7 @@ struct ServerOptions {
 /// on its threads, and the world thread never waits for them.
 class Server {
  public:
-  /// Throws ServerError if an address, socket path or right is invalid, if it cannot listen, or if
+  /// Throws ServerError if an address or socket path is invalid, if it cannot listen, or if
   /// the page or the list of users cannot be read.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();

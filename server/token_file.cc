@@ -9,32 +9,26 @@
 #include <cstring>
 #include <fstream>
 
-#include "schema/kinds.h"
 #include "server/access/users.h"
 
 namespace muster {
 
-std::expected<Tokens, std::string> read_token_file(const std::string& path) {
-  Tokens tokens;
+std::expected<std::string, std::string> read_token_file(const std::string& path) {
   std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) return std::unexpected(path + ": no token can be read from it");
-  for (int number = 1; number == 1 || std::getline(file, line); ++number) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (line.empty() && number > 1) continue;
-    const std::size_t space = number == 1 ? 0 : line.find(' ') + 1;
-    const std::string right = line.substr(0, space == 0 ? 0 : space - 1), token = line.substr(space);
-    const std::string where = path + ", line " + std::to_string(number);
-    if (number > 1 && (!right_named(right) || *right_named(right) == RemoteRight::none))
-      return std::unexpected(where +
-                             ": a right and a token are expected; the rights are view, edit, control and admin");
-    if (token.size() < 16) return std::unexpected(where + ": a token has at least 16 characters");
-    if (number == 1)
-      tokens.all = token;
-    else
-      tokens.more.emplace_back(token, right);
+  std::string token, line;
+  if (!file || !std::getline(file, token)) return std::unexpected(path + ": no token can be read from it");
+  const auto trim = [](std::string& text) {
+    while (!text.empty() && (text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  };
+  trim(token);
+  if (token.size() < 16) return std::unexpected(path + ", line 1: a token has at least 16 characters");
+  for (int number = 2; std::getline(file, line); ++number) {
+    trim(line);
+    if (!line.empty())
+      return std::unexpected(path + ", line " + std::to_string(number) +
+                             ": the file has one token; to give a user another one, use 'muster token create'");
   }
-  return tokens;
+  return token;
 }
 
 std::expected<bool, std::string> make_token_file(const std::string& path) {

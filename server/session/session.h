@@ -59,7 +59,6 @@ struct Session {
   std::string name, kind;
   std::shared_ptr<Outgoing> outgoing;  ///< any thread
   Requests requests;                   ///< session's thread and owner's
-  std::atomic<bool> left = false;      ///< any thread: no more requests follow
 
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
   TextsTold texts_sent;                           ///< any thread

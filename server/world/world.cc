@@ -302,7 +302,6 @@ std::chrono::nanoseconds World::autosave() const noexcept { return impl_->option
 const std::string* World::autosave_error() const noexcept { return impl_->saver.autosave_error(); }
 const std::string* World::displaced() const noexcept { return impl_->file.displaced(); }
 const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
-std::uint64_t World::disk_waits() const noexcept { return impl_->saver.waits(); }
 
 std::expected<CheckpointReport, WorldError> World::try_commit() {
   auto report = impl_->saver.commit();

@@ -213,9 +213,6 @@ class World {
   /// Returns the error of the last automatic commit, until a commit succeeds; otherwise null. World
   /// thread; valid until the next flush or commit.
   const std::string* autosave_error() const noexcept;
-  /// Returns how often the world has waited for the disk because of
-  /// WorldOptions::waiting_bytes_max. World thread.
-  std::uint64_t disk_waits() const noexcept;
 
   /// Takes the inbox at once, and again on every arrival (see FlushVisitor), until the next tick is
   /// due. Then advances the registry's clock by 1/hz and returns. There are hz times pace().speed

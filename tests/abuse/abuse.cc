@@ -31,20 +31,14 @@ class Field {
  public:
   Field(const AbuseOptions& options, const std::string& hz, AbuseReport& report)
       : options_(options), report_(report), random_(options.seed) {
-    const std::string tokens = options.folder + "/tokens";
-    {
-      std::ofstream file(tokens);
-      file << "the token of an admin in a test\n";
-      for (const char* right : {"view", "edit", "control"})
-        file << right << " the token to " << right << " in a test\n";
-    }
-    std::filesystem::permissions(tokens, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-    tokens_ = {"the token to view in a test", "the token to edit in a test", "the token to control in a test",
-               "the token of an admin in a test"};
+    const std::string token_file = options.folder + "/token";
+    tokens_[3] = "the token of an admin in a test";
+    std::ofstream(token_file) << tokens_[3] << '\n';
+    std::filesystem::permissions(token_file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     ::setenv("SKIRMISH_ENTITIES", std::to_string(options.entities).c_str(), 1);
     std::vector<std::string> arguments = {
         "--plugin",     options.plugin, "--hz",       hz,
-        "--token-file", tokens,         "--autosave", "0"};  // a save's copy is no part of what is judged
+        "--token-file", token_file,     "--autosave", "0"};  // a save's copy is no part of what is judged
     ServerLimits limits;
     for (const auto& [name, value] : options.limits) {
       if (!set_limit(limits, name, value)) throw std::runtime_error("no limit is called " + name);
@@ -53,6 +47,7 @@ class Field {
     }
     server_.emplace(options.server, options.folder + "/abused.muster", arguments, options.folder + "/log");
     client_.emplace(connect());
+    create_users();
     known_.learn(client_->types(), random_);
     learn_entities();
     for (std::uint32_t i = 0; i < options.sessions; ++i)
@@ -104,6 +99,15 @@ class Field {
     auto made = Client::connect(options);
     if (!made) throw std::runtime_error(made.error().text);
     return std::move(*made);
+  }
+  void create_users() {
+    for (const session::Role role : {session::Role::view, session::Role::edit, session::Role::control}) {
+      const auto number = static_cast<std::uint8_t>(role);
+      const auto made =
+          client_->ask(session::CreateToken{.name = "abuser " + std::to_string(number), .role = number});
+      if (!made) throw std::runtime_error(made.error().text);
+      tokens_[static_cast<std::size_t>(role) - 1] = made->token;
+    }
   }
   void learn_entities() {
     const auto roots = client_->ask<session::ListChildren>();

@@ -104,6 +104,21 @@ def a_token_file_that_is_not_there_is_made_once(folder):
     equal([path.name for path in folder.path.iterdir() if path.name.startswith("token")], ["token"])
 
 
+def a_token_file_has_one_token(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    for text, why in {"": ": no token can be read from it", "too short\n": ", line 1: a token has at least 16 characters",
+                      "0123456789abcdef\r\n\nview 0123456789abcdef\n":
+                          ", line 3: the file has one token; to give a user another one, use 'muster token create'"}.items():
+        (folder.path / "token").write_text(text)
+        server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", "--token-file", "token", stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), 2)
+        holds(server.stderr.read(), "token" + why)
+    (folder.path / "token").write_bytes(b"0123456789abcdef \r\n\n")
+    server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", "--token-file", "token", stderr=subprocess.PIPE)
+    equal(folder.served_by("game.muster", server)["token"], "0123456789abcdef")
+    folder.stop(server)
+
+
 def a_token_file_is_made_through_no_link_and_in_no_folder_that_is_missing(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     (folder.path / "link").symlink_to("elsewhere")

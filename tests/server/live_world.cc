@@ -146,6 +146,16 @@ void RawClient::send_frame(std::span<const std::byte> batch, std::uint64_t reque
   send(frame);
 }
 
+std::map<session::Role, std::string> tokens_by_role(const std::string& users_file) {
+  Users users({}, users_file);
+  std::map<session::Role, std::string> tokens{{session::Role::admin, token}};
+  const std::pair<const char*, session::Role> named[] = {
+      {"viewer", session::Role::view}, {"editor", session::Role::edit}, {"controller", session::Role::control}};
+  for (const auto& [name, role] : named)
+    tokens[role] = users.create(name, role, 0, Users::Clock::now()).value().token;
+  return tokens;
+}
+
 session::Hello hello_with(std::string with_token) {
   session::Hello hello;
   hello.protocol = session::protocol_newest;

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,10 @@ inline constexpr const char* editor_token = "editor token";
 
 /// Speaks every version of the protocol that there is.
 session::Hello hello_with(std::string with_token = token);
+
+/// Writes a list of users with the rights view, edit and control. Returns their tokens, and `token`
+/// with the right admin.
+std::map<session::Role, std::string> tokens_by_role(const std::string& users_file);
 
 /// The game: Damage takes from Health.
 Subscription subscribe_damage(EntityRegistry& registry);

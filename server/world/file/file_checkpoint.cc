@@ -87,12 +87,6 @@ std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const Checkpoi
   return report;
 }
 
-StateCopy WorldFile::copy(const Save& save) const {
-  StateCopy copied(rows_known_ ? &rows_ : nullptr);
-  save(copied);
-  return copied;
-}
-
 StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
                               std::optional<StateCopy>& used) const {
   const KeptRows* const known = rows_known_ ? &rows_ : nullptr;

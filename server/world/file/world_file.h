@@ -161,9 +161,8 @@ class WorldFile {
   /// version has changed since this WorldFile wrote or compared them. After an error, the file
   /// holds the previous checkpoint, and the next call tries everything again.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
-  /// Copies the rows of `save` for a checkpoint. No other checkpoint may be made in between.
-  StateCopy copy(const Save& save) const;
-  /// Lists the rows of `save` without copying columns. Until the checkpoint ends, call the copy's
+  /// Lists the rows of `save` for a checkpoint, without copying columns. No other checkpoint may be
+  /// made in between. Until the checkpoint ends, call the copy's
   /// preserver() before a column changes. The copy can be used for one checkpoint. `saved` is the
   /// result of EntityRegistry::begin_version before this process's last successful checkpoint of
   /// this file, or 0. `used` may contain an earlier, cleared copy with the same
@@ -179,7 +178,7 @@ class WorldFile {
   /// Begins a checkpoint in steps. Groups may be appended between the steps, but the checkpoint
   /// does not contain them. Rows are written beside the current ones, so the file holds the
   /// previous checkpoint until the step that makes all of them current. Stamp and copy must live
-  /// until the last step, this object must not be moved, and copy() must not be called. An
+  /// until the last step, this object must not be moved, and preserve() must not be called. An
   /// unfinished checkpoint is given up by this function, checkpoint() and load().
   void begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied);
   /// Runs one step in one transaction. After an error, the checkpoint is given up, and the file

@@ -56,7 +56,7 @@ void StateCopy::add_here(const StateKey& key, std::uint64_t version, std::span<c
 }
 
 void StateCopy::row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) {
-  if (columns_ && key.section == StateSection::columns)
+  if (key.section == StateSection::columns)
     return add(key, version, columns_->add(key.key, key.column, bytes), From::columns);
   constexpr std::size_t block_bytes = 256u << 10;
   if (bytes.empty()) return add_here(key, version, {});

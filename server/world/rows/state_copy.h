@@ -18,11 +18,10 @@ namespace muster {
 class StateCopy final : public StateSink {
  public:
   /// Does not copy rows that `known` has in the same version; null copies all rows. `known` is used
-  /// only while the copy is being filled.
-  explicit StateCopy(const KeptRows* known) : known_(known) {}
-  /// Leaves columns in place and passes each on once; until then, call preserver() before they
-  /// change. `saved` is the result of EntityRegistry::begin_version before a save that is
-  /// completely in `known`, or 0. Rows of Storage that are older are not looked up.
+  /// only while the copy is being filled. Leaves columns in place and passes each on once; until
+  /// then, call preserver() before they change. `saved` is the result of
+  /// EntityRegistry::begin_version before a save that is completely in `known`, or 0. Rows of
+  /// Storage that are older are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
   /// Like the constructor above, but reuses the memory of `used`, which must be cleared.
@@ -36,7 +35,7 @@ class StateCopy final : public StateSink {
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Returns the preserver, or null if everything was copied. It does not move with this object.
+  /// Returns the preserver, or null after a move. It does not move with this object.
   PreservedColumns* preserver() const noexcept { return columns_.get(); }
 
   /// Passes all rows to `to` in their original order. Returns false if the result is incomplete:

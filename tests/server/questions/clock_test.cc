@@ -22,8 +22,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* control_token = "control token";
-
 /// A world and its server on their own thread. Each tick adds one to every Health.
 class Ticking {
  public:
@@ -38,8 +36,9 @@ class Ticking {
     owner_.join();
   }
   const std::string& address() const noexcept { return address_; }
-  Client client(std::string with_token = token) const {
-    auto made = Client::connect({.address = address_, .token = std::move(with_token), .name = "test"});
+  const std::string& token_of(session::Role role) const { return tokens_.at(role); }
+  Client client(session::Role role = session::Role::admin) const {
+    auto made = Client::connect({.address = address_, .token = token_of(role), .name = "test"});
     if (!made) throw std::runtime_error(made.error().text);
     return std::move(*made);
   }
@@ -60,9 +59,9 @@ class Ticking {
                 {.hz = hz});
     world.registry().create("orc", arena::Health{.value = 0});
     world.commit();
-    Server server(world, {.listen = "127.0.0.1:0",
-                          .token = token,
-                          .more_tokens = {{control_token, "control"}, {editor_token, "edit"}, {viewer_token, "view"}}});
+    const std::string users = folder / "w.muster-users";
+    tokens_ = tokens_by_role(users);
+    Server server(world, {.listen = "127.0.0.1:0", .token = token, .users_file = users});
     world_ = &world;
     listening.set_value(server.address());
     while (const auto frame = world.next_frame()) world.registry().push(Update{.dt = frame.dt});
@@ -72,6 +71,7 @@ class Ticking {
   World* world_ = nullptr;
   std::promise<void> stop_returned_;
   std::string address_;
+  std::map<session::Role, std::string> tokens_;
   std::thread owner_;
 };
 
@@ -101,7 +101,7 @@ float health(Client& client) {
 
 TEST_CASE("a session in control pauses the clock, steps and lets it go on; edits are applied meanwhile") {
   const Ticking world(500);
-  Client client = world.client(control_token);
+  Client client = world.client(session::Role::control);
   const auto at_first = client.ask<session::GetClock>();
   REQUIRE(at_first.has_value());
   CHECK(at_first->hz == 500);
@@ -157,7 +157,7 @@ TEST_CASE("what a SetClock leaves as it is stays as it is") {
 
 TEST_CASE("who may look sees the clock, and only who is in control sets it") {
   const Ticking world(100);
-  for (const char* each : {viewer_token, editor_token}) {
+  for (const session::Role each : {session::Role::view, session::Role::edit}) {
     Client client = world.client(each);
     CHECK(client.ask<session::GetClock>().has_value());
     const auto refused = client.ask(session::SetClock{.paused = 1});
@@ -223,7 +223,7 @@ TEST_CASE(
     "who follows the clock is told when somebody sets it, when a run of steps is over, and when the world is saved") {
   const Ticking world(100);
   RawClient follower(world.address());
-  follower.hello(viewer_token);
+  follower.hello(world.token_of(session::Role::view));
   follower.send_message(session::GetClock{.follow = 1}, 7);
   follower.send_message(session::GetClock{.follow = 1}, 8);  // once is enough
   const auto next = [&](std::uint64_t request) {
@@ -235,7 +235,7 @@ TEST_CASE(
   };
   CHECK(next(7).paused == 0);
   const session::ClockState before = next(8);
-  Client client = world.client(control_token);
+  Client client = world.client(session::Role::control);
   REQUIRE(client.ask(session::SetClock{.paused = 1}).has_value());
   const session::ClockState paused = next(0);
   CHECK(paused.paused == 1);

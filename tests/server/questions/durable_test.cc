@@ -42,8 +42,9 @@ class Served {
     stop_returned_.set_value();
     owner_.join();
   }
-  Client client(std::string with_token = token) const {
-    auto made = Client::connect({.address = address_, .token = std::move(with_token), .name = "test"});
+  const std::string& token_of(session::Role role) const { return tokens_.at(role); }
+  Client client(session::Role role = session::Role::admin) const {
+    auto made = Client::connect({.address = address_, .token = token_of(role), .name = "test"});
     if (!made) throw std::runtime_error(made.error().text);
     return std::move(*made);
   }
@@ -65,9 +66,11 @@ class Served {
                 {.hz = options.hz, .durability = options.durability, .autosave = options.autosave});
     world.registry().create("orc", arena::Health{.value = 100});
     world.commit();
+    const std::string users = folder / "w.muster-users";
+    tokens_ = tokens_by_role(users);
     Server server(world, {.listen = "127.0.0.1:0",
                           .token = token,
-                          .more_tokens = {{editor_token, "edit"}, {viewer_token, "view"}},
+                          .users_file = users,
                           .warn = [this](const std::string& line) {
                             const std::lock_guard lock(mutex_);
                             warnings_.push_back(line);
@@ -84,6 +87,7 @@ class Served {
   World* world_ = nullptr;
   std::promise<void> stop_returned_;
   std::string address_;
+  std::map<session::Role, std::string> tokens_;
   std::thread owner_;
 };
 
@@ -108,7 +112,7 @@ TEST_CASE("who waits for it is told when an edit is on the disk, whatever the se
   const auto [durability, autosave] = GENERATE(std::pair(Durability::commit, 0ms), std::pair(Durability::batched, 0ms),
                                                std::pair(Durability::checkpoint, 20ms));
   const Served world({.durability = durability, .autosave = autosave});
-  Client client = world.client(editor_token);
+  Client client = world.client(session::Role::edit);
   for (int i = 0; i < 5; ++i) {
     const auto ack = hit(client);
     REQUIRE(ack.has_value());
@@ -128,7 +132,7 @@ TEST_CASE("who waits for it is told when an edit is on the disk, whatever the se
 TEST_CASE("a viewer may follow what is durable, and is told under request 0") {
   const Served world({.durability = Durability::commit});
   RawClient viewer(world.address());
-  viewer.hello(viewer_token);
+  viewer.hello(world.token_of(session::Role::view));
   viewer.send_message(session::FollowDurable{}, 7);
   const auto first = viewer.receive();
   REQUIRE(first.has_value());

@@ -78,7 +78,8 @@ TEST_CASE("a checkpoint of a copy holds what there was when it was made, however
       REQUIRE(file->checkpoint({.sequence = version}, saving_changes(rows)));
     } else {
       const std::uint64_t sequence = version;
-      const StateCopy copied = file->copy(saving_changes(rows));
+      const auto before = rows;
+      const StateCopy copied = copied_rows(*file, saving_changes(before));
       change();
       const auto report = file->checkpoint({.sequence = sequence}, copied);
       REQUIRE(report);

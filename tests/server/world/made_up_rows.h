@@ -69,6 +69,12 @@ inline WorldFile::Save saving_changes(const Rows& rows) {
   };
 }
 
+/// The rows of a save for a checkpoint. Columns must not change before it.
+inline StateCopy copied_rows(const WorldFile& file, const WorldFile::Save& save) {
+  std::optional<StateCopy> none;
+  return file.preserve(save, 0, 64u << 20, none);
+}
+
 /// All that an open file gives, section by section.
 inline std::expected<Contents, WorldError> load_all(WorldFile& file) {
   Contents all;

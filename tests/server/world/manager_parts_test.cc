@@ -30,7 +30,8 @@ struct Level {
     registry.begin_version();
     const auto give = [&](StateSink& sink) { registry.save(sink); };
     if (way == Way::copied) {
-      const auto report = file->checkpoint({}, file->copy(give));
+      std::optional<StateCopy> none;
+      const auto report = file->checkpoint({}, file->preserve(give, 0, 1u << 20, none));
       REQUIRE((report && *report));
       return **report;
     }

@@ -96,7 +96,7 @@ TEST_CASE(
       change(random, rows, version);
       const std::uint64_t contained = groups;
       const CheckpointStamp stamp{.sequence = groups == 0 ? 100 : made_up_group(groups).last, .tick = version};
-      const StateCopy copied = file->copy(saving(rows));
+      const StateCopy copied = copied_rows(*file, saving(rows));
       const Contents next = contents(rows);
       const std::uint64_t number = file->meta().checkpoint;
       file->begin_checkpoint(stamp, copied);
@@ -151,7 +151,7 @@ TEST_CASE("a checkpoint in steps passes over rows that have the bytes they had, 
     REQUIRE(file->checkpoint({}, saving(rows)));
     for (auto& [key, row] : rows) row.version += 1000;
     rows.begin()->second.bytes.push_back(std::byte{1});
-    const StateCopy copied = file->copy(saving(rows));
+    const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp;
     file->begin_checkpoint(stamp, copied);
     auto step = file->step_checkpoint();
@@ -173,7 +173,7 @@ TEST_CASE(
   REQUIRE(file->checkpoint({}, saving(rows)));
   for (std::uint64_t i = 0; i < 400; i += 2) rows[{StateSection::columns, i, 7}] = {2, random_bytes(random, 1000)};
   rows[{StateSection::columns, 200, 7}].bytes = random_bytes(random, 50'000);
-  const StateCopy copied = file->copy(saving(rows));
+  const StateCopy copied = copied_rows(*file, saving(rows));
   const CheckpointStamp stamp;
   file->begin_checkpoint(stamp, copied);
   int steps = 1;
@@ -202,7 +202,7 @@ TEST_CASE(
   std::uint64_t groups = 0;
   for (std::uint64_t round = 1; round <= 20; ++round) {
     for (auto& [key, row] : rows) row = {round + 1, random_bytes(random, 100 + round)};
-    const StateCopy copied = file->copy(saving(rows));
+    const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp{.sequence = groups == 0 ? 100 : made_up_group(groups).last};
     file->begin_checkpoint(stamp, copied);
     do add_group(*file, groups);
@@ -224,7 +224,7 @@ TEST_CASE("rows that were replaced or removed are gone from the file some steps 
   const std::size_t before = rows.size();
   for (int i = 0; i < 10; ++i) rows.erase(rows.begin());
   for (auto& [key, row] : rows) row = {2, random_bytes(random, row.bytes.size() + 1)};
-  const StateCopy copied = file->copy(saving(rows));
+  const StateCopy copied = copied_rows(*file, saving(rows));
   const CheckpointStamp stamp;
   file->begin_checkpoint(stamp, copied);
   while (file->step_checkpoint(one_row)->state != State::done) {
@@ -249,7 +249,7 @@ TEST_CASE("what a killed checkpoint left does not count, and is removed by the n
     REQUIRE(file->checkpoint({}, saving(rows)));
     for (int i = 0; i < 5; ++i) rows.erase(rows.begin());
     for (auto& [key, row] : rows) row = {2, random_bytes(random, 100)};
-    const StateCopy copied = file->copy(saving(rows));
+    const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp;
     file->begin_checkpoint(stamp, copied);
     for (int i = 0; i < 20; ++i) REQUIRE(file->step_checkpoint(one_row)->state == State::more);
@@ -260,7 +260,7 @@ TEST_CASE("what a killed checkpoint left does not count, and is removed by the n
   REQUIRE(load_all(*file).value() == before);
   CHECK(sql(copy, "SELECT count(*) FROM state WHERE checkpoint = 2") == "20");
   if (in_steps) {
-    const StateCopy copied = file->copy(saving(rows));
+    const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp;
     file->begin_checkpoint(stamp, copied);
     while (file->step_checkpoint(one_row)->state != State::done) {
@@ -295,7 +295,7 @@ TEST_CASE(
       for (const auto& [key, row] : some_rows(random, 6, 2)) rows[key] = row;
       rows.erase(rows.begin());
       const CheckpointStamp stamp{.sequence = 100};
-      const StateCopy copied = file->copy(saving(rows));
+      const StateCopy copied = copied_rows(*file, saving(rows));
       disk.operations_left = operations;
       file->begin_checkpoint(stamp, copied);
       while (!failed) {
@@ -324,7 +324,7 @@ TEST_CASE(
         REQUIRE(take_all(*file, read));
         REQUIRE((held == before || held == contents(rows)));
         if (!done) {
-          const StateCopy again = file->copy(saving(rows));
+          const StateCopy again = copied_rows(*file, saving(rows));
           const CheckpointStamp later{.sequence = file->durable()};
           file->begin_checkpoint(later, again);
           for (;;) {
@@ -382,7 +382,7 @@ TEST_CASE(
       for (bool good = true; good;) {
         change(random, rows, ++version);
         next = contents(rows);
-        const StateCopy copied = file->copy(saving(rows));
+        const StateCopy copied = copied_rows(*file, saving(rows));
         const CheckpointStamp stamp{.sequence = groups == 0 ? 100 : made_up_group(groups).last};
         file->begin_checkpoint(stamp, copied);
         for (;;) {
@@ -430,13 +430,13 @@ TEST_CASE(
   REQUIRE(file->checkpoint({}, saving(rows)));
   for (auto& [key, row] : rows) row = {2, random_bytes(random, row.bytes.size() + 1)};
   const CheckpointStamp stamp;
-  const StateCopy copied = file->copy(saving(rows));
+  const StateCopy copied = copied_rows(*file, saving(rows));
   file->begin_checkpoint(stamp, copied);
   REQUIRE(file->step_checkpoint(one_row)->state == State::more);
   sql(path, "DELETE FROM state WHERE id % 2");
   REQUIRE(file->step_checkpoint(one_row)->state == State::stale);
   CHECK(file->step_checkpoint(one_row).error().detail() == "no checkpoint was begun");
-  const StateCopy whole = file->copy(saving(rows));
+  const StateCopy whole = copied_rows(*file, saving(rows));
   file->begin_checkpoint(stamp, whole);
   const auto step = file->step_checkpoint(one_row);
   REQUIRE(step);

@@ -21,11 +21,11 @@ async function camp(client: Client): Promise<{ town: Entity; orc: Entity; elf: E
   const elf = await client.create(town, '', [health, { value: 60 }]);
   return { town, orc, elf };
 }
-/** A file of tokens as people write it; it goes with the test. */
-function token_file(t: TestContext, ...lines: string[]): string {
+/** A file with a token; it goes with the test. */
+function token_file(t: TestContext, token: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'muster-tokens-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'token'), lines.join('\n') + '\n', { mode: 0o600 });
+  writeFileSync(join(folder, 'token'), token + '\n', { mode: 0o600 });
   return join(folder, 'token');
 }
 const knows = (model: Model, entity: Entity) => until('the page knows it', () => model.world.get(entity) !== undefined);
@@ -175,13 +175,14 @@ test('when the server is gone the page keeps what it knows and says why nothing 
 });
 
 test('a session that may only look is told so, and cannot edit or control', async (t) => {
-  const tokens = token_file(t, 'the token of the owner here', 'view the token of who looks on', 'edit the token of one who edits');
-  const world = await World.serve(t, 'everything.bfbs', '--token-file', tokens);
-  const looks = await opened(t, world, 'the token of who looks on');
+  const world = await World.serve(t);
+  const owner = await world.connect();
+  const token = async (name: string, role: session.Role): Promise<string> => (await owner.ask(session.CreateToken, { name, role })).token;
+  const looks = await opened(t, world, await token('ann', session.Role.view));
   assert.deepEqual([looks.role.value, looks.may_edit.value, looks.may_control.value], [1, false, false]);
   assert.equal(await looks.edits.rename(nil, 'a'), false);
   assert.equal(looks.notices.list.value.at(-1)?.text, 'this session may view only: it cannot edit');
-  const edits = await opened(t, world, 'the token of one who edits');
+  const edits = await opened(t, world, await token('bob', session.Role.edit));
   assert.deepEqual([edits.role.value, edits.may_edit.value, edits.may_control.value], [2, true, false]);
 });
 
