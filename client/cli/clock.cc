@@ -146,4 +146,12 @@ void handlers(const Common& common) {
   common.json ? print_line(out.close_array().text()) : columns.print();
 }
 
+void why_apart(const Common& common, const std::string& first, const std::string& second) {
+  RemoteWorld world(connect(common.where));
+  std::string text = must(world.client().ask(session::WhyApart{.first = first, .second = second})).text;
+  if (text.ends_with('\n')) text.pop_back();
+  JsonWriter out;
+  print_line(common.json ? out.value(text).text() : text);
+}
+
 }  // namespace muster::cli

@@ -43,6 +43,8 @@ struct ClockOrder {
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers with their messages and the components they write and read.
 void handlers(const Common& common);
+/// Prints why two handlers do not overlap, or how one is split over threads.
+void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
 /// Prints the connected sessions.

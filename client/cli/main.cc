@@ -182,9 +182,14 @@ int main(int argc, char** argv) {
       },
       [&] { top(common, top_); });
   command("timers", "List the timed messages that wait, with their numbers", [](CLI::App&) {}, [&] { timers(common); });
+  std::vector<std::string> why;
   command(
-      "handlers", "List the handlers: for which message, and which components they write and read", [](CLI::App&) {},
-      [&] { handlers(common); });
+      "handlers", "List the handlers: for which message, and which components they write and read",
+      [&](CLI::App& sub) {
+        sub.add_option("--why", why, "Two names: why these do not run at the same time; one name twice: how it is split")
+            ->expected(2);
+      },
+      [&] { why.empty() ? handlers(common) : why_apart(common, why[0], why[1]); });
   std::string type;
   command(
       "types", "List the components and messages of the world, or describe one",

@@ -1,9 +1,14 @@
-// The answer to ListHandlers: the world's handlers with what each reads and writes, page by page.
+// The answers to ListHandlers, the world's handlers with what each reads and writes, page by page,
+// and to WhyApart.
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
+#include "server/questions/answer_sources.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
 
@@ -83,10 +88,44 @@ class HandlerListing final : public Inquiry {
   session::HandlerList page_;
 };
 
+/// Returns the messages of the handlers with this name, each once, by type id.
+std::vector<TypeId> messages_of(const EntityRegistry& registry, std::string_view name) {
+  std::vector<TypeId> messages;
+  for (const auto& handler : registry.handlers().handlers())
+    if (handler->name == name) messages.push_back(handler->message);
+  std::ranges::sort(messages);
+  messages.erase(std::ranges::unique(messages).begin(), messages.end());
+  return messages;
+}
+
+void explain(const Asked& asked, const session::WhyApart& what) {
+  const EntityRegistry& registry = asked.registry;
+  const auto first = messages_of(registry, what.first), second = messages_of(registry, what.second);
+  const auto refuse = [&](const char* field, std::string text) {
+    session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_handler", std::move(text));
+    fault.field = field;
+    asked.fault(fault);
+  };
+  for (const auto& [field, name, messages] :
+       {std::tuple("first", &what.first, &first), std::tuple("second", &what.second, &second)})
+    if (messages->empty()) return refuse(field, "no handler is named \"" + *name + "\"");
+  session::Explanation answer{.sequence = registry.sequence()};
+  for (const TypeId message : first)
+    if (std::ranges::binary_search(second, message)) answer.text += registry.why_apart(message, what.first, what.second);
+  if (answer.text.empty())
+    return refuse("second", "\"" + what.first + "\" and \"" + what.second +
+                                "\" have no message in common, and handlers of different messages never overlap");
+  asked.answer(answer);
+}
+
 }  // namespace
 
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListHandlers& what) {
   return std::make_unique<HandlerListing>(asked, what);
+}
+
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::WhyApart& what) {
+  return seldom_once(asked, asked.of().seldom, [asked, what] { explain(asked, what); });
 }
 
 }  // namespace muster

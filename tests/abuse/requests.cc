@@ -29,6 +29,7 @@ const std::vector<Requests::Kind>& Requests::kinds() {
       {"FollowMore", view, 4, &Requests::follow_more},
       {"GetClock", view, 2, &Requests::get_clock},
       {"ListHandlers", view, 2, &Requests::list_handlers},
+      {"WhyApart", view, 2, &Requests::why_apart},
       {"GetInfo", view, 3, &Requests::get_info},
       {"GetLoad", view, 3, &Requests::get_load},
       {"ListTimers", view, 4, &Requests::list_timers},
@@ -230,7 +231,7 @@ void Requests::read_templates(BatchBuilder& out, Belongings&) {
 }
 void Requests::save(BatchBuilder& out, Belongings&) { session::append(out, session::Save{}); }
 void Requests::begin_trace(BatchBuilder& out, Belongings&) {
-  session::append(out, session::BeginTrace{.causes = random_.below(2)});
+  session::append(out, session::BeginTrace{.causes = random_.small(2)});
 }
 void Requests::end_trace(BatchBuilder& out, Belongings&) { session::append(out, session::EndTrace{}); }
 void Requests::get_info(BatchBuilder& out, Belongings&) {
@@ -241,6 +242,9 @@ void Requests::list_timers(BatchBuilder& out, Belongings&) {
   session::append(out, session::ListTimers{.after_due_ns = random_.percent(70) ? 0 : known_.clock_ns,
                                            .after_timer = random_.percent(70) ? 0 : random_.below(20'000),
                                            .limit = random_.percent(30) ? 0 : random_.size(20'000)});
+}
+void Requests::why_apart(BatchBuilder& out, Belongings&) {
+  session::append(out, session::WhyApart{.first = word(20), .second = word(20)});
 }
 void Requests::list_handlers(BatchBuilder& out, Belongings&) {
   session::append(out, session::ListHandlers{.after = random_.percent(70) ? 0 : random_.below(100),

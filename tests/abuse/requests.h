@@ -62,6 +62,7 @@ class Requests {
   void list_timers(BatchBuilder& out, Belongings& has);
   void drop_texts(BatchBuilder& out, Belongings& has);
   void list_handlers(BatchBuilder& out, Belongings& has);
+  void why_apart(BatchBuilder& out, Belongings& has);
   void get_clock(BatchBuilder& out, Belongings& has);
   void set_clock(BatchBuilder& out, Belongings& has);
   void add_schema(BatchBuilder& out, Belongings& has);

@@ -103,6 +103,12 @@ def handlers_come_in_pages_with_what_each_writes_and_reads(folder):
         equal(world.json("handlers")[:2], [
             {"name": "hit", "message": "game.Damage", "enabled": True, "writes": ["game.Health"], "reads": ["game.Unit", "game.Health"]},
             {"name": "", "message": "Added game.Health", "enabled": False, "writes": [], "reads": [f"#{GONE}"]}])
+    text = '"hit" and "see" do not overlap:\n  "hit" runs first\n'
+    with spoken(folder, {"WhyApart": said("Explanation", {"text": text})}) as world:
+        equal(world.run("handlers", "--why", "hit", "see"), text)
+        equal(world.json("handlers", "--why", "hit", "see"), text.rstrip())
+        equal(world.question("WhyApart"), {"first": "hit", "second": "see"})
+        holds(world.error(USAGE, "handlers", "--why", "hit"), "--why")
     for wrong in ({"names": ["hit"]}, {"messages": [DAMAGE]}, {"changes": [0]}, {"enabled": [1]}, {"write_counts": [1]},
                   {"read_counts": [2]}, {"write_counts": [1, 1]}, {"read_counts": [2, 2]}):
         with spoken(folder, pages(**wrong)) as world:

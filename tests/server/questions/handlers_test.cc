@@ -1,4 +1,4 @@
-// ListHandlers: who acts on what.
+// ListHandlers: who acts on what. WhyApart: why two handlers do not overlap.
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
@@ -170,6 +170,47 @@ TEST_CASE("a page of as many handlers as are looked for at once says that there 
   } while (page.more);
   CHECK(told == 131);  // and the one of the arena
   CHECK(pages == 3);
+}
+
+TEST_CASE("why two handlers do not overlap is explained for each message that has both") {
+  LiveWorld world;
+  Subscribed held(world);
+  held.add([](EntityRegistry& registry) {
+    return registry.subscribe("heal", [](const Update&, arena::Health&) {});
+  });
+  for (const char* name : {"heal", "look"})
+    held.add([name](EntityRegistry& registry) {
+      return registry.subscribe(name, [](const arena::Blast&, const arena::Health&) {});
+    });
+  held.add([](EntityRegistry& registry) {
+    return registry.subscribe("look", [](const Update&, const arena::Health&) {});
+  });
+  Client client = world.client(viewer_token);
+  const auto why = [&](std::string first, std::string second) {
+    return client.ask(session::WhyApart{.first = std::move(first), .second = std::move(second)});
+  };
+  const auto told = why("look", "heal");
+  REQUIRE(told.has_value());
+  const std::string apart =
+      "\"heal\" and \"look\" do not overlap:\n"
+      "  \"heal\" writes arena.Health, which \"look\" reads\n"
+      "  \"heal\" runs first: its name comes first\n";
+  const std::string together =
+      "\"heal\" and \"look\" may overlap: neither writes what the other reads or writes\n";
+  const bool update_first = update < TypeTraits<arena::Blast>::id;
+  CHECK(told->text == (update_first ? apart + together : together + apart));
+  CHECK(told->sequence == world.run([](EntityRegistry& r) { return r.sequence(); }));
+  CHECK(why("arena.damage", "arena.damage")->text.starts_with("\"arena.damage\" is "));
+  const auto refused = [&](const std::string& first, const std::string& second) {
+    const session::Fault fault = why(first, second).error().fault;
+    CHECK(fault.reason == "unknown_handler");
+    return fault.field + ": " + fault.text;
+  };
+  CHECK(refused("none", "look") == "first: no handler is named \"none\"");
+  CHECK(refused("look", "") == "second: no handler is named \"\"");
+  CHECK(refused("look", "arena.damage") ==
+        "second: \"look\" and \"arena.damage\" have no message in common, and handlers of different messages never "
+        "overlap");
 }
 
 }  // namespace handlers_test
