@@ -165,8 +165,8 @@ std::expected<std::optional<QuestionAttributes>, std::string> read_question_attr
   };
   if (auto done = for_each_attribute(attributes, each); !done) return std::unexpected(done.error());
   if (read.answer.empty() && !cost) return std::nullopt;
-  if (read.answer.empty()) return fail("attribute 'cost' needs 'answer' beside it");
-  if (!cost) return fail("attribute 'answer' needs 'cost' beside it");
+  if (read.answer.empty()) return fail("attribute 'cost' requires 'answer'");
+  if (!cost) return fail("attribute 'answer' requires 'cost'");
   if (!type.name.starts_with("muster.session."))
     return fail("attribute 'answer' is for the questions of muster.session, which the server answers");
   if (type.role != TypeRole::message && type.role != TypeRole::table_message)
@@ -210,7 +210,7 @@ std::expected<void, std::string> read_field_attributes(const AttributeVector* at
     return {};
   };
   if (auto done = for_each_attribute(attributes, each); !done) return done;
-  if (field.asset && scalar != FieldKind::text) return fail("attribute 'asset' needs 'text' beside it");
+  if (field.asset && scalar != FieldKind::text) return fail("attribute 'asset' requires 'text'");
   if (has_default && field.kind == FieldKind::text && field.is_array)
     return fail("an array of texts has no default but empty");
   if (field.has_range && field.kind == FieldKind::text) return fail("attribute 'range' needs a field that is a number");

@@ -123,9 +123,9 @@ Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, s
     if (field.enumeration) {
       if constexpr (std::is_integral_v<T>) {
         if (text && !parse_enum(*text, *field.enumeration, value))
-          return fail("default '" + std::string(*text) + "' is no value of " + field.enumeration->name);
+          return fail("default '" + std::string(*text) + "' is not a value of " + field.enumeration->name);
         if (!is_value_of(*field.enumeration, static_cast<std::int64_t>(value)))
-          return fail("default " + (text ? "'" + std::string(*text) + "'" : std::string("0")) + " is no value of " +
+          return fail("default " + (text ? "'" + std::string(*text) + "'" : std::string("0")) + " is not a value of " +
                       field.enumeration->name + (text ? "" : ": give one"));
       }
     } else if (text && !parse_number(*text, value)) {

@@ -39,7 +39,7 @@ std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
     if (field_end > type.size) return LayoutFault{field.name, "lies outside the struct"};
     end = static_cast<std::uint32_t>(field_end);
   }
-  if (type.size % type.align != 0) return LayoutFault{"", "size is no multiple of its alignment"};
+  if (type.size % type.align != 0) return LayoutFault{"", "size is not a multiple of its alignment"};
   if (type.size - end >= type.align) return LayoutFault{"", "has more padding than its alignment explains"};
   return {};
 }

@@ -112,11 +112,11 @@ class Loader {
     for (const reflection::Enum* from : *source_.enums()) {
       EnumDescriptor& to = schema_.enums.emplace_back();
       to.name = from->name()->str();
-      if (!is_name(to.name, true)) return fail("", "", "an enum's name is no identifier");
+      if (!is_name(to.name, true)) return fail("", "", "an enum's name is not an identifier");
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
       if (from->is_union()) continue;  // each field of this type is refused
-      if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is no integer");
+      if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is not an integer");
       to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))
         to.bit_flags = *flags;
@@ -124,7 +124,7 @@ class Loader {
         return fail(to.name, "", flags.error());
       for (const reflection::EnumVal* value : *from->values()) {
         to.values.push_back({value->name()->str(), value->value(), documentation(value->documentation())});
-        if (!is_name(to.values.back().name, false)) return fail(to.name, "", "a value's name is no identifier");
+        if (!is_name(to.values.back().name, false)) return fail(to.name, "", "a value's name is not an identifier");
       }
     }
     return true;
@@ -135,7 +135,7 @@ class Loader {
     for (const reflection::Object* from : *source_.objects()) {
       TypeDescriptor& to = schema_.types.emplace_back();
       to.name = from->name()->str();
-      if (!is_name(to.name, true)) return fail("", "", "a type's name is no identifier");
+      if (!is_name(to.name, true)) return fail("", "", "a type's name is not an identifier");
       to.id = hash32(to.name);
       to.is_table = !from->is_struct();
       to.align = 16;
@@ -147,7 +147,7 @@ class Loader {
         return fail(to.name, "",
                     "has the same type id as " + schema_.types[other->second].name +
                         " (their names have one hash); rename one of them");
-      if (to.id == 0) return fail(to.name, "", "its name has the hash 0, which is no type id; rename it");
+      if (to.id == 0) return fail(to.name, "", "its name has the hash 0, which is not a valid type id; rename it");
       if (auto done = schema_detail::read_type_attributes(from->attributes(), to); !done)
         return fail(to.name, "", done.error());
     }
@@ -166,7 +166,7 @@ class Loader {
       if (answered == nullptr) answered = type_called(answer);
       if (answered == nullptr) return fail(type.name, "", "its answer '" + answer + "' is not in the schema");
       if (answered->role != TypeRole::message && answered->role != TypeRole::table_message)
-        return fail(type.name, "", "its answer " + answered->name + " is no message");
+        return fail(type.name, "", "its answer " + answered->name + " is not a message");
       schema_.questions.push_back({type.id, answered->id, (*read)->several, (*read)->cost});
     }
     return true;
@@ -237,7 +237,7 @@ class Loader {
 
   bool read_common(const TypeDescriptor& type, const reflection::Field& from, FieldDescriptor& field) {
     field.name = from.name()->str();
-    if (!is_name(field.name, false)) return fail(type.name, "", "a field's name is no identifier");
+    if (!is_name(field.name, false)) return fail(type.name, "", "a field's name is not an identifier");
     field.doc = documentation(from.documentation());
     return true;
   }
@@ -253,7 +253,7 @@ class Loader {
     if (from.minalign() > 16)
       return fail(type.name, "", "alignment " + std::to_string(from.minalign()) + " is over 16");
     if (from.minalign() < 1 || (from.minalign() & (from.minalign() - 1)) != 0)
-      return fail(type.name, "", "alignment " + std::to_string(from.minalign()) + " is no power of two");
+      return fail(type.name, "", "alignment " + std::to_string(from.minalign()) + " is not a power of two");
     if (from.bytesize() <= 0 || from.bytesize() > static_cast<std::int32_t>(struct_bytes_max))
       return fail(type.name, "", "size " + std::to_string(from.bytesize()) + " is outside 1..65535 bytes");
     type.size = static_cast<std::uint32_t>(from.bytesize());
@@ -376,7 +376,7 @@ std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs) 
   }
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(data);
   if (bfbs.size() < 16 || !reflection::SchemaBufferHasIdentifier(bytes))
-    return std::unexpected(SchemaError{"", "", "this is no binary schema (.bfbs)"});
+    return std::unexpected(SchemaError{"", "", "this is not a binary schema (.bfbs)"});
   flatbuffers::Verifier verifier(bytes, bfbs.size(), 64, 1u << 18);
   if (!reflection::VerifySchemaBuffer(verifier))
     return std::unexpected(SchemaError{"", "", "this binary schema (.bfbs) is damaged or cut off"});

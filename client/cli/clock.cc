@@ -21,7 +21,7 @@ double number(const ClockOrder& order) {
   const auto read = std::from_chars(order.number.data(), end, value);
   if (order.number.empty() || read.ec != std::errc() || read.ptr != end)
     fail(Exit::usage, order.what == "speed" ? "speed needs a number: muster clock speed 0.5"
-                                            : "'" + order.number + "' is no number of ticks");
+                                            : "'" + order.number + "' is not a number of ticks");
   return value;
 }
 
@@ -31,7 +31,7 @@ session::SetClock asked(const ClockOrder& order) {
   if (order.what == "step") {
     const double steps = order.number.empty() ? 1 : number(order);
     if (!(steps >= 1 && steps <= 4e9 && std::floor(steps) == steps))
-      fail(Exit::usage, "'" + order.number + "' is no number of ticks");
+      fail(Exit::usage, "'" + order.number + "' is not a number of ticks");
     what.steps = static_cast<std::uint32_t>(steps);
     return what;
   }

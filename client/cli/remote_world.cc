@@ -43,7 +43,7 @@ NamedEntity RemoteWorld::find(std::string_view text) {
   };
   while (ends_with_separator(text)) text.remove_suffix(1);
   if (text.empty()) fail(Exit::usage, "an entity is named by a path, a name or an id, not by nothing");
-  if (text == "/") fail(Exit::usage, "/ is the whole world, no entity of it");
+  if (text == "/") fail(Exit::usage, "/ is the whole world, not an entity");
   if (Entity id; parse_id(text.starts_with('#') ? text.substr(1) : text, id)) {
     const ShownEntity shown = must(client_.show(id));
     return {id, shown.about.path};

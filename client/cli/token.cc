@@ -44,7 +44,7 @@ std::uint64_t expiry(const std::string& text) {
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
   if (!(is_day || is_moment) || !date.ok() || year < 1970 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
       second < 0 || second > 59)
-    fail(Exit::usage, "'" + text + "' is no time: 30d (s, m, h, d, w), 2027-01-31 or 2027-01-31T12:00:00Z");
+    fail(Exit::usage, "'" + text + "' is not a time: expected 30d (s, m, h, d, w), 2027-01-31 or 2027-01-31T12:00:00Z");
   const Seconds at = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
                      std::chrono::seconds(second);
   return static_cast<std::uint64_t>(at.time_since_epoch().count());
@@ -74,7 +74,7 @@ void create(const Common& common, Client& client, const TokenOrder& order) {
   const auto role = right_named(order.role);
   if (!role || *role == RemoteRight::none)
     fail(Exit::usage, order.role.empty() ? "a token needs --role view, edit, control or admin"
-                                         : "'" + order.role + "' is no role: view, edit, control or admin");
+                                         : "'" + order.role + "' is not a role: expected view, edit, control or admin");
   session::CreateToken what;
   what.name = order.name;
   what.role = static_cast<std::uint8_t>(*role);
@@ -119,7 +119,7 @@ void revoke(const Common& common, Client& client, const TokenOrder& order) {
   const auto revoked = must(client.ask(what));
   if (!common.json)
     return print_line("user " + std::to_string(revoked.user) + ", " + printable(order.name) +
-                      ", may not come in any more");
+                      ", can no longer connect");
   JsonWriter out;
   print_line(out.open_object().member("user", revoked.user).member("name", order.name).close_object().text());
 }

@@ -119,7 +119,7 @@ Client connect(const Where& given) {
     // The client would notice that too, but only after it has a token.
     const std::size_t colon = where.connect.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
-      fail(Exit::usage, "'" + where.connect + "' is no address: expected HOST:PORT or unix:PATH");
+      fail(Exit::usage, "'" + where.connect + "' is not an address: expected HOST:PORT or unix:PATH");
     if (where.token.empty()) fail(Exit::usage, "--connect needs the server's token: --token, or MUSTER_TOKEN");
     return open(where, where.connect, where.token);
   }

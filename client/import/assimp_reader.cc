@@ -122,7 +122,7 @@ Measures fbx_measures(const aiMetadata& data, std::vector<std::string>& warnings
   if (unit > 0 && unit <= 1e9)
     measures.metres = unit / 100;
   else
-    warnings.push_back("the file's UnitScaleFactor is no size of a unit; its lengths are taken as centimetres."),
+    warnings.push_back("the file's UnitScaleFactor is not a valid unit size; its lengths are read as centimeters."),
         measures.metres = 0.01;
   const std::array<std::array<const char*, 2>, 3> names{
       {{"CoordAxis", "CoordAxisSign"}, {"UpAxis", "UpAxisSign"}, {"FrontAxis", "FrontAxisSign"}}};

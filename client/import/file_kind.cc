@@ -99,7 +99,7 @@ std::string unfit(const std::filesystem::path& file) {
   if (status.type() == std::filesystem::file_type::not_found) return "there is no such file";
   if (error) return error.message();
   if (std::filesystem::is_directory(status)) return "it is a folder, not a model file";
-  if (!std::filesystem::is_regular_file(status)) return "it is no regular file";
+  if (!std::filesystem::is_regular_file(status)) return "it is not a regular file";
   if (!std::ifstream(file, std::ios::binary)) return "it cannot be opened for reading";
   const FileKind kind = kind_of(file);
   if (kind.head.empty()) return "the file is empty";

@@ -37,7 +37,7 @@ std::string json_fault(std::string_view what, const std::string& place = {}) {
   if (what.starts_with(begins)) what.remove_prefix(begins.size());
   constexpr std::size_t most = 200;
   std::string text = valid_utf8(what.substr(0, most));
-  return "it is no valid JSON: " + place + text + (what.size() > most ? "..." : "");
+  return "it is not valid JSON: " + place + text + (what.size() > most ? "..." : "");
 }
 
 /// Says where parsing stopped; the exception of a number that is too large does not.
@@ -212,7 +212,7 @@ std::string text_of(const Json& of, const char* name) {
 std::optional<double> number_of(const Json& of, const char* name, const std::string& place) {
   const Json* const value = member(of, name);
   if (!value) return {};
-  if (!value->is_number()) throw ReadFailure(place + "." + name + " is no number");
+  if (!value->is_number()) throw ReadFailure(place + "." + name + " is not a number");
   return value->get<double>();
 }
 
@@ -223,7 +223,7 @@ std::size_t whole(const Json& value, const std::string& place) {
     if (number >= 0 && number <= 9007199254740992 && std::floor(number) == number)
       return static_cast<std::size_t>(number);
   }
-  throw ReadFailure(place + " is no whole number from 0");
+  throw ReadFailure(place + " is not a whole number of at least 0");
 }
 
 GltfParts parts_of(const fs::path& file) {
@@ -265,7 +265,7 @@ GltfFile::GltfFile(fs::path file) : file_(std::move(file)), parts_(parts_of(file
     throw ReadFailure(json_fault(exception.what()));
   }
   parts_.json.clear();
-  if (!json_.is_object()) throw ReadFailure("its JSON is no object");
+  if (!json_.is_object()) throw ReadFailure("its JSON is not an object");
   if (is_gltf_1()) return;
   check_version();
   for (const char* name : {"nodes", "scenes", "meshes", "cameras", "materials", "accessors", "bufferViews", "buffers"})
@@ -296,7 +296,7 @@ const Json& GltfFile::list(const char* name) const {
   static const Json none = Json::array();
   const Json* const found = member(json_, name);
   if (!found) return none;
-  if (!found->is_array()) throw ReadFailure(std::string(name) + " is no list");
+  if (!found->is_array()) throw ReadFailure(std::string(name) + " is not a list");
   return *found;
 }
 
@@ -305,7 +305,7 @@ const Json& GltfFile::at(const char* name, std::size_t index, const std::string&
   if (index >= all.size())
     throw ReadFailure(from + " is " + std::to_string(index) + ", and there are " + std::to_string(all.size()) + " " +
                       name);
-  if (!all[index].is_object()) throw ReadFailure(place_text(name, index) + " is no object");
+  if (!all[index].is_object()) throw ReadFailure(place_text(name, index) + " is not an object");
   return all[index];
 }
 
@@ -327,7 +327,7 @@ fs::path GltfFile::path_of(const std::string& uri, const std::string& place) con
     if (name.empty() || name.find('\0') != name.npos) continue;
     const auto status = fs::status(folder / name, error);
     if (!fs::exists(status)) continue;
-    if (!fs::is_regular_file(status)) throw ReadFailure(place + ": " + name + " is no regular file");
+    if (!fs::is_regular_file(status)) throw ReadFailure(place + ": " + name + " is not a regular file");
     return folder / name;
   }
   throw ReadFailure(place + ": there is no file " + percent_decoded(uri));
@@ -349,7 +349,7 @@ void GltfFile::check_buffer(std::size_t index) {
       std::string data = percent_decoded(std::string_view(uri).substr(comma + 1));
       if (!says_base64(kind)) return data;
       auto decoded = base64_decoded(data);
-      if (!decoded) throw ReadFailure(place + ".uri is no base64");
+      if (!decoded) throw ReadFailure(place + ".uri is not base64");
       return std::move(*decoded);
     }();
     there = buffers_[index]->size();

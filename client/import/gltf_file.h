@@ -36,7 +36,7 @@ std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name
     good = (*list)[i].is_number();
     if (good) numbers[i] = (*list)[i].get<double>();
   }
-  if (!good) throw ReadFailure(place + "." + name + " is no list of " + std::to_string(N) + " numbers");
+  if (!good) throw ReadFailure(place + "." + name + " is not a list of " + std::to_string(N) + " numbers");
   return numbers;
 }
 /// Returns an integer of at least 0. Throws ReadFailure if the value is not one.

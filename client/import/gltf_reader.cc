@@ -78,7 +78,7 @@ class GltfReader {
     std::vector<std::size_t> result;
     const Json* const list = member(of, name);
     if (!list) return result;
-    if (!list->is_array()) throw ReadFailure(place + "." + name + " is no list");
+    if (!list->is_array()) throw ReadFailure(place + "." + name + " is not a list");
     for (const Json& each : *list) {
       result.push_back(whole(each, place + "." + name));
       (void)file_.at("nodes", result.back(), place + "." + name);

@@ -50,7 +50,7 @@ void place_by_matrix(ImportedModel& model, std::uint32_t place, const Matrix& ma
   model.entities[place].transform = local.transform;
   if (!local.finite)
     model.warnings.push_back(node_text(model, place) +
-                             " has a transform that is not finite; it stands where its parent does.");
+                             " has a transform that is not finite; it is placed at its parent's position.");
   else if (local.error > shear_tolerance)
     model.warnings.push_back(node_text(model, place) + " has a sheared transform; its shear is left out.");
 }

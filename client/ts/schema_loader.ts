@@ -50,7 +50,7 @@ export const scalar_bytes: Readonly<Record<FieldKind, number>> = {
 export function load_schema(given: Uint8Array): { types: TypeDescriptor[]; enums: EnumDescriptor[] } {
   const bytes = plain_bytes(given);
   if (bytes.length < 16 || text_of(bytes.subarray(4, 8)) !== 'BFBS')
-    throw new BadBytes('bad_schema', 'this is no binary schema (.bfbs)');
+    throw new BadBytes('bad_schema', 'this is not a binary schema (.bfbs)');
   try {
     return new Loader(FlatBuffer.of(bytes).root()).load();
   } catch (error) {
@@ -125,7 +125,7 @@ class Loader {
     this.unions.push(union);
     if (union) return; // fields of this type are refused later
     const base = from.table(10)?.int8(4) ?? 0;
-    if (base < 3 || base > 10) fail(name, '', 'underlying type is no integer');
+    if (base < 3 || base > 10) fail(name, '', 'underlying type is not an integer');
     made.underlying = kinds[base - 2];
     made.bit_flags = attributes(from.tables(12)).has('bit_flags');
     for (const value of from.tables(6)) {

@@ -271,7 +271,7 @@ class Reader {
     file.next();
     if (!table && file.is("}"))
       return file.place(named) + type + ": a struct has at least one field; give " + (tag ? "a tag" : "it") +
-             " one that nobody reads: `nothing:ubyte;`";
+             " an unused one: `nothing:ubyte;`";
     while (!file.is("}") && !file.has_ended())
       if (std::string said = read_field(file, type, table); !said.empty()) return said;
     file.next();

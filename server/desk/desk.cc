@@ -159,7 +159,7 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
     for (const auto& session : failed_before ? std::vector(came.begin(), came.end()) : present())
       session->outgoing->fault(not_recorded_fault(disk_error_), 0);
   if (fails != failed_before)
-    world_.warn(fails ? "nothing is recorded any more, and edits are refused: " + disk_error_
+    world_.warn(fails ? "nothing is recorded, and edits are refused: " + disk_error_
                       : "the world was saved; what happens is recorded again, and edits are taken");
   if (!fails && !save_error.empty() && save_error_.empty())
     world_.warn("the world was not saved, but what happens is recorded: " + save_error);

@@ -28,7 +28,7 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   unsigned port = 0;
   const auto [end, failed] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
   if (failed != std::errc{} || end != port_text.data() + port_text.size() || port > 65535)
-    throw ServerError("listen address '" + text + "': '" + port_text + "' is no port");
+    throw ServerError("listen address '" + text + "': '" + port_text + "' is not a port");
   error_code error;
   const asio::ip::address address = asio::ip::make_address(host, error);
   if (error) throw ServerError("listen address '" + text + "': '" + host + "' is no IP address");
@@ -46,7 +46,7 @@ bool is_stale_socket(const std::string& path) {
                       " bytes");
   struct stat found;
   if (::lstat(path.c_str(), &found) != 0) return false;
-  if (!S_ISSOCK(found.st_mode)) throw ServerError("socket path '" + path + "' exists and is no socket");
+  if (!S_ISSOCK(found.st_mode)) throw ServerError("socket path '" + path + "' exists and is not a socket");
   asio::io_context io{1};
   error_code refused;
   Local::socket probe(io);

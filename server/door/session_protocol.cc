@@ -258,7 +258,7 @@ void SessionProtocol::answer_at_door(const session::RevokeToken& what, std::uint
   if (refuse_if_displaced(request)) return;
   const auto revoked = door_.users.revoke(what.name);
   if (!revoked) return refuse_user(revoked.error(), request);
-  if (door_.log) door_.log("no token any more for user " + std::to_string(*revoked) + ": " + what.name);
+  if (door_.log) door_.log("token revoked of user " + std::to_string(*revoked) + ": " + what.name);
   answer(*session_, request, session::TokenRevoked{.user = *revoked});
 }
 

@@ -19,10 +19,10 @@ std::string template_text(const Refusal& refusal, const std::string& named) {
              "parent 0";
     case hash32("name"): return "the first node has a name, but Spawn names it";
     case hash32("components"): return named + " is there twice or out of order: components ascend by type id";
-    case hash32("type"): return named + " is no message";
+    case hash32("type"): return named + " is not a message";
     case hash32("given"): return "a part that is given of " + named + " lies outside its value";
     case hash32("references"):
-      return "a reference of " + named + " is at no muster.Entity of it, or means a node that is not there";
+      return "a reference of " + named + " is not at a muster.Entity field, or names a node that does not exist";
     default: return named + " cannot be there";
   }
 }
@@ -138,7 +138,7 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
   switch (refusal.code) {
     case RefusalCode::dead_entity: fault.text = on + " is not alive"; break;
     case RefusalCode::id_not_granted: fault.text = on + " was never granted, or is used already"; break;
-    case RefusalCode::unknown_component: fault.text = named + " is no component of this world"; break;
+    case RefusalCode::unknown_component: fault.text = named + " is not a component of this world"; break;
     case RefusalCode::missing_component: fault.text = on + " has no " + named; break;
     case RefusalCode::unknown_field: fault.text = named + " has no field of id " + std::to_string(refusal.field); break;
     case RefusalCode::name_taken:
@@ -146,7 +146,7 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
                        ? on + " would get " + taken_text(registry, limits, refusal.entity, edit)
                        : "a sibling has its name";
       break;
-    case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world was not told"; break;
+    case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world does not know"; break;
     case RefusalCode::cycle: fault.text = on + " would come below itself"; break;
     case RefusalCode::value_mismatch: fault.text = part + " is not what was expected"; break;
     case RefusalCode::text_collision: fault.text = "another text has the same hash"; break;
@@ -166,7 +166,7 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
                        : named + " is written by Create, Rename and Reparent only";
       break;
     case RefusalCode::before_is_no_child:
-      fault.text = "before is no child of the parent that " + on + " would get";
+      fault.text = "before is not a child of the parent that " + on + " would get";
       break;
     case RefusalCode::wrong_targets:
       fault.text = is_tree(refusal.type)

@@ -127,7 +127,7 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   } catch (const std::exception& failed) {
     put_error(failed.what(), error, error_bytes);
   } catch (...) {
-    put_error("it threw something that is no std::exception", error, error_bytes);
+    put_error("it threw something that is not a std::exception", error, error_bytes);
   }
   return false;
 }

@@ -34,7 +34,7 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat before{}, after{};
   if (file.number < 0 || ::fstat(file.number, &before) != 0) return std::unexpected("cannot be read: " + reason());
-  if (!S_ISREG(before.st_mode)) return std::unexpected("is no file");
+  if (!S_ISREG(before.st_mode)) return std::unexpected("is not a file");
   // one extra byte, to detect that the file grew
   std::vector<char> bytes(static_cast<std::size_t>(before.st_size) + 1);
   std::size_t size = 0;
@@ -47,7 +47,7 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   }
   if (::fstat(file.number, &after) != 0 || size != static_cast<std::size_t>(before.st_size) ||
       after.st_mtim.tv_sec != before.st_mtim.tv_sec || after.st_mtim.tv_nsec != before.st_mtim.tv_nsec)
-    return std::unexpected("changed while it was read: somebody is writing it");
+    return std::unexpected("changed while it was read: another program is writing it");
   bytes.resize(size);
   return bytes;
 }
@@ -57,9 +57,9 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
 /// the program.
 std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
-  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is no shared library";
+  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is not a shared library";
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN) return "is no shared library of this machine";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN) return "is not a shared library for this machine";
   const std::uint64_t size = bytes.size();
   const auto within = [&](std::uint64_t offset, std::uint64_t count) {
     return offset <= size && count <= size - offset;
@@ -155,7 +155,7 @@ std::expected<PluginCopy, std::string> PluginCopy::make(const std::string& path)
     if (write_new(copy.path_, *bytes)) return copy;
   }
   copy.path_.clear();
-  return std::unexpected("no copy of it can be written: " + reason());
+  return std::unexpected("it cannot be copied: " + reason());
 }
 
 PluginCopy::~PluginCopy() {

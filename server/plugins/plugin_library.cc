@@ -53,7 +53,7 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
     throw PluginError(path_ + ": " + why);
   };
   const auto entry = reinterpret_cast<MusterPluginEntry>(::dlsym(library_, "muster_plugin"));
-  if (!entry) fail("is no plugin: it has no function muster_plugin");
+  if (!entry) fail("is not a plugin: it has no function muster_plugin");
   if (Dl_info info; ::dladdr(reinterpret_cast<const void*>(entry), &info)) base_ = info.dli_fbase;
   plugin_ = entry();
   if (!plugin_) fail("its muster_plugin returns nothing");

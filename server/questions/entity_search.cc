@@ -196,7 +196,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Find& a
     if (type && type->role == TypeRole::component) continue;
     session::Fault fault =
         fault_of(session::FaultCode::unknown_type, "unknown_type",
-                 type ? type->name + " is no component" : "no type has the id " + std::to_string(component));
+                 type ? type->name + " is not a component" : "no type has the id " + std::to_string(component));
     fault.field = "components";
     fault.type = component;
     return refuse(asked, fault);

@@ -27,7 +27,7 @@ std::optional<session::Fault> wrong_types(const TypeTable& types, const std::vec
                             : type->role == TypeRole::message || type->role == TypeRole::table_message))
       continue;
     session::Fault fault = fault_of(session::FaultCode::unknown_type, "unknown_type",
-                                    type ? type->name + (components ? " is no component" : " is no message")
+                                    type ? type->name + (components ? " is not a component" : " is not a message")
                                          : "no type has the id " + std::to_string(id));
     fault.field = field;
     fault.type = id;
@@ -72,7 +72,7 @@ bool WatchAsked::wants_pushed(TypeId type) const noexcept { return std::ranges::
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry) {
   if (!is_rate(follow.rate_max)) return std::unexpected(wrong_rate());
   if (follow.world && !follow.entities.empty())
-    return std::unexpected(bad_watch("entities", "a watch of the whole world names no entities beside it"));
+    return std::unexpected(bad_watch("entities", "a watch of the whole world cannot also name entities"));
   const TypeTable& types = registry.types();
   const std::pair<const std::vector<TypeId>*, const char*> components[] = {
       {&follow.components, "components"}, {&follow.with, "with"}, {&follow.without, "without"}};

@@ -72,7 +72,7 @@ std::optional<session::Fault> Watches::may_open(const Session& session, std::uin
   const auto own = std::ranges::count_if(entries_, [&](const Entry& entry) { return entry.session.get() == &session; });
   if (static_cast<std::size_t>(own) >= watches_max)
     return fault_of(session::FaultCode::bad_question, "watches_max",
-                    "this session has " + std::to_string(own) + " watches open, as many as are allowed");
+                    "this session has " + std::to_string(own) + " watches open, which is the limit");
   return std::nullopt;
 }
 
@@ -110,7 +110,7 @@ std::optional<session::Fault> Watches::follow_more(const Session& session, std::
   if (!found) return found.error();
   Entry& entry = **found;
   if (entry.asked.world && !(asked.add.empty() && asked.drop.empty()))
-    return bad_watch(asked.add.empty() ? "drop" : "add", "a watch of the whole world names no entities");
+    return bad_watch(asked.add.empty() ? "drop" : "add", "a watch of the whole world cannot name entities");
   if (!asked.open.empty()) {
     const Wants wants = wants_of(entry.asked, true);
     want(wants);
@@ -131,7 +131,7 @@ std::expected<Watches::Entry*, session::Fault> Watches::find_to_change(const Ses
   if (find(session, request)) return std::unexpected(in_use(request));
   if (entry->figures->promises.load(std::memory_order_relaxed) >= promises_max)
     return std::unexpected(fault_of(session::FaultCode::busy, "busy",
-                                    std::to_string(promises_max) + " changes of this watch wait to be told"));
+                                    std::to_string(promises_max) + " changes of this watch are waiting to be sent"));
   return entry;
 }
 

@@ -57,7 +57,7 @@ std::expected<PageFiles, std::string> PageFiles::read(const std::string& folder,
     return std::unexpected("the page's folder '" + folder + "' " + what);
   };
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return wrong("is no folder");
+  if (!fs::is_directory(folder, error)) return wrong("is not a folder");
   PageFiles page;
   std::size_t all = 0;
   fs::recursive_directory_iterator at(folder, error);

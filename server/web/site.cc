@@ -94,7 +94,7 @@ Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
   }
   if (request.has_body) return sentence(400, "a body belongs to no request that is answered here");
   const auto path = path_of(request.target);
-  if (!path) return sentence(400, "the target of the request is no path");
+  if (!path) return sentence(400, "the request's target is not a path");
 
   if (path->empty()) return {Kind::answer, page_file(request, "index.html")};
   const std::string& first = path->front();

@@ -196,7 +196,7 @@ def a_name_that_means_several_or_none_is_told_with_those_there_are(folder):
     with spoken(folder, {"Resolve": found(), "ListChildren": children(NIL, ["completely different"])}) as world:
         equal(world.error(REFUSED, "show", "/a"), 'no entity /a: the world has no child "a"')
     with spoken(folder, {}) as world:
-        equal(world.error(USAGE, "show", "//"), "/ is the whole world, no entity of it")
+        equal(world.error(USAGE, "show", "//"), "/ is the whole world, not an entity")
         equal(world.error(USAGE, "show", ""), "an entity is named by a path, a name or an id, not by nothing")
         equal(world.count("Resolve"), 0)
 
@@ -269,9 +269,9 @@ def tokens_are_listed_with_what_is_over_and_until_when(folder):
             assert more <= longer - shorter <= more + 60, (shorter, longer, more)
         for time in ("1969-12-31", "2027-01-31T24:00:00Z", "2027-01-31T00:60:00Z", "2027-01-31T00:00:60Z", "2027-13-01", "2027-01-31 ", "1000000001s"):
             equal(world.error(USAGE, "token", "create", "ann", "--role", "view", "--expires", time),
-                  f"'{time}' is no time: 30d (s, m, h, d, w), 2027-01-31 or 2027-01-31T12:00:00Z")
-        equal(world.error(USAGE, "token", "create", "ann", "--role", "none"), "'none' is no role: view, edit, control or admin")
-        equal(world.run("token", "revoke", "a\x1b"), "user 5, a\\x1b, may not come in any more\n")
+                  f"'{time}' is not a time: expected 30d (s, m, h, d, w), 2027-01-31 or 2027-01-31T12:00:00Z")
+        equal(world.error(USAGE, "token", "create", "ann", "--role", "none"), "'none' is not a role: expected view, edit, control or admin")
+        equal(world.run("token", "revoke", "a\x1b"), "user 5, a\\x1b, can no longer connect\n")
         equal(world.json("token", "revoke", "ann"), {"user": 5, "name": "ann"})
 
 
@@ -320,7 +320,7 @@ def what_a_server_ends_or_refuses_decides_the_exit_code(folder):
         equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the server gave another answer than muster.session.Welcome")
     with spoken(folder, {"GetSchema": said("Schema", {"bytes": b"x" * 64})}) as world:
         equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the world's schema does not fit this program: "
-                                                "this is no binary schema (.bfbs)")
+                                                "this is not a binary schema (.bfbs)")
     with spoken(folder, {"Save": said("Unwatched", {})}) as world:
         equal(world.error(UNREACHABLE, "save"), "the server gave another answer than muster.session.Saved")
     with spoken(folder, {"Save": CLOSE}) as world:
@@ -442,7 +442,7 @@ def a_clock_takes_whole_ticks_up_to_the_largest_number(folder):
         world.run("clock", "step", "100000")
         equal(world.question("SetClock"), {"paused": 2, "steps": 100000})
         for steps in ("1.5", "0.5", "0", "4000000001", "1x", " 1"):
-            equal(world.error(USAGE, "clock", "step", steps), f"'{steps}' is no number of ticks")
+            equal(world.error(USAGE, "clock", "step", steps), f"'{steps}' is not a number of ticks")
         equal(world.error(USAGE, "clock", "play", "2"), "play takes no number")
         equal(world.count("SetClock"), 1)
 

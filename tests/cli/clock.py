@@ -34,7 +34,7 @@ def the_clock_is_paused_stepped_and_set_to_a_speed(folder):
     equal(folder.error(USAGE, "clock", "speed", "fast"), "speed needs a number: muster clock speed 0.5")
     holds(folder.error(USAGE, "clock", "speed", "0"), "muster clock pause")
     for steps in ("0", "-1", "1.5", "many", "1e300", "nan"):
-        equal(folder.error(USAGE, "clock", "step", steps), f"'{steps}' is no number of ticks")
+        equal(folder.error(USAGE, "clock", "step", steps), f"'{steps}' is not a number of ticks")
     equal(folder.error(USAGE, "clock", "pause", "3"), "pause takes no number")
     holds(folder.error(USAGE, "clock", "stop"), "stop")
     equal(folder.json("clock")["speed"], 100)

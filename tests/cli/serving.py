@@ -20,7 +20,7 @@ def a_server_that_cannot_listen_makes_nothing(folder):
     (folder.path / "file").write_text("no socket")
     server = folder.start(SERVER, "w.muster", "--listen", "", "--unix", "file", stderr=subprocess.PIPE)
     equal(server.wait(timeout=20), 6)
-    holds(server.stderr.read(), "exists and is no socket")
+    holds(server.stderr.read(), "exists and is not a socket")
     equal([path.name for path in folder.path.iterdir()], ["file"])
 
 

@@ -18,7 +18,7 @@ def a_user_is_let_in_by_a_token_and_out_again(folder):
         holds(folder.error(REFUSED, "token", "list", "--token", made["token"]), "admin")
         equal(folder.error(REFUSED, "token", "create", "ann", "--role", "view"),
               'there is a user "ann", whose token is to be revoked first')
-        equal(folder.run("token", "revoke", "ann"), "user 1, ann, may not come in any more\n")
+        equal(folder.run("token", "revoke", "ann"), "user 1, ann, can no longer connect\n")
         holds(folder.error(UNREACHABLE, "ls", "--token", made["token"]), "the token is not valid here")
         equal(folder.error(REFUSED, "token", "revoke", "ann"), 'there is no user "ann"')
         holds(folder.run("token", "create", "the build", "--role", "view", "--expires", "30d"), "user 2, the build, may view until 20")
@@ -45,14 +45,14 @@ def token_says_what_it_needs(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     world = ("--world", "game.muster")
     equal(folder.error(USAGE, "token", "create", "ann", *world), "a token needs --role view, edit, control or admin")
-    equal(folder.error(USAGE, "token", "create", "ann", "--role", "king", *world), "'king' is no role: view, edit, control or admin")
+    equal(folder.error(USAGE, "token", "create", "ann", "--role", "king", *world), "'king' is not a role: expected view, edit, control or admin")
     holds(folder.error(USAGE, "token", "create", *world), "needs the user's name")
     holds(folder.error(USAGE, "token", "revoke", *world), "needs the user's name")
     holds(folder.error(USAGE, "token", "give", "ann", *world), "give")
     equal(folder.error(USAGE, "token", "list", "ann", *world), "token list takes no name")
     holds(folder.error(USAGE, "token", "revoke", "ann", "--role", "view", *world), "for token create")
     for time in ("soon", "30", "-1d", "30y", "2027-02-30", "2027-1-1x", "2027-01-01T25:00:00Z", "1e9d"):
-        holds(folder.error(USAGE, "token", "create", "ann", "--role", "view", "--expires", time, *world), f"'{time}' is no time")
+        holds(folder.error(USAGE, "token", "create", "ann", "--role", "view", "--expires", time, *world), f"'{time}' is not a time")
     equal(folder.error(REFUSED, "token", "create", "ann", "--role", "view", "--expires", "2020-01-01", *world),
           "the time until which the token holds is over")
     holds(folder.error(UNREACHABLE, "token", "list", "--world", "no.muster"), "there is no world no.muster")

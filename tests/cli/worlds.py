@@ -92,7 +92,7 @@ def a_hostile_model_is_refused_with_the_limit_and_changes_nothing(folder):
         '<library_visual_scenes><visual_scene id="s">' + "<node>" * 40000 + "</node>" * 40000 +
         '</visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>')
     (folder.path / "large.off").write_text("OFF\n100000000 1 0\n")
-    for file, reason in (("pipe.glb", "it is no regular file"), ("deep.gltf", "nested deeper than 1024 levels"),
+    for file, reason in (("pipe.glb", "it is not a regular file"), ("deep.gltf", "nested deeper than 1024 levels"),
                          ("deep.dae", "nested deeper than 1024 levels"), ("large.off", "more than 1024 MiB of memory")):
         holds(folder.error(BAD_FILE, "import", file, "a.muster"), f"cannot import {file}: ", reason)
     equal((folder.path / "a.muster").read_bytes(), before)

@@ -201,7 +201,7 @@ TEST_CASE("texts and types that come unasked are known from then on, and a bad s
   CHECK(client.types().find(TypeTraits<game::Damage>::id) != nullptr);
   CHECK(client.fetch_text(Text{hash64("tower")}).value() == "tower");
   CHECK(server.count<session::GetText>() == 0);
-  fails(client.ask<session::Save>(), Kind::lost, "the server sent a bad schema: this is no binary schema (.bfbs)");
+  fails(client.ask<session::Save>(), Kind::lost, "the server sent a bad schema: this is not a binary schema (.bfbs)");
 }
 
 TEST_CASE("a batch that is none ends the session with what is wrong with it", "[client]") {

@@ -245,7 +245,7 @@ def check_reload(demo):
     expect("squads march at 4 m/s", 2 < slow < 6, slow)
     demo.plugin.write_bytes(b"half a build")
     refusal = demo.run("reload", code=1)
-    expect("a build that is no library is refused by name", f"{demo.plugin}: is no shared library" in refusal, refusal)
+    expect("a build that is no library is refused by name", f"{demo.plugin}: is not a shared library" in refusal, refusal)
     demo.put_plugin("libskirmish_in_haste.so")
     told = demo.run("reload")
     expect("muster reload tells the builds", told == "skirmish  skirmish 1 in haste, was skirmish 1\n", told)

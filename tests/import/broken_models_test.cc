@@ -52,7 +52,7 @@ TEST_CASE("a pipe that a model names as one of its files is not waited for") {
   REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
   CHECK(has(refusal(folder.write("a.gltf", R"({"asset": {"version": "2.0"}, "nodes": [{"mesh": 0}], "buffers":
       [{"byteLength": 36, "uri": "pipe"}]})")),
-            "buffers[0]: pipe is no regular file"));
+            "buffers[0]: pipe is not a regular file"));
   CHECK(read_model(folder.write("a.obj", "mtllib pipe\no box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")));
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("JSON with a mistake in it is told with line and column") {
   CHECK(has(why("{\"asset\": {\"version\": \"2.0\"},\n \"nodes\": [{\"translation\": [1e999, 0, 0]}]}"),
             "no valid JSON: line 2, column 33: number overflow parsing '1e999'"));
   CHECK(has(why("1e999"), "no valid JSON: line 1, column 5: number overflow"));
-  CHECK(has(why("[]"), "its JSON is no object"));
+  CHECK(has(why("[]"), "its JSON is not an object"));
   CHECK(has(why(std::string("\xff\xfe{\0}\0", 6)), "UTF-16"));
   const std::string deep(2'000'000, '[');
   CHECK(has(why(deep), "no valid JSON"));
@@ -86,9 +86,9 @@ TEST_CASE("a glTF file that contradicts itself is refused with the place") {
   CHECK(has(why(R"("nodes": [{"mesh": 0}])"), "nodes[0].mesh is 0, and there are 0 meshes"));
   CHECK(has(why(R"("nodes": [{"mesh": -1}])"), "nodes[0].mesh is no whole number"));
   CHECK(has(why(R"("nodes": [{"camera": 1}], "cameras": [{}])"), "nodes[0].camera is 1"));
-  CHECK(has(why(R"("nodes": [{"translation": [1, 2]}])"), "nodes[0].translation is no list of 3 numbers"));
-  CHECK(has(why(R"("nodes": "a")"), "nodes is no list"));
-  CHECK(has(why(R"("nodes": [7])"), "nodes[0] is no object"));
+  CHECK(has(why(R"("nodes": [{"translation": [1, 2]}])"), "nodes[0].translation is not a list of 3 numbers"));
+  CHECK(has(why(R"("nodes": "a")"), "nodes is not a list"));
+  CHECK(has(why(R"("nodes": [7])"), "nodes[0] is not an object"));
   CHECK(has(why(R"("nodes": [{"extensions": {"KHR_lights_punctual": {"light": 2}}}])"), "there are 0 lights"));
   CHECK(has(why(R"("nodes": [{}], "buffers": [{"byteLength": 9, "uri": "http://example.org/a.bin"}])"),
             "only files are read"));

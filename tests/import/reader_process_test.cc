@@ -44,8 +44,8 @@ TEST_CASE("what a reader makes in its process is what the caller gets") {
 }
 
 TEST_CASE("what a reader throws is the reason") {
-  CHECK(refusal([]() -> ImportedModel { throw std::runtime_error("nodes[3] is no object"); }) ==
-        "nodes[3] is no object");
+  CHECK(refusal([]() -> ImportedModel { throw std::runtime_error("nodes[3] is not an object"); }) ==
+        "nodes[3] is not an object");
 }
 
 TEST_CASE("a reader that ends by a signal is told with its number") {

@@ -68,14 +68,14 @@ TEST_CASE("A forged schema is refused with the type and the field", "[hostile]")
       {{{"g.A", 4, 4, {{"t", rf::Obj, 0, 7}}}}, "g.A.t: its type is not in the schema"},
       {{{"g.A", 4, 4, {{"e", rf::Int, 0, 7}}}}, "g.A.e: its enum is not in the schema"},
       {{{"g.A", 32, 32, {{"x", rf::Int}}}}, "g.A: alignment 32 is over 16"},
-      {{{"g.A", 12, 3, {{"x", rf::Int}}}}, "g.A: alignment 3 is no power of two"},
-      {{{"g.A", 4, 0, {{"x", rf::Int}}}}, "g.A: alignment 0 is no power of two"},
+      {{{"g.A", 12, 3, {{"x", rf::Int}}}}, "g.A: alignment 3 is not a power of two"},
+      {{{"g.A", 4, 0, {{"x", rf::Int}}}}, "g.A: alignment 0 is not a power of two"},
       {{{"g.A", -4, 4, {{"x", rf::Int}}}}, "g.A: size -4 is outside 1..65535 bytes"},
       {{{"g.A", 4, 4, {}}}, "g.A: a struct needs a field"},
       {{{"g.A", 8, 4, {{"x", rf::Int, 0}, {"y", rf::Int, 2}}}}, "g.A.y: is misaligned"},
       {{{"g.A", 8, 4, {{"x", rf::Int, 0}, {"y", rf::Int, 0}}}}, "g.A.y: overlaps the field before it"},
       {{{"g.A", 8, 4, {{"x", rf::Int, 8}}}}, "g.A.x: lies outside the struct"},
-      {{{"g.A", 6, 4, {{"x", rf::Int, 0}}}}, "g.A: size is no multiple of its alignment"},
+      {{{"g.A", 6, 4, {{"x", rf::Int, 0}}}}, "g.A: size is not a multiple of its alignment"},
       {{{"g.A", 64, 4, {{"x", rf::Int, 0}}}}, "g.A: has more padding than its alignment explains"},
       {{{"g.A", 4, 4, {{"x", rf::Array, 0, -1, rf::Int, 0}}}}, "g.A.x: an array needs a length"},
       {{{"g.A", 4, 4, {{"x", rf::Array, 0, -1, rf::Int, 60000}}}}, "g.A.x: lies outside the struct"},
@@ -84,8 +84,8 @@ TEST_CASE("A forged schema is refused with the type and the field", "[hostile]")
       {{{"g.A", 4, 4, {{"a", rf::Obj, 0, 0}}}}, "g.A: contains itself"},
       {{{"g.A", 4, 4, {{"b", rf::Obj, 0, 1}}}, {"g.B", 4, 4, {{"a", rf::Obj, 0, 0}}}}, "g.A: contains itself"},
       {{{"g.A", 4, 4, {{"x", rf::Int}}}, {"g.A", 4, 4, {{"x", rf::Int}}}}, "g.A: declared twice"},
-      {{{"g.A;", 4, 4, {{"x", rf::Int}}}}, "a type's name is no identifier"},
-      {{{"g.A", 4, 4, {{"x y", rf::Int}}}}, "g.A: a field's name is no identifier"},
+      {{{"g.A;", 4, 4, {{"x", rf::Int}}}}, "a type's name is not an identifier"},
+      {{{"g.A", 4, 4, {{"x y", rf::Int}}}}, "g.A: a field's name is not an identifier"},
       {{{"g.A", 8, 4, {{"e", rf::Obj, 0, 1}}}, {"muster.Entity", 8, 4, {{"x", rf::Int}, {"y", rf::Int, 4}}}},
        "muster.Entity: is not the Entity of schema/muster.fbs (8 bytes, aligned to 8)"},
       {{{"g.T", 0, 1, {{"x", rf::Int, 3}}, false}}, "g.T.x: has no place in the table"},
@@ -149,11 +149,11 @@ TEST_CASE("A name is letters, figures and underscores, up to 255 of them, in par
        {std::string(), std::string(256, 'a'), std::string("9a"), std::string(".a"), std::string("a."),
         std::string("a..b"), std::string("a.9"), std::string("a-b"), std::string("a b"), std::string("\xc3\xa4")}) {
     CAPTURE(bad);
-    CHECK(type(bad) == "a type's name is no identifier");
-    CHECK(field(bad) == "g.A: a field's name is no identifier");
+    CHECK(type(bad) == "a type's name is not an identifier");
+    CHECK(field(bad) == "g.A: a field's name is not an identifier");
   }
   CHECK(field(std::string(255, 'a')) == "(loaded)");
-  CHECK(field("a.b") == "g.A: a field's name is no identifier");
+  CHECK(field("a.b") == "g.A: a field's name is not an identifier");
 }
 
 TEST_CASE("A struct has no more padding than its alignment explains, and its fields lie in it", "[hostile]") {
@@ -190,8 +190,8 @@ TEST_CASE("Structs of more than 64 MiB in all are refused", "[hostile]") {
 }
 
 TEST_CASE("What is no binary schema is refused", "[hostile]") {
-  CHECK(error_of({}) == "this is no binary schema (.bfbs)");
-  CHECK(error_of(std::vector<std::byte>(64)) == "this is no binary schema (.bfbs)");
+  CHECK(error_of({}) == "this is not a binary schema (.bfbs)");
+  CHECK(error_of(std::vector<std::byte>(64)) == "this is not a binary schema (.bfbs)");
   const auto good = std::as_bytes(muster::TypeTraits<golden::Health>::schema);
   for (std::size_t length = 16; length < good.size(); length += 97)
     CHECK_FALSE(muster::load_schema(good.first(length)).has_value());

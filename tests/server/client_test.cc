@@ -180,9 +180,9 @@ TEST_CASE("a server that is not there, or is no server, is told with its address
     options.time_max = 5s;
     return why(Client::connect(options));
   };
-  CHECK(connect("nowhere") == "'nowhere' is no address: expected HOST:PORT or unix:PATH");
-  CHECK(connect("unix:") == "'' is no socket path");
-  CHECK(connect("unix:" + std::string(108, 'a')) == "'" + std::string(108, 'a') + "' is no socket path");
+  CHECK(connect("nowhere") == "'nowhere' is not an address: expected HOST:PORT or unix:PATH");
+  CHECK(connect("unix:") == "'' is not a socket path");
+  CHECK(connect("unix:" + std::string(108, 'a')) == "'" + std::string(108, 'a') + "' is not a socket path");
   CHECK(connect("unix:" + std::string(107, 'a')) ==
         "cannot connect to " + std::string(107, 'a') + ": No such file or directory");
   CHECK(connect("127.0.0.1:1").starts_with("cannot connect to 127.0.0.1:1: "));

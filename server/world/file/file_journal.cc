@@ -52,7 +52,7 @@ std::expected<JournalGroup, std::string> judge(const Statement& row, const Journ
                      .types = row.integer(types)};
   for (int column = id; column < records; ++column)
     if (!row.is_integer(column)) return std::unexpected("a value that must be a number is none");
-  if (!row.is_blob(records)) return std::unexpected("its records are no bytes");
+  if (!row.is_blob(records)) return std::unexpected("its records are not bytes");
   if (group.id != end.group + 1) return std::unexpected(misplaced(group, end));
   const std::span<const std::byte> bytes = row.blob(records);
   const std::uint64_t found = group_checksum(end.checksum, stamp_of(group, row.integer(code)), bytes);

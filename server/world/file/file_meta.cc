@@ -82,7 +82,7 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
     const std::string& text = values[name];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, base);
     if (error != std::errc() || end != text.data() + text.size())
-      return damaged("'" + std::string(name) + "' is no number: '" + text + "'");
+      return damaged("'" + std::string(name) + "' is not a number: '" + text + "'");
   }
   return meta;
 }

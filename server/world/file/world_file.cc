@@ -42,14 +42,14 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   constexpr std::size_t name_bytes_max = 220, system_bytes_max = 255;
   const std::size_t name_bytes = std::filesystem::path(given).filename().string().size();
   const std::string long_name = "its name has " + std::to_string(name_bytes) + " bytes; a new world's may have " +
-                                std::to_string(name_bytes_max) + ", because other files lie beside it";
+                                std::to_string(name_bytes_max) + ", because other files are stored next to it";
   if (name_bytes > system_bytes_max) return refuse(WorldErrorCode::missing, long_name);
   std::error_code failure;
   // Make the path absolute first: for a relative path that does not exist yet, weakly_canonical
   // does not add the directory.
   std::filesystem::path resolved = std::filesystem::absolute(given, failure);
   if (!failure) resolved = std::filesystem::weakly_canonical(resolved, failure);
-  if (given.empty() || failure) return refuse(WorldErrorCode::missing, "no path of a file: " + failure.message());
+  if (given.empty() || failure) return refuse(WorldErrorCode::missing, "not the path of a file: " + failure.message());
   const std::string path = resolved.string();
   const std::string directory = resolved.parent_path().string();
   // SQLite allows 512 bytes, and the file is created under a name that is 12 bytes longer.
@@ -63,7 +63,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   const bool exists = ::stat(path.c_str(), &file) == 0;
   if (!exists && errno != ENOENT && errno != ENAMETOOLONG)
     return refuse(WorldErrorCode::denied, "cannot be reached: " + std::string(std::strerror(errno)));
-  if (exists && !S_ISREG(file.st_mode)) return refuse(WorldErrorCode::not_a_world, "not a world: no regular file");
+  if (exists && !S_ISREG(file.st_mode)) return refuse(WorldErrorCode::not_a_world, "not a world: not a regular file");
   if (exists && options.mode == OpenMode::create_new)
     return refuse(WorldErrorCode::exists, "exists already; a new world was asked for");
   if (!exists && options.mode == OpenMode::open_existing) {
@@ -126,7 +126,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
   struct stat file{};
   if (::lstat(wal.c_str(), &file) == 0 && !S_ISREG(file.st_mode))
     return std::unexpected(error(WorldErrorCode::damaged, wal +
-                                                              " is no regular file. Move it away, or put back the one "
+                                                              " is not a regular file. Move it away, or put back the one "
                                                               "that belongs to the file"));
   const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return {};
@@ -386,7 +386,7 @@ std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::T
 bool WorldFile::is_as_left() const { return !watch_ || (!displaced() && watch_->look(use_.is_merging()).is_as_left()); }
 
 std::unexpected<WorldError> WorldFile::displace(const std::string& what) {
-  displaced_->text = what + " while this process had the world open. Nothing is written there any more";
+  displaced_->text = what + " while this process had the world open. Nothing is written to that file anymore";
   displaced_->is_so.store(true, std::memory_order_release);
   for (Database* each : {&*database_, beside_ ? &*beside_ : nullptr})
     if (each) each->merge_at_end(false);
@@ -428,9 +428,9 @@ std::string WorldFile::alone_differs() const {
   if (now.world != meta_.world) return path_ + " was written over with another world";
   // Another program may have merged part of the -wal.
   if (now.checkpoint < alone_.checkpoint || now.group < alone_.group)
-    return path_ + " was written over with an older copy of it";
+    return path_ + " was overwritten with an older copy";
   if (now.checkpoint > meta_.checkpoint || now.group > journal_.newest())
-    return path_ + " was written over with another copy of it";
+    return path_ + " was overwritten with another copy";
   return {};
 }
 

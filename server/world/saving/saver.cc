@@ -284,7 +284,7 @@ void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
   if (saving_ && host_.disk_lags == DiskLags::go_on) {
     if (!recorder_->paused())
-      stop_recording(text_of(size_) + ", as many as are allowed, and it is still being written");
+      stop_recording(text_of(size_) + ", which is the limit, and it is still being written");
     return;
   }
   wait_for_saving();
@@ -292,7 +292,7 @@ void Saver::keep_size() {
   {
     const MutexLock lock(mutex_);
     failure_ = file_.path() + ": " + text_of(size_) +
-               ", as many as are allowed, and the world could not be saved: " + autosave_error_;
+               ", which is the limit, and the world could not be saved: " + autosave_error_;
   }
   failed_.store(true, std::memory_order_release);
 }

@@ -77,7 +77,7 @@ TEST_CASE("each cause of a refusal has a word and a sentence of its own", "[refu
 
   fault = scene.refused(scene.client.reparent(orc, town, town));
   CHECK(fault.reason == "before_is_no_child");
-  CHECK(fault.text == "before is no child of the parent that " + shown + " would get");
+  CHECK(fault.text == "before is not a child of the parent that " + shown + " would get");
 
   fault = scene.refused([&](BatchBuilder& to) { to.append_world(Destroy{}); });
   CHECK(fault.reason == "wrong_targets");

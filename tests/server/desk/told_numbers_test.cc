@@ -396,7 +396,7 @@ TEST_CASE("a disk that fails, one that works again, and a save that fails alone 
   numbers.save_error = "still no room";
   CHECK(said().empty());
   numbers.error = "broken";
-  CHECK(said() == Lines{"nothing is recorded any more, and edits are refused: broken"});
+  CHECK(said() == Lines{"nothing is recorded, and edits are refused: broken"});
   numbers.error = "more broken";
   CHECK(said().empty());
   numbers.error.reset();
@@ -404,7 +404,7 @@ TEST_CASE("a disk that fails, one that works again, and a save that fails alone 
   CHECK(said() == Lines{"the world was saved; what happens is recorded again, and edits are taken"});
   numbers.error = "both";
   numbers.save_error = "both";
-  CHECK(said() == Lines{"nothing is recorded any more, and edits are refused: both"});
+  CHECK(said() == Lines{"nothing is recorded, and edits are refused: both"});
 }
 
 TEST_CASE("who follows and does not read is told the newest when there is room, and once", "[desk]") {

@@ -38,27 +38,27 @@ std::string here() {
 TEST_CASE("a plugin that cannot be read is refused", "[plugins]") {
   const PluginFolder folder;
   CHECK(refusal(folder.path("none.so")) == "cannot be read: No such file or directory");
-  CHECK(refusal(folder.path("")) == "is no file");
+  CHECK(refusal(folder.path("")) == "is not a file");
   CHECK(refusal(folder.put("good", "counter_first")) == "loaded");
 }
 
 TEST_CASE("a file that is no library is refused before the system's loader sees it", "[plugins]") {
   const PluginFolder folder;
-  CHECK(refusal(folder.write("empty", "")) == "is no shared library");
-  CHECK(refusal(folder.write("text", "int main() { return 0; }")) == "is no shared library");
+  CHECK(refusal(folder.write("empty", "")) == "is not a shared library");
+  CHECK(refusal(folder.write("text", "int main() { return 0; }")) == "is not a shared library");
   const std::string whole = PluginFolder::read(folder.put("whole", "counter_first"));
   for (const std::size_t size : {whole.size() - 1, whole.size() / 2, std::size_t{5000}, std::size_t{200}}) {
     INFO(size);
     CHECK(refusal(folder.write("cut", whole.substr(0, size))) ==
           "is cut off: it has " + std::to_string(size) + " bytes, and its headers speak of more");
   }
-  CHECK(refusal(folder.write("cut", whole.substr(0, 40))) == "is no shared library");
+  CHECK(refusal(folder.write("cut", whole.substr(0, 40))) == "is not a shared library");
   CHECK(refusal("/proc/self/exe") != "loaded");
 }
 
 TEST_CASE("a library that is no plugin of this server is refused", "[plugins]") {
   const PluginFolder folder;
-  CHECK(refusal(folder.put("a", "no_entry")) == "is no plugin: it has no function muster_plugin");
+  CHECK(refusal(folder.put("a", "no_entry")) == "is not a plugin: it has no function muster_plugin");
   CHECK(refusal(folder.put("b", "nothing")) == "its muster_plugin returns nothing");
   CHECK(refusal(folder.put("c", "old_interface")) ==
         "was built for plugin interface 1, this server has 3: build it again");
@@ -105,7 +105,7 @@ TEST_CASE("a plugin that throws when it is installed is refused with its words",
   };
   CHECK(install("throw") == folder.path("a.so") + ": cannot be installed: no sound device");
   CHECK(install("throw a number") ==
-        folder.path("a.so") + ": cannot be installed: it threw something that is no std::exception");
+        folder.path("a.so") + ": cannot be installed: it threw something that is not a std::exception");
   CHECK(install("contradict") ==
         folder.path("a.so") +
             ": cannot be installed: the order of these handlers contradicts itself: counter.late, counter.step");

@@ -187,7 +187,7 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
   }
   SECTION("no library") {
     game.folder.write("counter", "#!/bin/sh\n");
-    CHECK(game.refusal("counter") == path + "is no shared library");
+    CHECK(game.refusal("counter") == path + "is not a shared library");
     unchanged();
   }
   SECTION("a symbol that nobody has") {
@@ -197,7 +197,7 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
   }
   SECTION("no entry point") {
     game.folder.put("counter", "no_entry");
-    CHECK(game.refusal("counter") == path + "is no plugin: it has no function muster_plugin");
+    CHECK(game.refusal("counter") == path + "is not a plugin: it has no function muster_plugin");
     unchanged();
   }
   SECTION("another interface") {

@@ -33,7 +33,7 @@ def a_server_says_what_is_wrong_with_its_plugin(folder):
         assert not (folder.path / "w.muster").exists(), "a world was made"
 
     says(f"{folder.plugin}: cannot be read: No such file or directory")
-    for build, what in {"no_entry": "is no plugin: it has no function muster_plugin",
+    for build, what in {"no_entry": "is not a plugin: it has no function muster_plugin",
                         "old_interface": "was built for plugin interface 1, this server has 3: build it again",
                         "other_headers": "was built with other muster headers (digest 0123456789abcdef) than this server (",
                         "missing_symbol": "cannot be loaded: undefined symbol: game::nobody_has_this(int)"}.items():
@@ -101,7 +101,7 @@ def a_reload_that_fails_leaves_the_running_build(folder):
     before = folder.json("info", "--hash")["hash"]
     for build, what in {"missing_symbol": "cannot be loaded: undefined symbol: game::nobody_has_this(int)",
                         "old_interface": "was built for plugin interface 1, this server has 3: build it again",
-                        "no_entry": "is no plugin: it has no function muster_plugin",
+                        "no_entry": "is not a plugin: it has no function muster_plugin",
                         "other": 'is called "other" now; "counter" runs',
                         "counter_narrower": "which cannot be converted: archetypes 0: component counter.Heard.build: was int and is "
                                             "short: that cannot be converted",

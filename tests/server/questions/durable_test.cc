@@ -221,7 +221,7 @@ TEST_CASE(
   CHECK(health(client) == refused_at - 1);
   const auto warnings = world.warnings();
   REQUIRE(warnings.size() == 2);
-  CHECK_THAT(warnings[0], Catch::StartsWith("nothing is recorded any more, and edits are refused: "));
+  CHECK_THAT(warnings[0], Catch::StartsWith("nothing is recorded, and edits are refused: "));
   CHECK_THAT(warnings[1], Catch::StartsWith("the world was saved"));
 }
 

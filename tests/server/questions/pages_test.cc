@@ -407,7 +407,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
        FaultCode::unknown_type,
        "unknown_type",
        "components",
-       "arena.Damage is no component",
+       "arena.Damage is not a component",
        {},
        damage},
       {of(by_unknown), FaultCode::unknown_type, "unknown_type", "components", "no type has the id 5", {}, 5},
@@ -421,13 +421,13 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
       {of(fast), FaultCode::bad_question, "bad_question", "rate_max", rate_text},
       {of(rate), FaultCode::bad_question, "bad_question", "rate_max", rate_text},
       {of(both), FaultCode::bad_question, "bad_question", "entities",
-       "a watch of the whole world names no entities beside it"},
-      {of(values), FaultCode::unknown_type, "unknown_type", "components", "arena.Damage is no component", {}, damage},
-      {of(with), FaultCode::unknown_type, "unknown_type", "with", "arena.Damage is no component", {}, damage},
-      {of(without), FaultCode::unknown_type, "unknown_type", "without", "arena.Damage is no component", {}, damage},
-      {of(pushed), FaultCode::unknown_type, "unknown_type", "pushed", "arena.Health is no message", {}, health},
-      {of(inputs), FaultCode::unknown_type, "unknown_type", "input_types", "arena.Health is no message", {}, health},
-      {of(except), FaultCode::unknown_type, "unknown_type", "inputs_except", "arena.Health is no message", {}, health},
+       "a watch of the whole world cannot also name entities"},
+      {of(values), FaultCode::unknown_type, "unknown_type", "components", "arena.Damage is not a component", {}, damage},
+      {of(with), FaultCode::unknown_type, "unknown_type", "with", "arena.Damage is not a component", {}, damage},
+      {of(without), FaultCode::unknown_type, "unknown_type", "without", "arena.Damage is not a component", {}, damage},
+      {of(pushed), FaultCode::unknown_type, "unknown_type", "pushed", "arena.Health is not a message", {}, health},
+      {of(inputs), FaultCode::unknown_type, "unknown_type", "input_types", "arena.Health is not a message", {}, health},
+      {of(except), FaultCode::unknown_type, "unknown_type", "inputs_except", "arena.Health is not a message", {}, health},
       {of(EndTrace{}), FaultCode::not_found, "no_trace", "", "this session has begun no trace"},
       {of(Heartbeat{}), FaultCode::bad_question, "bad_question", "", "this server has no answer to that"},
   };
@@ -456,7 +456,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
   check({under_request(5, watch), FaultCode::request_in_use, "request_in_use", "",
          "request 5 is a watch that is still open"});
   check({under_request(6, watch), FaultCode::bad_question, "watches_max", "",
-         "this session has 1 watches open, as many as are allowed"});
+         "this session has 1 watches open, which is the limit"});
   REQUIRE(world.answers(*world.one, Unwatch{.watch = 5}, 6).front().is<Unwatched>());
   Follow everyone;
   everyone.world = everyone.values = true;
@@ -464,7 +464,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
   FollowMore add, drop;
   add.watch = drop.watch = 5;
   add.add = drop.drop = {world.town};
-  const std::string names_none = "a watch of the whole world names no entities";
+  const std::string names_none = "a watch of the whole world cannot name entities";
   check({under_request(6, add), FaultCode::bad_question, "bad_question", "add", names_none});
   check({under_request(6, drop), FaultCode::bad_question, "bad_question", "drop", names_none});
   check({under_request(0, Follow{.watch = 5}), FaultCode::bad_question, "bad_question", "request",

@@ -313,10 +313,10 @@ TEST_CASE("changes of what cannot be changed are refused with the field named", 
   };
   REQUIRE(fault({.watch = 99}).code == session::FaultCode::not_found);
   REQUIRE(fault({.with = {123}}).field == "with");
-  REQUIRE(fault({.without = {TypeTraits<arena::Damage>::id}}).text == "arena.Damage is no component");
+  REQUIRE(fault({.without = {TypeTraits<arena::Damage>::id}}).text == "arena.Damage is not a component");
   REQUIRE(fault({.values = true, .components = {TypeTraits<arena::Damage>::id}}).field == "components");
   REQUIRE(fault({.world = true, .pushed = {health_id}}).field == "pushed");
-  REQUIRE(fault({.world = true, .pushed = {health_id}}).text == "arena.Health is no message");
+  REQUIRE(fault({.world = true, .pushed = {health_id}}).text == "arena.Health is not a message");
   REQUIRE(fault({.world = true, .inputs_except = {1}}).field == "inputs_except");
   REQUIRE(fault({.world = true, .entities = {orc}}).field == "entities");
   REQUIRE(fault({.rate_max = -1}).field == "rate_max");

@@ -333,7 +333,7 @@ TEST_CASE("watches of unknown types or with a wrong rate are refused with the fi
   LiveWorld world;
   Client client = world.client();
   REQUIRE(client.follow(watch_values({123})).error().fault.field == "components");
-  REQUIRE(client.follow(watch_values({TypeTraits<arena::Damage>::id})).error().text == "arena.Damage is no component");
+  REQUIRE(client.follow(watch_values({TypeTraits<arena::Damage>::id})).error().text == "arena.Damage is not a component");
   session::Follow wild = watch_values();
   wild.rate_max = -1;
   REQUIRE(client.follow(wild).error().fault.field == "rate_max");

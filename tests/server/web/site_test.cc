@@ -268,7 +268,7 @@ TEST_CASE("a server without a page says so, and a folder that is no page is refu
   world.authorization = "Bearer x";
   CHECK(bare.reply(world, true).answer.status == 404);
   const test::Folder folder;
-  CHECK(PageFiles::read(folder / "nothing").error() == "the page's folder '" + (folder / "nothing") + "' is no folder");
+  CHECK(PageFiles::read(folder / "nothing").error() == "the page's folder '" + (folder / "nothing") + "' is not a folder");
   CHECK(PageFiles::read(folder.path()).error().find("has no index.html") != std::string::npos);
 }
 
@@ -345,7 +345,7 @@ TEST_CASE("every refusal is a sentence under its status, with the fields that sa
   const HttpAnswer body = said([](HttpRequest& r) { r.has_body = true; });
   CHECK(body.text == "a body belongs to no request that is answered here\n");
   CHECK(body.closes);
-  CHECK(said([](HttpRequest& r) { r.target = "x"; }).text == "the target of the request is no path\n");
+  CHECK(said([](HttpRequest& r) { r.target = "x"; }).text == "the request's target is not a path\n");
   const HttpAnswer upgrade = said([](HttpRequest&) {});
   CHECK(upgrade.status == 426);
   CHECK(upgrade.text == "frames are spoken here over a WebSocket of version 13\n");

@@ -113,7 +113,7 @@ TEST_CASE("a world whose journal is as long as it may be goes on likewise while 
     world.saver.hand_over(start);
   }
   REQUIRE(world.saver.error());
-  CHECK(world.saver.error()->find("as many as are allowed, and it is still being written") != std::string::npos);
+  CHECK(world.saver.error()->find("which is the limit, and it is still being written") != std::string::npos);
   CHECK(world.saver.is_saving());
   disk.held = false;
   world.wait([&] {

@@ -171,7 +171,7 @@ TEST_CASE(
     REQUIRE(world.saver.journal_bytes() < 4 * mib);
   }
   CHECK(world.saver.journal_bytes() >= 2 * mib);
-  CHECK(world.saver.error()->find("the journal has 2 MiB behind the last save, as many as are allowed, and the world "
+  CHECK(world.saver.error()->find("the journal has 2 MiB behind the last save, which is the limit, and the world "
                                   "could not be saved: ") != std::string::npos);
   CHECK(world.warnings.size() == 1);
   const std::uint64_t durable = world.saver.durable();

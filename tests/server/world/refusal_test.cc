@@ -69,7 +69,7 @@ TEST_CASE("another application's database is refused") {
 
 TEST_CASE("a directory and a path without its directory are refused") {
   const Directory directory;
-  CHECK(refusal(directory.path().string(), WorldErrorCode::not_a_world) == "not a world: no regular file");
+  CHECK(refusal(directory.path().string(), WorldErrorCode::not_a_world) == "not a world: not a regular file");
   CHECK(refusal(directory / "no/w.muster", WorldErrorCode::missing) ==
         "its directory " + directory.path().string() + "/no does not exist");
   CHECK(directory.names().empty());

@@ -89,7 +89,7 @@ TEST_CASE("after its file was moved nothing is told durable, and with its -wal i
   for (int i = 0; i < 5; ++i) REQUIRE(world.append());
   fs::rename(world.path, world.moved);
   CHECK(world.refused() ==
-        world.path + " was moved or deleted while this process had the world open. Nothing is written there any more");
+        world.path + " was moved or deleted while this process had the world open. Nothing is written to that file anymore");
   const std::string wal = read_file(world.wal), file = read_file(world.moved);
   world.file.reset();
   CHECK(read_file(world.moved) == file);
@@ -344,7 +344,7 @@ TEST_CASE("a world that was given by a link is displaced when the link leads els
   fs::create_symlink(directory / "other.muster", link);
   const auto there = file->still_there();
   REQUIRE_FALSE(there);
-  CHECK_THAT(there.error().detail(), StartsWith(link + " does not lead to " + real + " any more"));
+  CHECK_THAT(there.error().detail(), StartsWith(link + " no longer leads to " + real));
 }
 
 TEST_CASE("a copy that was written over the file is found though the -wal has the pages in which they differ") {
