@@ -1,6 +1,5 @@
 #include "schema/layout.h"
 
-
 #include "schema/hex.h"
 
 namespace muster::schema_detail {

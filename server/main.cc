@@ -95,7 +95,7 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
       return std::unexpected("--limit " + each + ": " + name + " is at least " + std::to_string(least));
     std::string known;
     for (const std::string_view limit : limit_names()) known += " " + std::string(limit);
-    return std::unexpected("--limit " + each + ": it is NAME=NUMBER, within the number's range; names are" + known);
+    return std::unexpected("--limit " + each + ": expected NAME=NUMBER within the number's range; names are" + known);
   }
   return limits;
 }
@@ -105,7 +105,7 @@ std::expected<std::string, std::string> token_of(const std::string& path) {
   if (path.empty()) return std::string();
   const auto made = make_token_file(path);
   if (!made) return std::unexpected(made.error());
-  if (*made) spdlog::info("{}: a new token, which later starts take from there", path);
+  if (*made) spdlog::info("{}: a new token, which later starts will use", path);
   return read_token_file(path);
 }
 
@@ -143,7 +143,7 @@ void warn_of_mended(const World& world) {
                  report.listed.size());
   for (const std::string& type : report.converted) spdlog::info("{}: converted: {}", world.path(), type);
   if (report.lost_requests > 0)
-    spdlog::warn("{}: {} handlers that were to begin or end when it was saved do not: they belonged to another process",
+    spdlog::warn("{}: {} requests to start or end handlers were dropped: they belonged to another process",
                  world.path(), report.lost_requests);
 }
 
@@ -266,7 +266,7 @@ struct Served {
       opened = std::unexpected(new_schemas ? new_plugins.error() : new_schemas.error());
     }
     if (!opened) {
-      spdlog::error("the build of before goes on: {}", opened.error().text);
+      spdlog::error("the previous build continues: {}", opened.error().text);
       opened = open(true);
     }
     if (opened) (void)world->set_pace({.speed = pace.speed, .paused = pace.paused});
@@ -390,64 +390,63 @@ int main(int argc, char** argv) {
     return exit_usage;
   }
   CLI::App app(
-      "Serves a world: sessions over TCP, WebSockets and Unix sockets edit it and watch it while it runs, an editor in "
-      "the browser among them.");
+      "Serves a world: clients edit and watch it over TCP, WebSockets and Unix sockets while it runs, including an "
+      "editor in "
+      "the browser.");
   app.set_version_flag("--version", "muster-server " MUSTER_VERSION);
   Arguments arguments;
-  app.add_option("WORLD", arguments.world, "the world file, for instance town.muster; made if it is not there")
+  app.add_option("WORLD", arguments.world, "the world file, such as town.muster; created if it does not exist")
       ->required();
   app.add_option("--schema", arguments.schemas,
-                 "types of the game: a .bfbs, or a .fbs where flatc is installed; repeatable");
-  app.add_option("-I", arguments.include_folders, "where .fbs files look for those they include; repeatable")
+                 "types of the game: a .bfbs, or a .fbs if flatc is installed; repeatable");
+  app.add_option("-I", arguments.include_folders, "folder in which .fbs files look for those they include; repeatable")
       ->allow_extra_args(false);
   app.add_option("--plugin", arguments.plugins, "a shared library with handlers; repeatable");
   app.add_option("--listen", arguments.listen, "loopback address and port; port 0: any free one; empty: no TCP")
       ->capture_default_str();
-  app.add_option("--unix", arguments.unix_path, "a Unix socket to listen on as well");
+  app.add_option("--unix", arguments.unix_path, "Unix socket to listen on as well");
   app.add_option("--page", arguments.page,
                  "a folder with the editor's page instead of the one that was installed; \"none\": serve none");
-  app.add_option("--hz", arguments.hz, "ticks per second; 0: the world moves when something arrives")
+  app.add_option("--hz", arguments.hz, "ticks per second; 0: the world advances when something arrives")
       ->check(CLI::Range(0.0, 10'000.0))
       ->capture_default_str();
-  app.add_flag("--paused", arguments.paused, "begin with a clock that is paused: see muster clock");
+  app.add_flag("--paused", arguments.paused, "start with a paused clock: see muster clock");
   app.add_option(
          "--durability", arguments.durability,
-         "what a crash or a loss of power takes: commit: some ms; batched: a tenth of a second and what the disk "
-         "takes; checkpoint: what came since the last save")
+         "what a crash or power failure loses: commit: a few ms; batched: a tenth of a second plus the time of a "
+         "write; checkpoint: everything since the last save")
       ->check(CLI::IsMember({"commit", "batched", "checkpoint"}))
       ->capture_default_str();
   app.add_option("--autosave", arguments.autosave_s,
-                 "seconds from a save to the next, where there is anything new; 0: only on request and at the end")
+                 "seconds between saves, if there is anything new; 0: only on request and at the end")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  app.add_option(
-         "--journal-max", arguments.journal_mib,
-         "MiB of the journal behind the last save: at four fifths the world is saved, whatever --autosave says; 0: "
-         "no bound")
+  app.add_option("--journal-max", arguments.journal_mib,
+                 "limit in MiB on the journal after the last save: at four fifths the world is saved, regardless of "
+                 "--autosave; 0: "
+                 "no limit")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
   app.add_option(
          "--preserved-max", arguments.preserved_mib,
-         "MiB that are copied of what changes while a save has not written it yet: with more the save is begun again")
+         "limit in MiB on copies of data that changes before a save has written it: beyond it, the save starts again")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--disk-lags", arguments.disk_lags,
-                 "what the world does where the disk is slower than what is to be written: wait for it, or go-on: "
-                 "nothing is recorded then and edits are refused, until a save succeeds")
+                 "what the world does if the disk is too slow: wait for it, or go-on: "
+                 "then nothing is recorded and edits are refused until a save succeeds")
       ->check(CLI::IsMember({"wait", "go-on"}))
       ->capture_default_str();
-  app.add_option(
-         "--watchdog", arguments.watchdog_s,
-         "seconds for which one input may be in work before it is said which handler does not return; 0: it is not")
+  app.add_option("--watchdog", arguments.watchdog_s,
+                 "seconds after which a handler that does not return is reported; 0: never")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  app.add_option(
-         "--skip", arguments.skip,
-         "the number of an input to leave out, before which the world is stopped because its process died there "
-         "again and again; it is saved without it, and goes on")
+  app.add_option("--skip", arguments.skip,
+                 "number of an input to skip, before which the world is stopped because its process died there "
+                 "repeatedly; the world is saved without it, and continues")
       ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
   app.add_option("--workers", arguments.workers,
-                 "threads that passes are spread over, with the results of one; 0: one per processor")
+                 "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
       ->capture_default_str();
   app.add_option(
@@ -455,14 +454,14 @@ int main(int argc, char** argv) {
       "file with the token for everything; it is made with a new token if it does not exist. Without this option, "
       "each start draws a token");
   app.add_option("--limit", arguments.limits,
-                 "NAME=NUMBER: what sessions may do and bring; \"--limit ?\" lists the names; repeatable")
+                 "NAME=NUMBER: a limit on what sessions may do and send; \"--limit ?\" lists the names; repeatable")
       ->allow_extra_args(false);
-  auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not be there yet");
-  app.add_flag("--existing", arguments.must_exist, "the world must be there")->excludes(make_new);
+  auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
+  app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
   app.footer(
-      "While it serves, WORLD-server.json beside the world tells clients of the same user where, and the token.\n"
-      "SIGTERM and SIGINT stop it after a save; a second one stops it at once, without.\n"
+      "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"
+      "SIGTERM and SIGINT stop it after a save; a second one stops it immediately, without a save.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
       "saved, 8 stopped before an input at which its process died (see --skip).");
   try {

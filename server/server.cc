@@ -121,7 +121,7 @@ struct Server::Impl final : WorldSide {
         options.plugins->reload(world.registry(), which, options.open_again ? &opened_again : nullptr);
     if (!opened_again.empty())
       if (const auto saved = world.try_commit(); !saved)
-        done = std::unexpected(std::string("the world cannot be saved, to be opened again: ") + saved.error().what());
+        done = std::unexpected(std::string("the world cannot be saved before it is reopened: ") + saved.error().what());
     if (done && opened_again.empty()) world.set_code(options.plugins->code(options.program));
     if (options.log && !done) options.log("not reloaded: " + done.error());
     if (options.log && done)
@@ -130,7 +130,7 @@ struct Server::Impl final : WorldSide {
                     " -> " + each.build);
     if (done && !opened_again.empty()) {
       for (const std::string& change : opened_again)
-        if (options.log) options.log("the world is opened again, to convert " + change);
+        if (options.log) options.log("the world is reopened to convert " + change);
       options.open_again();
     }
     return done;

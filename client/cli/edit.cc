@@ -215,7 +215,7 @@ void push(const Common& common, const Push& asked) {
   if (!everyone && !asked.below)
     line = target + "  " + type.name + (ack.handled > 0 ? "  handled" : "  no handler took it");
   if (ack.unhandled > 0 && (everyone || asked.below)) line += ", not by " + std::to_string(ack.unhandled);
-  if (ack.cut_short) line += "; what it caused met a bound and goes on with the next input";
+  if (ack.cut_short) line += "; the messages that it caused reached a limit, and the rest follow with the next input";
   report(world, common, ack, entity.entity, line, [&](JsonWriter& out) {
     out.member("message", type.name).member("handled", ack.handled).member("unhandled", ack.unhandled);
     out.member("dead", ack.dead).member("cut_short", ack.cut_short != 0);
@@ -254,7 +254,8 @@ void spawn(const Common& common, const SpawnOne& asked) {
   RemoteWorld world(connect(common.where));
   std::string name = asked.name, under = asked.under;
   if (name.starts_with('/')) {
-    if (!under.empty()) fail(Exit::usage, "a path says already where the entity goes; leave --under or the path out");
+    if (!under.empty())
+      fail(Exit::usage, "the path already says where the entity goes; omit --under or give a name only");
     const std::size_t last = last_part_of(name);
     under = last == 1 ? "/" : name.substr(0, last - 1);
     name = unescaped(name.substr(last));
@@ -362,7 +363,7 @@ void reload(const Common& common, const std::string& plugin) {
   const session::Reloaded done = must(world.client().ask(session::Reload{.plugin = plugin}));
   const std::size_t count = done.plugins.size();
   if (done.builds.size() != count || done.builds_before.size() != count || done.changed.size() != count)
-    fail(Exit::unreachable, "the server gave an answer that makes no sense");
+    fail(Exit::unreachable, "the server's answer makes no sense");
   if (common.json) {
     JsonWriter out;
     out.open_object().member("sequence", done.sequence).key("plugins").open_array();

@@ -251,7 +251,8 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
   const bool elsewhere = !common.where.connect.empty();
   const bool is_running = elsewhere || is_served(asked.world);
   if (is_running && (!choice.schemas.empty() || !choice.plugins.empty()))
-    fail(Exit::usage, "the world is served already: --schema and --plugin are for a server that is started");
+    fail(Exit::usage,
+         "the world is already served: --schema and --plugin only apply to a server that this command starts");
   if (!is_running && UnfinishedWorld::fits(asked.world)) return import_into_new(common, model, asked, folder, choice);
   std::optional<ServerProcess> server;
   if (!is_running) server.emplace(common.where, asked.world, import_arguments(choice));
@@ -270,7 +271,7 @@ std::string world_to_import_into(const Where& where) {
   try {
     return world_served_here();
   } catch (Failure& failure) {
-    failure.text += ". A world that is not served, or new, is named so: muster import FILE WORLD";
+    failure.text += ". To import into a new world, or one that is not served: muster import FILE WORLD";
     throw;
   }
 }

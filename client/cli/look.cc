@@ -129,7 +129,7 @@ void show_type(const Common& common, const TypeTable& types, const TypeDescripto
   print_line(std::string(component ? "  written" : "  sent") + " from outside by: " +
              (type.remote == RemoteRight::none ? std::string("nobody") : std::string(right_name(type.remote))));
   if (!component) print_line(std::string("  kept in the journal: ") + journal_name(type));
-  if (type.enableable) print_line("  enableable: comes and goes without its row moving");
+  if (type.enableable) print_line("  enableable: can be added and removed without moving its row");
   if (type.tag) return;
   Columns columns({"FIELD", "TAKES", "DEFAULT", ""});
   for (const FieldDescriptor& field : type.fields)
@@ -271,7 +271,7 @@ void info(const Common& common, bool with_hash) {
   if (!info.save_error.empty() && info.error.empty()) columns.add({"not saved", printable(info.save_error)});
   columns.add({"clock", seconds_text(info.clock_ns)});
   columns.add({"ticks", info.hz > 0          ? number_text(info.hz) + " per second"
-                        : load.ticks.empty() ? "none: it moves when something arrives"
+                        : load.ticks.empty() ? "none: it advances when something arrives"
                                              : "as its program makes them"});
   if (!load.ticks.empty()) {
     const auto ms = [](std::uint64_t ns) { return number_text(std::floor(static_cast<double>(ns) / 1000) / 1000); };

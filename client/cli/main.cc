@@ -64,11 +64,11 @@ int main(int argc, char** argv) {
   if (const int error = muster::occupy_standard_descriptors(); error != 0)
     return complain({Exit::usage, std::string("/dev/null cannot be opened: ") + std::strerror(error)}, false);
   std::function<void()> run;
-  CLI::App app{"Looks at a running Muster world and changes it.", "muster"};
+  CLI::App app{"Displays and changes a running Muster world.", "muster"};
   app.require_subcommand(1);
   app.fallthrough();  // options of all commands may also follow the command
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
-  app.add_option("--world", common.where.world, "The world file whose server is meant (or MUSTER_WORLD)");
+  app.add_option("--world", common.where.world, "The world file whose server to use (or MUSTER_WORLD)");
   app.add_option("--connect", common.where.connect, "A server elsewhere: HOST:PORT or unix:PATH");
   app.add_option("--token", common.where.token, "Its token (or MUSTER_TOKEN)");
   app.add_option("--timeout", common.where.seconds_max, "Seconds to wait for an answer")
@@ -104,11 +104,10 @@ int main(int argc, char** argv) {
       [&] { make_new(common, world, server); });
   Import import_;
   command(
-      "import", "Bring a model file (glTF, FBX, Collada, OBJ, ...) into a world",
+      "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world",
       [&](CLI::App& sub) {
         sub.add_option("FILE", import_.file, "The model")->required();
-        sub.add_option("WORLD", import_.world,
-                       "The world file, made if it is missing; if left out, as for other commands");
+        sub.add_option("WORLD", import_.world, "The world file, created if missing; if omitted, as for other commands");
         sub.add_option("--under", import_.under, "The entity it goes below");
         sub.add_option("--name", import_.name, "What its root is called (the file's name)");
         server_options(sub);
@@ -116,17 +115,17 @@ int main(int argc, char** argv) {
       [&] { import(common, import_, server); });
   std::string copy, from, lines;
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
-  command("verify", "Read every byte of a world file, and say whether it is good; also while it is served", file_option,
-          [&] { run_on_file(common, {"verify", world}); });
+  command("verify", "Read every byte of a world file and report whether it is valid, even while it is served",
+          file_option, [&] { run_on_file(common, {"verify", world}); });
   command(
-      "backup", "Copy a world file, also while it is served",
+      "backup", "Copy a world file, even while it is served",
       [&](CLI::App& sub) {
         file_option(sub);
-        sub.add_option("COPY", copy, "The file to make; one that is there is never replaced")->required();
+        sub.add_option("COPY", copy, "The file to create; an existing file is never replaced")->required();
       },
       [&] { run_on_file(common, {"backup", world, copy}); });
   command(
-      "journal", "Print the inputs that a world file has behind its checkpoint; also while it is served",
+      "journal", "Print the inputs after a world file's last checkpoint, even while it is served",
       [&](CLI::App& sub) {
         file_option(sub);
         sub.add_option("--from", from, "The first sequence to print");
@@ -162,31 +161,34 @@ int main(int argc, char** argv) {
   command("show", "Show an entity's components", entity_option, [&] { show(common, entity); });
   bool with_hash = false;
   command(
-      "info", "Say what the world and its server are",
+      "info", "Describe the world and its server",
       [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
       [&] { info(common, with_hash); });
   bool ended = false;
   command(
-      "who", "List who is connected, and what each is told",
-      [&](CLI::App& sub) { sub.add_flag("--ended", ended, "Whose session the server ended, and why, instead"); },
+      "who", "List the connected sessions and what each is sent",
+      [&](CLI::App& sub) {
+        sub.add_flag("--ended", ended, "List the sessions that the server ended, and why, instead");
+      },
       [&] { ended ? who_ended(common) : who(common); });
   Top top_;
   command(
-      "top", "Say again and again what the world is busy with: messages, handlers, sessions",
+      "top", "Show repeatedly what keeps the world busy: messages, handlers, sessions",
       [&](CLI::App& sub) {
-        sub.add_option("--seconds", top_.seconds, "Between two looks")
+        sub.add_option("--seconds", top_.seconds, "Time between two tables")
             ->check(CLI::Range(0.05, 1e6))
             ->capture_default_str();
-        sub.add_option("--times", top_.times, "End after so many looks; else with Ctrl-C");
+        sub.add_option("--times", top_.times, "End after this many tables; otherwise with Ctrl-C");
         sub.add_option("--rows", top_.rows, "Of each table at most")->check(CLI::Range(1, 1000))->capture_default_str();
       },
       [&] { top(common, top_); });
-  command("timers", "List the timed messages that wait, with their numbers", [](CLI::App&) {}, [&] { timers(common); });
+  command("timers", "List the waiting timed messages with their numbers", [](CLI::App&) {}, [&] { timers(common); });
   std::vector<std::string> why;
   command(
-      "handlers", "List the handlers: for which message, and which components they write and read",
+      "handlers", "List the handlers, their messages, and the components that they write and read",
       [&](CLI::App& sub) {
-        sub.add_option("--why", why, "Two names: why these do not run at the same time; one name twice: how it is split")
+        sub.add_option("--why", why,
+                       "Two names: why these do not run at the same time; one name twice: how it is split")
             ->expected(2);
       },
       [&] { why.empty() ? handlers(common) : why_apart(common, why[0], why[1]); });
@@ -213,12 +215,12 @@ int main(int argc, char** argv) {
         sub.add_option("--message", watch_.messages, "Only messages of this type");
         sub.add_option("--except", watch_.except, "No messages from outside of this type");
         sub.add_option("--pushed", watch_.pushed, "Messages of this type that handlers push or timers deliver");
-        rate_option =
-            sub.add_option("--rate", rate,
-                           "Values at most so many times a second; 0: every change (10 where the world ticks)")
-                ->check(CLI::Range(0.0, 1e6));
-        sub.add_option("--for", watch_.seconds, "End after so many seconds")->check(CLI::PositiveNumber);
-        sub.add_option("--lines", watch_.lines, "End after so many lines");
+        rate_option = sub.add_option("--rate", rate,
+                                     "Maximum number of times per second to print values; 0: every change (default 10 "
+                                     "if the world ticks)")
+                          ->check(CLI::Range(0.0, 1e6));
+        sub.add_option("--for", watch_.seconds, "End after this many seconds")->check(CLI::PositiveNumber);
+        sub.add_option("--lines", watch_.lines, "End after this many lines");
       },
       [&] {
         if (rate_option->count() > 0) watch_.rate_max = rate;
@@ -227,7 +229,7 @@ int main(int argc, char** argv) {
 
   // --- editing
   const auto durable_option = [&](CLI::App& sub) {
-    sub.add_flag("--durable", common.durable, "Wait until it is on the disk, and survives a crash");
+    sub.add_flag("--durable", common.durable, "Wait until the change is on disk and survives a crash");
   };
   SetOne set_;
   std::string expected;
@@ -259,7 +261,7 @@ int main(int argc, char** argv) {
   std::string component;
   std::vector<std::string> fields;
   command(
-      "add", "Give an entity a component",
+      "add", "Add a component to an entity",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -268,7 +270,7 @@ int main(int argc, char** argv) {
       },
       [&] { add(common, entity, component, fields); });
   command(
-      "remove", "Take a component from an entity",
+      "remove", "Remove a component from an entity",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -290,7 +292,7 @@ int main(int argc, char** argv) {
       [&] { spawn(common, spawn_); });
   std::string template_;
   command(
-      "merge", "Lay a template over an entity and what is below it",
+      "merge", "Apply a template to an entity and everything below it",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -307,7 +309,7 @@ int main(int argc, char** argv) {
       [&] { define(common, files); });
   std::vector<std::string> entities;
   command(
-      "destroy", "End entities and everything below them",
+      "destroy", "Destroy entities and everything below them",
       [&](CLI::App& sub) {
         durable_option(sub);
         sub.add_option("ENTITY", entities)->required();
@@ -315,7 +317,7 @@ int main(int argc, char** argv) {
       [&] { destroy(common, entities); });
   std::string parent, before;
   command(
-      "reparent", "Hang an entity under another one",
+      "reparent", "Move an entity under another one",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -334,7 +336,7 @@ int main(int argc, char** argv) {
       [&] { muster::cli::rename(common, entity, name); });
   ClockOrder clock_;
   command(
-      "clock", "Say how the world's clock runs, or pause it, step, play, set its speed: muster clock speed 0.5",
+      "clock", "Show the world's clock, or pause it, step, play, set its speed: muster clock speed 0.5",
       [&](CLI::App& sub) {
         sub.add_option("WHAT", clock_.what, "pause, play, step or speed; left out: only says how it runs")
             ->check(CLI::IsMember({"pause", "play", "step", "speed"}));
@@ -343,7 +345,7 @@ int main(int argc, char** argv) {
       [&] { muster::cli::clock(common, clock_); });
   TokenOrder token_;
   command(
-      "token", "Say who may come in, let somebody in, or no more: muster token create ann --role edit",
+      "token", "List, add or revoke users with tokens: muster token create ann --role edit",
       [&](CLI::App& sub) {
         sub.add_option("WHAT", token_.what, "create, list or revoke")
             ->required()
@@ -356,7 +358,7 @@ int main(int argc, char** argv) {
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
   std::string plugin;
   command(
-      "reload", "Have the server load a plugin's new build, while the world runs",
+      "reload", "Load a plugin's new build while the world runs",
       [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Its name or file; all if left out"); },
       [&] { reload(common, plugin); });
   std::string trace_file;

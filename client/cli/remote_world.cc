@@ -42,7 +42,7 @@ NamedEntity RemoteWorld::find(std::string_view text) {
     return escapes % 2 == 0;
   };
   while (ends_with_separator(text)) text.remove_suffix(1);
-  if (text.empty()) fail(Exit::usage, "an entity is named by a path, a name or an id, not by nothing");
+  if (text.empty()) fail(Exit::usage, "an empty text is not an entity: use a path, a name or an id");
   if (text == "/") fail(Exit::usage, "/ is the whole world, not an entity");
   if (Entity id; parse_id(text.starts_with('#') ? text.substr(1) : text, id)) {
     const ShownEntity shown = must(client_.show(id));
@@ -53,7 +53,7 @@ NamedEntity RemoteWorld::find(std::string_view text) {
   if (found.entities.size() == 1) return {found.entities[0], found.paths[0]};
   if (found.entities.empty()) missing(text);
   std::string several = "\"" + printable(text) + "\" is ambiguous: " + (found.more ? "more than " : "") +
-                        std::to_string(found.entities.size()) + " entities are called so; use a path or an id";
+                        std::to_string(found.entities.size()) + " entities have this name; use a path or an id";
   for (std::size_t i = 0; i < found.entities.size(); ++i)
     several += "\n  " + id_text(found.entities[i]) + "  " + printable(found.paths[i]);
   fail(Exit::refused, several);

@@ -82,7 +82,7 @@ ServerProcess::ServerProcess(const Where& where, const std::string& world, const
   std::string folder = (fs::path(wanted && *wanted ? wanted : "/tmp") / "muster-XXXXXX").string();
   if (!::mkdtemp(folder.data()))
     fail(Exit::unreachable, "cannot make a folder " + folder + " for the server's socket: " + std::strerror(errno) +
-                                (wanted && *wanted ? "; TMPDIR says where" : ""));
+                                (wanted && *wanted ? "; TMPDIR names another place" : ""));
   folder_ = folder;
   const std::string server = program("muster-server", "../../server/muster-server");
   std::vector<std::string> all = {server, world, "--listen", "", "--unix", folder + "/socket", "--quiet"};

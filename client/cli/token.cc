@@ -86,7 +86,8 @@ void create(const Common& common, Client& client, const TokenOrder& order) {
     return print_line(member_expires(out, what.expires_s).member("token", made.token).close_object().text());
   }
   print_line("user " + std::to_string(made.user) + ", " + printable(order.name) + ", may " + order.role +
-             (what.expires_s == 0 ? "" : " until " + moment_text(what.expires_s)) + ". The token, shown this once:");
+             (what.expires_s == 0 ? "" : " until " + moment_text(what.expires_s)) +
+             ". The token, which is shown only once:");
   print_line(made.token);
 }
 

@@ -48,7 +48,7 @@ void UnfinishedWorld::finish() {
   // Some file systems cannot rename without replacing in one step.
   if (error == EINVAL || error == ENOSYS)
     error = is_there(world_) ? EEXIST : std::rename(path_.c_str(), world_.c_str()) != 0 ? errno : 0;
-  if (error == EEXIST) fail(Exit::refused, world_ + " was made by another program meanwhile");
+  if (error == EEXIST) fail(Exit::refused, world_ + " was created by another program in the meantime");
   if (error != 0) fail(Exit::bad_file, "cannot make " + world_ + ": " + std::strerror(error));
   // The data in the lock file remains valid under the new name.
   ::renameat2(AT_FDCWD, (path_ + "-lock").c_str(), AT_FDCWD, (world_ + "-lock").c_str(), RENAME_NOREPLACE);

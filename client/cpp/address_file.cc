@@ -79,9 +79,7 @@ class FlatObject {
 
 }  // namespace
 
-std::string address_file_of(const std::string& world_path) {
-  return real_path(world_path) + "-server.json";
-}
+std::string address_file_of(const std::string& world_path) { return real_path(world_path) + "-server.json"; }
 
 Result<ServerAddress> read_address_file(const std::string& world_path) {
   const std::string path = address_file_of(world_path);
@@ -102,7 +100,8 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   if (seen && !is_file) return mistaken("cannot read " + path + ": it is not a regular file");
   if (!seen || bytes < 0) return mistaken("cannot read " + path);
   if ((found.st_mode & 077) != 0)
-    return mistaken(path + " can be read by others, so its token is not secret. Remove the file and restart the server");
+    return mistaken(path +
+                    " can be read by others, so its token is not secret. Remove the file and restart the server");
   text.resize(static_cast<std::size_t>(bytes));
   ServerAddress address;
   const bool whole = FlatObject(text).each([&](const std::string& key, const std::string& value) {
@@ -114,10 +113,10 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   });
   if (!whole || address.token.empty() || address.pid <= 0) return mistaken(path + " is not a server's address file");
   if (::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH)
-    return std::unexpected(ClientError{
-        ClientError::Kind::lost,
-        "no server serves " + world_path + " anymore (process " + std::to_string(address.pid) + " is gone)",
-        {}});
+    return std::unexpected(
+        ClientError{ClientError::Kind::lost,
+                    "no server serves " + world_path + " anymore (process " + std::to_string(address.pid) + " is gone)",
+                    {}});
   return address;
 }
 

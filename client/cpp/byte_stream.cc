@@ -68,7 +68,8 @@ Result<ByteStream> ByteStream::connect(const std::string& address, Deadline dead
     return made;
   }
   const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return mistaken("'" + address + "' is not an address: expected HOST:PORT or unix:PATH");
+  if (colon == std::string::npos)
+    return mistaken("'" + address + "' is not an address: expected HOST:PORT or unix:PATH");
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   addrinfo hints{};

@@ -132,7 +132,7 @@ Measures fbx_measures(const aiMetadata& data, std::vector<std::string>& warnings
   for (std::size_t row = 0; row < 3; ++row) {
     const auto axis = told<std::int32_t>(data, names[row][0], static_cast<std::int32_t>(row));
     if (axis < 0 || axis > 2 || met[static_cast<std::size_t>(axis)]) {
-      warnings.push_back("the file's axes make no sense; +Y is taken as up and +Z as front.");
+      warnings.push_back("the file's axes are contradictory; +Y is used as up and +Z as front.");
       return measures;
     }
     met[static_cast<std::size_t>(axis)] = true;
@@ -232,7 +232,7 @@ class Reader {
     warn_of_lost("camera", cameras_);
     if (!measures_.known && !gltf_)
       model_.warnings.push_back(
-          "unit and axes of this format are not read: its lengths are taken as metres and +Y as up.");
+          "the unit and axes of this format are not supported: its lengths are read as meters and +Y as up.");
     return std::move(model_);
   }
 
@@ -350,7 +350,7 @@ class Reader {
     if (is_3ds()) {
       const aiMatrix4x4& local = node.mTransformation;
       position -= aiVector3D(local.a4, local.b4, local.c4);
-      numbers.tell("is of a .3ds file, which tells where it looks in a way that is not read; turn it yourself.");
+      numbers.tell("is from a .3ds file, whose camera directions are not supported; rotate it yourself.");
     }
     const scene::Camera camera = camera_of(from, gltf_, measures_.metres, numbers);
     const bool taken = model_.entities[place].camera.has_value();

@@ -121,7 +121,7 @@ std::vector<std::string> unread_in_fbx(std::string_view file) {
       any_other_than(properties(file, "GeometricRotation", 3), 0) ||
       any_other_than(properties(file, "GeometricScaling", 3), 1))
     warnings.push_back(
-        "the file has geometric transforms; what is below a node that has one is moved by it too, and should not be.");
+        "the file has geometric transforms; the children of a node with one are moved by it too, which is wrong.");
   return warnings;
 }
 

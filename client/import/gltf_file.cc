@@ -160,7 +160,7 @@ NumberType number_type(const Json& of, const std::string& place) {
   const std::size_t value = code ? whole(*code, place + ".componentType") : 0;
   for (const NumberType& type : number_types)
     if (type.code == value) return type;
-  throw ReadFailure(place + ".componentType is " + std::to_string(value) + ", which is none of glTF's");
+  throw ReadFailure(place + ".componentType is " + std::to_string(value) + ", which glTF does not define");
 }
 
 double component(const unsigned char* at, const NumberType& type) {
@@ -241,7 +241,7 @@ GltfParts parts_of(const fs::path& file) {
   if (parts.version == 1) parts.json = bytes.substr(20, word(bytes, 12));
   if (parts.version != 2) return parts;
   constexpr std::uint32_t json_chunk = 0x4e4f534a, data_chunk = 0x004e4942;
-  if (word(bytes, 16) != json_chunk) throw ReadFailure("its first chunk is no JSON");
+  if (word(bytes, 16) != json_chunk) throw ReadFailure("its first chunk is not JSON");
   for (std::size_t at = 12; at + 8 <= bytes.size();) {
     const std::size_t size = word(bytes, at), kind = word(bytes, at + 4), begin = at + 8;
     if (size > bytes.size() - begin)
@@ -487,7 +487,7 @@ void GltfFile::apply_sparse(const Json& accessor, const std::string& place, std:
   for (std::size_t i = 0; i < many; ++i) {
     const auto target = component(index + i * index_type.bytes, index_type);
     if (!(target >= 0 && target < static_cast<double>(elements)))
-      throw ReadFailure(at_indices + " name an element that is not there");
+      throw ReadFailure(at_indices + " refer to an element that does not exist");
     for (std::size_t c = 0; c < components; ++c)
       values[static_cast<std::size_t>(target) * components + c] = component(value + i * element + c * type.bytes, type);
   }

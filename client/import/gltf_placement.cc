@@ -69,7 +69,8 @@ void place_node(ImportedModel& model, std::uint32_t place, const GltfPlacement& 
   std::vector<std::string> lost;
   model.entities[place].transform = transform_of(placement.trs, lost);
   for (const std::string& part : lost)
-    model.warnings.push_back(node_text(model, place) + " has a " + part + " that no float holds; it is left out.");
+    model.warnings.push_back(node_text(model, place) + " has a " + part +
+                             " that does not fit in a float; it is left out.");
 }
 
 std::unordered_map<std::string, Gltf1Node> nodes_of_gltf_1(const std::filesystem::path& file) {

@@ -96,7 +96,7 @@ class GltfReader {
     for (const Json& name : *required)
       if (name.is_string() && !is_understood(name.get_ref<const std::string&>()) && told.insert(name).second)
         model_.warnings.push_back("the file requires the extension " + valid_utf8(name.get_ref<const std::string&>()) +
-                                  ", which is not understood; what it says is left out.");
+                                  ", which is not supported; its data is left out.");
   }
 
   /// Chooses the roots of the file's default scene. In a library of nodes without scenes, chooses
@@ -170,7 +170,7 @@ class GltfReader {
     const Json& node = file_.list("nodes")[index];
     if (visited_[index])
       throw ReadFailure(from + " (\"" + text_of(node, "name") +
-                        "\") is met twice: it has two parents, or the tree is recursive");
+                        "\") occurs twice: it has two parents, or the tree is recursive");
     visited_[index] = true;
     const std::uint32_t place = add(parent, text_of(node, "name"), false);
     place_node(model_, place, placement_of(node, from));
@@ -291,7 +291,7 @@ class GltfReader {
       model_.entities[instance].transform = transform_of(trs, lost);
       for (const std::string& part : lost)
         model_.warnings.push_back("instance " + std::to_string(i) + " of " + node_text(model_, place) + " has a " +
-                                  part + " that no float holds; it is left out.");
+                                  part + " that does not fit in a float; it is left out.");
       add_mesh(mesh, instance);
     }
     return true;

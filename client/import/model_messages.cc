@@ -202,7 +202,7 @@ std::string missing_import_types(const TypeTable& types) {
           "the world has no type " + std::string(TypeTraits<T>::name) + "; its schema must include schema/scene.fbs";
     else if (known->fingerprint != TypeTraits<T>::fingerprint)
       missing = "the world's " + std::string(TypeTraits<T>::name) +
-                " has another layout than the one this program imports with; use the version the world was made with";
+                " has a different layout in the world than in this program; use the version that made the world";
   };
   check(std::in_place_type<Create>);
   check(std::in_place_type<InternText>);

@@ -79,7 +79,7 @@ std::optional<scene::Shape> shape_of(const Box& box, Numbers& numbers) {
     center[i] = static_cast<float>(box.low[i] * 0.5 + box.high[i] * 0.5);
     size[i] = static_cast<float>(box.high[i] - box.low[i]);
     if (!std::isfinite(center[i]) || !std::isfinite(size[i])) {
-      numbers.tell("is larger than a number can say; it has no bounds.");
+      numbers.tell("is too large for a float; it has no bounds.");
       return {};
     }
   }

@@ -129,7 +129,7 @@ Answer take_answer(int pipe, const ProcessLimits& limits) {
 std::expected<ImportedModel, std::string> read_apart(const std::function<ImportedModel()>& read,
                                                      const ProcessLimits& limits) {
   const auto system_says = [] {
-    return std::unexpected("no process to read it in: " + std::generic_category().message(errno));
+    return std::unexpected("cannot start a process to read it: " + std::generic_category().message(errno));
   };
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_says();

@@ -122,7 +122,7 @@ void Users::read() {
   if (why == 0 && S_ISREG(found.st_mode)) why = read_all(descriptor, text);
   if (descriptor >= 0) ::close(descriptor);
   if (why == 0 && !S_ISREG(found.st_mode))
-    throw ServerError("the users cannot be read from " + path_ + ": no regular file");
+    throw ServerError("the users cannot be read from " + path_ + ": not a regular file");
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
@@ -133,7 +133,8 @@ void Users::read() {
     };
     if (file.eof()) refuse("the list ends inside a line");
     if (number == 1) {
-      if (line != title) refuse("no list of users that this program reads; its first line would be \"muster-users 1\"");
+      if (line != title)
+        refuse("not a list of users that this program can read; its first line would be \"muster-users 1\"");
     } else if (number == 2) {
       std::string_view rest = line;
       if (word(rest) != "next" || !parse_number(rest, next_) || next_ == 0) refuse("\"next NUMBER\" is expected");
@@ -143,7 +144,7 @@ void Users::read() {
     } else {
       User user;
       if (!parse_user(line, user)) refuse("\"NUMBER ROLE SECONDS HASH NAME\" is expected");
-      if (user.number != users_.size() + 1) refuse("users' numbers are 1, 2, 3 ..., none left out");
+      if (user.number != users_.size() + 1) refuse("users' numbers must be 1, 2, 3 ... without gaps");
       users_.push_back(std::move(user));
     }
   }
@@ -155,7 +156,7 @@ void Users::read() {
   } else if (of_world.empty()) {
     if (auto written = write(); !written) throw ServerError(written.error().text);
   } else if (of_world != world_) {
-    throw ServerError(path_ + " lists the users of another world. Put it beside that one, or move it away");
+    throw ServerError(path_ + " lists the users of a different world. Move it to that world, or away");
   }
 }
 
@@ -183,18 +184,16 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
   if (has_invisible(name))  // lists of earlier versions may have such names
-    return std::unexpected(
-        UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
+    return std::unexpected(UserFault{"user_name", "a user's name must not contain invisible characters"});
   if (users_.size() >= users_max)
     return std::unexpected(
-        UserFault{"users_max", "there are " + std::to_string(users_max) + " users, which are all there may be"});
+        UserFault{"users_max", "there are " + std::to_string(users_max) + " users, which is the limit"});
   for (const User& user : users_)
     if (user.role != session::Role::none && user.name == name)
       return std::unexpected(
-          UserFault{"name_taken", "there is a user \"" + name + "\", whose token is to be revoked first"});
+          UserFault{"name_taken", "there is a user \"" + name + "\"; revoke that user's token first"});
   User user{.number = next_, .name = name, .role = role, .expires_s = expires_s};
-  if (is_over(user, now))
-    return std::unexpected(UserFault{"expires_s", "the time until which the token holds is over"});
+  if (is_over(user, now)) return std::unexpected(UserFault{"expires_s", "the expiry time is in the past"});
   Made made{.user = user.number, .token = draw_token()};
   user.hash = hash_of(made.token);
   users_.push_back(std::move(user));

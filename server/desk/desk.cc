@@ -160,9 +160,9 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
       session->outgoing->fault(not_recorded_fault(disk_error_), 0);
   if (fails != failed_before)
     world_.warn(fails ? "nothing is recorded, and edits are refused: " + disk_error_
-                      : "the world was saved; what happens is recorded again, and edits are taken");
+                      : "the world was saved; inputs are recorded again, and edits are accepted");
   if (!fails && !save_error.empty() && save_error_.empty())
-    world_.warn("the world was not saved, but what happens is recorded: " + save_error);
+    world_.warn("the world was not saved, but inputs are recorded: " + save_error);
   save_error_ = save_error;
 }
 
@@ -301,12 +301,12 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   };
   if (count == 0 || count > limits_.grant_count_max)
     return refused("bad_question", "between 1 and " + std::to_string(limits_.grant_count_max) +
-                                       " ids are granted at a time, not " + std::to_string(count));
+                                       " ids can be granted at a time, not " + std::to_string(count));
   std::uint64_t unused = 0;
   for (const session::Granted& grant : to.grants) unused += grant.count;
   if (unused + count > limits_.unused_ids_max) unused = keep_unused(to.grants);
   if (unused + count > limits_.unused_ids_max)
-    return refused("unused_ids_max", "this session has " + std::to_string(unused) + " ids that it has not used; " +
+    return refused("unused_ids_max", "this session has " + std::to_string(unused) + " unused ids; " +
                                          std::to_string(limits_.unused_ids_max) + " are allowed");
   // Returned ids are used first, however few there are. Otherwise the number of unused ids would
   // keep growing.

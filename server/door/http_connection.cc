@@ -42,7 +42,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void stop() override { abort(); }
   void give_way() override {
-    host_.door.refusals.note(address_, "too many connections said no Hello", Clock::now());
+    host_.door.refusals.note(address_, "too many connections without a Hello", Clock::now());
     abort();
   }
 
@@ -54,7 +54,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         if (spent <= limits_.hello_time_max) return;
         if (!reader_.has_more()) return abort();
         too_late_ = true;
-        return refuse({408, "the request did not come whole in time"});
+        return refuse({408, "the request was not complete in time"});
       case Phase::working: return;  // has its own time limit
       case Phase::writing: return spent > limits_.stall_max ? abort() : void();
       case Phase::closing: return spent > linger_max ? abort() : void();
@@ -139,7 +139,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void open_session(const HttpRequest& asked) {
     // A client must wait for the answer before it sends more.
-    if (reader_.has_more()) return refuse({400, "something came behind the request before it was answered"});
+    if (reader_.has_more()) return refuse({400, "more data arrived before the request was answered"});
     WebHandshake handshake;
     handshake.host = asked.hosts.front();
     handshake.key = asked.web_key;

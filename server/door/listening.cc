@@ -31,10 +31,10 @@ tcp::endpoint parse_endpoint(const std::string& text) {
     throw ServerError("listen address '" + text + "': '" + port_text + "' is not a port");
   error_code error;
   const asio::ip::address address = asio::ip::make_address(host, error);
-  if (error) throw ServerError("listen address '" + text + "': '" + host + "' is no IP address");
+  if (error) throw ServerError("listen address '" + text + "': '" + host + "' is not an IP address");
   if (!address.is_loopback())
     throw ServerError("listen address '" + text +
-                      "': only loopback addresses (127.0.0.1, ::1) are served, since the connection is not encrypted");
+                      "': only loopback addresses (127.0.0.1, ::1) are allowed, because connections are not encrypted");
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 

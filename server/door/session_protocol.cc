@@ -60,15 +60,16 @@ void SessionProtocol::on_fault(const FrameFault& fault) { refuse(fault_for(fault
 
 void SessionProtocol::on_silence(bool told) {
   if (welcomed())
-    refuse(closing(session::FaultCode::silent, "silent", "nothing came for longer than the session allows"), 0);
+    refuse(closing(session::FaultCode::silent, "silent", "the client was silent for longer than the session allows"),
+           0);
   else
-    refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0, told);
+    refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello arrived in time"), 0, told);
 }
 
 void SessionProtocol::on_stall() {
   refuse(
       closing(session::FaultCode::stalled, "stalled",
-              "the client made no room for what is sent for " +
+              "the client has accepted no data for " +
                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count()) +
                   " s; " + std::to_string(outgoing_->waiting().bytes()) + " bytes wait"),
       0);
@@ -79,12 +80,12 @@ void SessionProtocol::let_go() {
 }
 
 void SessionProtocol::on_crowd() {
-  refuse(closing(session::FaultCode::limit_exceeded, "strangers_max", "too many connections said no Hello"), 0);
+  refuse(closing(session::FaultCode::limit_exceeded, "strangers_max", "too many connections without a Hello"), 0);
 }
 
 void SessionProtocol::check_user(Users::Clock::time_point now) {
   if (welcomed() && !outgoing_->closed() && !door_.users.may_stay(admitted_, now))
-    refuse(closing(session::FaultCode::bad_token, "token_ended", "the token was revoked, or its time is over"), 0);
+    refuse(closing(session::FaultCode::bad_token, "token_ended", "the token was revoked or has expired"), 0);
 }
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
@@ -201,7 +202,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                         });
   if (!session_)
     return refuse(
-        closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
+        closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has reached its limit of sessions"),
         request);
   if (door_.log)
     door_.log("welcomed: " + shown_session() + ", author " + std::to_string(session_->author) +

@@ -129,7 +129,7 @@ class WebStream final : public WireStream {
   /// Fails the read that received the text after the other side knows of it, or after a second.
   void refuse_text(ReadDone done) {
     if (std::exchange(ending_, true)) return done({0, StreamRead::End::broken});
-    const websocket::close_reason why(websocket::close_code::unknown_data, "only binary messages are understood here");
+    const websocket::close_reason why(websocket::close_code::unknown_data, "only binary messages are accepted");
     web_.async_close(why, [done = std::move(done)](error_code) mutable { done({0, StreamRead::End::broken}); });
   }
 

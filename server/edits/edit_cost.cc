@@ -164,7 +164,7 @@ class EditWalk {
   }
   bool check_id(Entity e) {
     if (owns(from_, e)) return true;
-    return refuse("id_not_granted", shown_id(e) + " was not granted to this session, or is used already", e);
+    return refuse("id_not_granted", shown_id(e) + " was not granted to this session, or is already used", e);
   }
 
   // --- edits that create entities
@@ -430,9 +430,10 @@ class EditWalk {
   bool check_due(std::uint64_t due_ns) {
     const std::uint64_t others = judge_.timer_budget_.due_with(due_ns).steps;
     if (others == 0 || others + cost_.steps <= limits_.timer_steps_max) return true;
-    return refuse("timer_steps_max",
-                  "what sessions left for that time would cost " + std::to_string(others + cost_.steps) + " steps; " +
-                      std::to_string(limits_.timer_steps_max) + " are allowed within 16 ms of the world's clock");
+    return refuse("timer_steps_max", "the messages scheduled for that time would cost " +
+                                         std::to_string(others + cost_.steps) + " steps; " +
+                                         std::to_string(limits_.timer_steps_max) +
+                                         " are allowed within 16 ms of the world's clock");
   }
 
   // --- messages of the game

@@ -15,15 +15,15 @@ namespace {
 std::string template_text(const Refusal& refusal, const std::string& named) {
   switch (refusal.field) {
     case hash32("parent"):
-      return "its parent is neither the node before it nor above that one: nodes are in pre-order, the first has "
+      return "its parent is neither the preceding node nor above it: nodes are in pre-order, and the first has "
              "parent 0";
-    case hash32("name"): return "the first node has a name, but Spawn names it";
-    case hash32("components"): return named + " is there twice or out of order: components ascend by type id";
+    case hash32("name"): return "the first node has a name, but Spawn gives it one";
+    case hash32("components"): return named + " is duplicated or out of order: components must ascend by type id";
     case hash32("type"): return named + " is not a message";
-    case hash32("given"): return "a part that is given of " + named + " lies outside its value";
+    case hash32("given"): return "a given part of " + named + " lies outside its value";
     case hash32("references"):
       return "a reference of " + named + " is not at a muster.Entity field, or names a node that does not exist";
-    default: return named + " cannot be there";
+    default: return named + " is not allowed there";
   }
 }
 
@@ -97,7 +97,7 @@ std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity ref
 std::string taken_text(const EntityRegistry& registry, const ServerLimits& limits, Entity refused,
                        std::span<const std::byte> edit) {
   const auto wanted = edit.empty() ? std::nullopt : wanted_name(registry, refused, BatchView(edit));
-  if (!wanted || wanted->name.empty()) return "a name that a sibling has";
+  if (!wanted || wanted->name.empty()) return "a name that is taken by a sibling";
   const Entity sibling = registry.find_child(wanted->parent, wanted->name);
   // Later messages of the batch may have destroyed or moved the entity.
   return "the name \"" + printable(wanted->name) + "\", which " +
@@ -137,17 +137,17 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
   const std::string part = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on;
   switch (refusal.code) {
     case RefusalCode::dead_entity: fault.text = on + " is not alive"; break;
-    case RefusalCode::id_not_granted: fault.text = on + " was never granted, or is used already"; break;
+    case RefusalCode::id_not_granted: fault.text = on + " was never granted, or is already used"; break;
     case RefusalCode::unknown_component: fault.text = named + " is not a component of this world"; break;
     case RefusalCode::missing_component: fault.text = on + " has no " + named; break;
     case RefusalCode::unknown_field: fault.text = named + " has no field of id " + std::to_string(refusal.field); break;
     case RefusalCode::name_taken:
       fault.text = refusal.node == Refusal::no_node
                        ? on + " would get " + taken_text(registry, limits, refusal.entity, edit)
-                       : "a sibling has its name";
+                       : "its name is taken by a sibling";
       break;
     case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world does not know"; break;
-    case RefusalCode::cycle: fault.text = on + " would come below itself"; break;
+    case RefusalCode::cycle: fault.text = on + " would become its own descendant"; break;
     case RefusalCode::value_mismatch: fault.text = part + " is not what was expected"; break;
     case RefusalCode::text_collision: fault.text = "another text has the same hash"; break;
     case RefusalCode::bad_value:
@@ -162,8 +162,8 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
     case RefusalCode::component_there: fault.text = on + " has a " + named + " already"; break;
     case RefusalCode::kept_by_registry:
       fault.text = is_builtin(refusal.type)
-                       ? named + " is a message of the registry itself: a template does not send it"
-                       : named + " is written by Create, Rename and Reparent only";
+                       ? named + " is a message of the registry itself, which templates cannot send"
+                       : named + " can be written only by Create, Rename and Reparent";
       break;
     case RefusalCode::before_is_no_child:
       fault.text = "before is not a child of the parent that " + on + " would get";
@@ -175,17 +175,17 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
                        ? named + " cannot be sent there: it says what becomes of entities that are named one by one"
                        : named + " cannot be sent to the world: a handler changes it on its way";
       break;
-    case RefusalCode::other_layout: fault.text = named + " has another layout in this world"; break;
+    case RefusalCode::other_layout: fault.text = named + " has a different layout in this world"; break;
     case RefusalCode::bad_template: fault.text = template_text(refusal, named); break;
     case RefusalCode::timer_chosen:
-      fault.text = "the world numbers its timers: this one has a number of its own, or one that waits already";
+      fault.text = "the world numbers timers itself: this one has its own number, or that of a waiting timer";
       break;
     case RefusalCode::unknown_template: fault.text = "the world has no template of that name"; break;
     case RefusalCode::none: fault.text = "refused"; break;
   }
   fault.text.insert(0, node_text(refusal));
   if (fault.refused > 1)
-    fault.text += "; " + std::to_string(fault.refused) + " targets were refused, this is the first";
+    fault.text += "; " + std::to_string(fault.refused) + " targets were refused; this is the first";
   return fault;
 }
 

@@ -16,11 +16,12 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   const auto refuse = [&](std::string why) {
     to.outgoing->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
   };
-  if (trace_ && author_ == to.author) return refuse("this session records the world already");
+  if (trace_ && author_ == to.author) return refuse("this session is already recording the world");
   if (trace_)
-    return refuse("the world is recorded already, by session " + std::to_string(author_ & 0xffffffff) +
+    return refuse("the world is already being recorded by session " + std::to_string(author_ & 0xffffffff) +
                   (name_.empty() ? "" : " (" + name_ + ")"));
-  if (!observation_.begin()) return refuse("the world is recorded or observed already, by the program that serves it");
+  if (!observation_.begin())
+    return refuse("the world is already being recorded or observed by the program that serves it");
   trace_ = std::make_unique<Trace>(slices_max);
   author_ = to.author;
   name_ = to.name;
@@ -32,7 +33,7 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
 
 std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end(const Session& from) {
   if (!trace_ || author_ != from.author)
-    return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has begun no trace"));
+    return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has not begun a trace"));
   registry_.set_trace(nullptr);
   std::vector<session::TraceText> pieces(1);
   trace_->write([&](std::string_view piece) {

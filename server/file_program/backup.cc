@@ -73,7 +73,7 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
   if (is_there(to)) return refuse(WorldErrorCode::exists, to, "exists already; a copy never replaces a file");
   if (const std::string left = left_companions(to); !left.empty())
     return refuse(WorldErrorCode::left_behind, to,
-                  "a world that was here left these behind, and they would be laid over the copy: " + left +
+                  "these files of an earlier world would be combined with the copy: " + left +
                       ". Move them away, or give the copy another name");
   std::error_code failure;
   const std::filesystem::path folder = std::filesystem::absolute(to, failure).parent_path();
@@ -100,7 +100,7 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
                        : std::unexpected(WorldError(copied.error().code(), to, copied.error().detail()));
   if (report && ::link(unfinished.c_str(), to.c_str()) != 0)
     report = refuse(errno == EEXIST ? WorldErrorCode::exists : WorldErrorCode::io, to,
-                    "the copy cannot get its name: " + std::string(std::strerror(errno)));
+                    "the copy cannot be renamed: " + std::string(std::strerror(errno)));
   remove_unfinished();
   if (!report) return report;
   if (auto synced = sync_directory(folder.string(), to); !synced) {

@@ -64,14 +64,14 @@ int verify_file(const std::string& path, bool json) {
     print_line(out.text());
     return exit_done;
   }
-  print_line(path + ": good" + (report->running ? " (a copy of it as it runs)" : "") +
+  print_line(path + ": good" + (report->running ? " (read from a copy, because it is running)" : "") +
              (report->older ? ", of file format 1, which the next save takes over" : ""));
   print_line("checkpoint " + std::to_string(report->meta.checkpoint) + " of " + report->meta.saved + ": sequence " +
              std::to_string(report->meta.sequence) + ", tick " + std::to_string(report->meta.tick) + ", " +
              counted(report->entities, "entity", "entities") + ", " + counted(report->meta.rows, "row", "rows") +
              ", hash " + hex(report->hash));
   if (report->groups > 0)
-    print_line("journal behind it: " + counted(report->groups, "group", "groups") + ", " +
+    print_line("journal after it: " + counted(report->groups, "group", "groups") + ", " +
                counted(report->inputs, "input", "inputs") + ", " + counted(report->ticks, "tick", "ticks") +
                ", through sequence " + std::to_string(report->durable));
   for (const std::string& remark : report->remarks) print_line("note: " + remark);
@@ -102,7 +102,8 @@ int show_journal_of(const std::string& path, const JournalChoice& choice) {
   const auto shown = show_journal(path, choice, print_line);
   if (!shown) return complain(shown.error(), choice.json);
   if (!choice.json && shown->groups == 0)
-    print_line("no inputs behind the checkpoint, which holds all through sequence " + std::to_string(shown->sequence));
+    print_line("no inputs after the checkpoint, which contains everything through sequence " +
+               std::to_string(shown->sequence));
   return exit_done;
 }
 
@@ -111,7 +112,7 @@ int show_journal_of(const std::string& path, const JournalChoice& choice) {
 int main(int argc, char** argv) {
   if (const int error = occupy_standard_descriptors(); error != 0)
     return complain(std::string("/dev/null cannot be opened: ") + std::strerror(error), exit_usage, false);
-  CLI::App app{"Looks at world files of Muster without serving them.", "muster-file"};
+  CLI::App app{"Inspects Muster world files without serving them.", "muster-file"};
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("--version", "muster-file " MUSTER_VERSION);
@@ -122,17 +123,17 @@ int main(int argc, char** argv) {
   JournalChoice choice;
   std::function<int()> run;
 
-  CLI::App* const verify = app.add_subcommand("verify", "Read every byte of a world file, and say whether it is good");
+  CLI::App* const verify =
+      app.add_subcommand("verify", "Read every byte of a world file and report whether it is valid");
   verify->add_option("WORLD", world, "The world file; a server may have it open")->required();
   verify->callback([&] { run = [&] { return verify_file(world, json); }; });
 
-  CLI::App* const backup = app.add_subcommand("backup", "Copy a world file, also while a server has it open");
+  CLI::App* const backup = app.add_subcommand("backup", "Copy a world file, even while a server has it open");
   backup->add_option("WORLD", world, "The world file")->required();
-  backup->add_option("COPY", copy, "The file to make; one that is there is never replaced")->required();
+  backup->add_option("COPY", copy, "The file to create; an existing file is never replaced")->required();
   backup->callback([&] { run = [&] { return back_up_file(world, copy, json); }; });
 
-  CLI::App* const journal =
-      app.add_subcommand("journal", "Print the inputs that a world file has behind its checkpoint");
+  CLI::App* const journal = app.add_subcommand("journal", "Print the inputs after a world file's last checkpoint");
   journal->add_option("WORLD", world, "The world file; a server may have it open")->required();
   journal->add_option("--from", choice.from, "The first sequence to print");
   journal->add_option("--lines", choice.lines, "How many inputs to print at most");

@@ -34,7 +34,7 @@ std::expected<void, std::string> copy_files(const std::string& from, const std::
     if (*part != 0 && !std::filesystem::exists(from + part, failure)) continue;
     std::filesystem::copy_file(from + part, to + part, failure);
     if (!failure) std::filesystem::permissions(to + part, std::filesystem::perms::owner_all, failure);
-    if (failure) return std::unexpected("a copy of it cannot be made at " + to + part + ": " + failure.message());
+    if (failure) return std::unexpected("it cannot be copied to " + to + part + ": " + failure.message());
   }
   return {};
 }

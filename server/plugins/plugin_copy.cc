@@ -59,13 +59,14 @@ std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is not a shared library";
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN) return "is not a shared library for this machine";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
+    return "is not a shared library for this machine";
   const std::uint64_t size = bytes.size();
   const auto within = [&](std::uint64_t offset, std::uint64_t count) {
     return offset <= size && count <= size - offset;
   };
   const auto cut_off = [&] {
-    return "is cut off: it has " + std::to_string(size) + " bytes, and its headers speak of more";
+    return "is cut off: it has " + std::to_string(size) + " bytes, fewer than its headers say";
   };
   if (header.e_phentsize != sizeof(Elf64_Phdr) ||
       !within(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)) ||

@@ -65,7 +65,7 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
          hex(muster_plugin_headers) + "): build it again");
   if (plugin_->layout != muster_plugin_layout)
     fail(
-        "was built with the muster headers of this server, but its compiler lays their classes out otherwise: build it "
+        "was built with the muster headers of this server, but its compiler uses different class layouts: build it "
         "again with "
         "the server's compiler, standard library and options");
   if (!plugin_->name || !plugin_->build || !plugin_->create || !plugin_->destroy)
@@ -107,7 +107,7 @@ std::optional<PluginLibrary::State> PluginLibrary::hand_over(const Instance& ins
   };
   char error[512] = "it gave no reason";
   if (!plugin_->hand_over(instance.get(), &state.bytes, write, error, sizeof error))
-    throw PluginError(path_ + ": the running instance does not hand its state over: " + error);
+    throw PluginError(path_ + ": the running instance cannot pass on its state: " + error);
   return state;
 }
 
@@ -115,7 +115,7 @@ void PluginLibrary::take_over(const Instance& instance, const State& state) cons
   char error[512] = "it gave no reason";
   if (plugin_->take_over &&
       !plugin_->take_over(instance.get(), state.version, state.bytes.data(), state.bytes.size(), error, sizeof error))
-    throw PluginError(path_ + ": does not take over what the running instance knows (version " +
+    throw PluginError(path_ + ": does not accept the running instance's state (version " +
                       std::to_string(state.version) + "): " + error);
 }
 

@@ -189,7 +189,7 @@ Plugins::Instances Plugins::make_all(EntityRegistry& empty, const std::vector<Ex
       made.all.push_back({library, library->create(empty)});
     } catch (const PluginError& error) {
       if (is_new) throw;
-      throw PluginError(exchanges.front().after->path() + ": does not go with another plugin: " + error.what());
+      throw PluginError(exchanges.front().after->path() + ": conflicts with another plugin: " + error.what());
     }
     if (with_state && is_new && found->state) library->take_over(made.all.back().instance, *found->state);
   }
@@ -206,9 +206,8 @@ std::vector<std::string> Plugins::rehearse_opening(const EntityRegistry& registr
   if (!loaded)
     throw PluginError(
         exchanges.front().after->path() +
-        ": was compiled with other layouts than the world has, which cannot be converted: " + loaded.error().text());
-  if (loaded->converted.empty())
-    loaded->converted.push_back("types that nothing in the world holds have other layouts");
+        ": was compiled with layouts that differ from the world's and cannot be converted: " + loaded.error().text());
+  if (loaded->converted.empty()) loaded->converted.push_back("unused types have different layouts");
   return std::move(loaded->converted);
 }
 
@@ -231,10 +230,10 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)
       throw OtherLayout(exchanges.front().after->path() +
-                        ": was compiled with another layout than the world has: " + added.error().text());
+                        ": was compiled with a layout that differs from the world's: " + added.error().text());
   if (differs)
     throw OtherLayout(exchanges.front().after->path() +
-                      ": was compiled with other names of types, or other numbers of their enums, than the world has");
+                      ": was compiled with type names or enum values that differ from the world's");
 }
 
 void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector<Exchange>& exchanges) {
@@ -269,7 +268,8 @@ void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector
     try {
       make(&Exchange::before);
     } catch (const std::exception& worse) {
-      throw PluginError(why + "; and the old build cannot be made again, its handlers are gone: " + worse.what());
+      throw PluginError(why +
+                        "; the old build could not be restored either, so its handlers are gone: " + worse.what());
     }
     throw PluginError(why);
   }

@@ -60,7 +60,7 @@ void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
     told.field = fault.field;
     asked.fault(told);
   };
-  if (!world_.pace()) return refuse({"", "no_clock", "this server has no clock that could be set"});
+  if (!world_.pace()) return refuse({"", "no_clock", "this server's clock cannot be set"});
   Pace pace = this->pace();
   if (what.speed != same_speed) pace.speed = what.speed;
   if (what.paused != same_paused) pace.paused = what.paused == 1;

@@ -206,7 +206,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Find& a
 
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Resolve& what) {
   if (what.path.empty()) {
-    session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", "an empty path names nothing");
+    session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", "the path is empty");
     fault.field = "path";
     return refuse(asked, fault);
   }

@@ -111,7 +111,8 @@ void explain(const Asked& asked, const session::WhyApart& what) {
     if (messages->empty()) return refuse(field, "no handler is named \"" + *name + "\"");
   session::Explanation answer{.sequence = registry.sequence()};
   for (const TypeId message : first)
-    if (std::ranges::binary_search(second, message)) answer.text += registry.why_apart(message, what.first, what.second);
+    if (std::ranges::binary_search(second, message))
+      answer.text += registry.why_apart(message, what.first, what.second);
   if (answer.text.empty())
     return refuse("second", "\"" + what.first + "\" and \"" + what.second +
                                 "\" have no message in common, and handlers of different messages never overlap");

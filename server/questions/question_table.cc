@@ -18,7 +18,7 @@ std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) 
   if (begun) return begun;
   // A world may contain a type with this name that the server does not know.
   return once(asked, [asked](Steps&) {
-    asked.fault(fault_of(session::FaultCode::bad_question, "bad_question", "this server has no answer to that"));
+    asked.fault(fault_of(session::FaultCode::bad_question, "bad_question", "this server does not answer this message"));
   });
 }
 

@@ -155,7 +155,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
         // The bytes of the definition need no decoding.
         const auto batch = asked.registry.template_batch(name);
         if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
-        asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));
+        asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));
       },
       bytes);
 }

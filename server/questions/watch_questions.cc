@@ -16,15 +16,17 @@ constexpr std::size_t held_max = 64u << 10;
 /// Opens or changes a watch as soon as the watches' thread has finished its earlier work.
 class WatchOpening final : public SeldomWork {
  public:
-  WatchOpening(const Asked& asked, const session::Follow& what) : SeldomWork(asked, asked.of().watches_seldom), what_(what) {}
+  WatchOpening(const Asked& asked, const session::Follow& what)
+      : SeldomWork(asked, asked.of().watches_seldom), what_(what) {}
 
  private:
   std::optional<Progress> waits() override {
     const AnswerSources& of = asked_.of();
     if (asked_.to().outgoing->held_for_credit() > held_max) {
-      asked_.fault(fault_of(session::FaultCode::busy, "no_credit",
-                            std::to_string(held_max) +
-                                " bytes about watches wait for the client's Credit; nothing was opened or changed"));
+      asked_.fault(
+          fault_of(session::FaultCode::busy, "no_credit",
+                   std::to_string(held_max) +
+                       " bytes about watches are waiting for the client's Credit; nothing was opened or changed"));
       return Progress::done;
     }
     if (const auto why = SeldomWork::waits()) return why;
@@ -41,7 +43,7 @@ class WatchOpening final : public SeldomWork {
     const std::uint64_t watched = watches.entities();
     if (what_.watch == 0 && watched > asked_.limits.watched_entities_max)
       return fault_of(session::FaultCode::bad_question, "watched_entities_max",
-                      "all watches together are of " + std::to_string(watched) + " entities; " +
+                      "all watches together cover " + std::to_string(watched) + " entities; " +
                           std::to_string(asked_.limits.watched_entities_max) + " are allowed");
     return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
   }

@@ -78,7 +78,7 @@ session::Fault direction_fault(const TypeDescriptor& type) {
   fault.code = session::FaultCode::wrong_direction;
   fault.reason = "wrong_direction";
   fault.closes = true;
-  fault.text = type.name + (is_session_type(type) ? " is sent by servers only" : " may not be sent from outside");
+  fault.text = type.name + (is_session_type(type) ? " is sent only by servers" : " may not be sent from outside");
   return fault;
 }
 
@@ -160,7 +160,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
     fault.code = session::FaultCode::refused;
     fault.reason = "timer_chosen";
     fault.refused = 1;
-    fault.text = "a timed message from outside has timer 0, the world numbers it; this one has " +
+    fault.text = "a timed message from outside must have timer 0, because the world numbers it; this one has " +
                  std::to_string(judged.batch.timer());
     return std::unexpected(std::move(fault));
   }
@@ -178,7 +178,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
     fault.code = session::FaultCode::bad_batch;
     fault.reason = "wrong_count";
     fault.closes = true;
-    fault.text = judged.type->name + " is for the server: one message in a batch, and no timer";
+    fault.text = judged.type->name + " is for the server: it must be alone in its batch, and not timed";
     return std::unexpected(std::move(fault));
   }
   return judged;

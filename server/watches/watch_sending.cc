@@ -335,8 +335,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     entities.clear();
     return true;
   }
-  const std::size_t slice =
-      slice_rows(column->size, budget.piece(watch_batch_bytes), slice_values);
+  const std::size_t slice = slice_rows(column->size, budget.piece(watch_batch_bytes), slice_values);
   std::size_t from = 0;
   if (component == next_component_ && next_entity_) {
     sort_unique(entities);

@@ -67,7 +67,7 @@ Watches::Entry* Watches::find(const Session& session, std::uint64_t request) {
 
 std::optional<session::Fault> Watches::may_open(const Session& session, std::uint64_t request,
                                                 std::size_t watches_max) const {
-  if (request == 0) return bad_watch("request", "a watch needs a request id: it is what its changes carry");
+  if (request == 0) return bad_watch("request", "a watch needs a request id: its frames carry it");
   if (find(session, request)) return in_use(request);
   const auto own = std::ranges::count_if(entries_, [&](const Entry& entry) { return entry.session.get() == &session; });
   if (static_cast<std::size_t>(own) >= watches_max)
@@ -123,7 +123,7 @@ std::optional<session::Fault> Watches::follow_more(const Session& session, std::
 }
 
 std::expected<Watches::Entry*, session::Fault> Watches::find_to_change(const Session& session, std::uint64_t id,
-                                                                        std::uint64_t request) {
+                                                                       std::uint64_t request) {
   Entry* const entry = find(session, id);
   if (!entry) return std::unexpected(unknown_watch(id));
   if (request == 0)

@@ -64,9 +64,9 @@ HttpRequest request_of(const Parser& parser) {
 }
 
 HttpFault fault_for(error_code error) {
-  if (error == http::error::header_limit) return {431, "the head of the request is longer than is read here"};
-  if (error == http::error::bad_version) return {505, "only HTTP/1.1 is spoken here"};
-  return {400, "this is no HTTP request: " + error.message()};
+  if (error == http::error::header_limit) return {431, "the request's header section is too long"};
+  if (error == http::error::bad_version) return {505, "only HTTP/1.1 is supported"};
+  return {400, "this is not an HTTP request: " + error.message()};
 }
 
 }  // namespace

@@ -80,19 +80,18 @@ Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
 Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
   // Check host and origin first: a page from another site must learn nothing, not even which files
   // exist.
-  if (request.hosts.size() != 1) return sentence(400, "a request has one Host");
+  if (request.hosts.size() != 1) return sentence(400, "a request must have exactly one Host");
   const std::string& host = request.hosts.front();
-  if (!is_own_host(host, port_))
-    return sentence(421, "this server is reached as localhost or by its loopback address, with its port");
-  if (request.origins.size() > 1) return sentence(400, "a request has one Origin at most");
+  if (!is_own_host(host, port_)) return sentence(421, "use localhost or the loopback address, with this server's port");
+  if (request.origins.size() > 1) return sentence(400, "a request must have at most one Origin");
   if (!request.origins.empty() && request.origins.front() != "http://" + host)
-    return sentence(403, "pages of another origin are not answered");
+    return sentence(403, "pages of other origins are not allowed");
   if (request.method != "GET" && request.method != "HEAD") {
-    Reply reply = sentence(405, "only GET and HEAD are answered");
+    Reply reply = sentence(405, "only GET and HEAD are supported");
     reply.answer.fields.emplace_back("Allow", "GET, HEAD");
     return reply;
   }
-  if (request.has_body) return sentence(400, "a body belongs to no request that is answered here");
+  if (request.has_body) return sentence(400, "requests with a body are not supported");
   const auto path = path_of(request.target);
   if (!path) return sentence(400, "the request's target is not a path");
 
@@ -101,12 +100,12 @@ Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
   if (first == "world") return world_file(request, {path->begin() + 1, path->end()});
   if (path->size() == 1 && first == "session") {
     if (!request.upgrades || request.web_version != "13") {
-      Reply reply = sentence(426, "frames are spoken here over a WebSocket of version 13");
+      Reply reply = sentence(426, "a WebSocket of version 13 is needed here");
       reply.answer.fields.emplace_back("Upgrade", "websocket");
       reply.answer.fields.emplace_back("Sec-WebSocket-Version", "13");
       return reply;
     }
-    if (request.web_key.size() != 24) return sentence(400, "Sec-WebSocket-Key is to be 16 bytes in base64");
+    if (request.web_key.size() != 24) return sentence(400, "Sec-WebSocket-Key must be 16 bytes in base64");
     return {Kind::session, {}};
   }
   if (path->size() == 1 && (first == "health" || first == "metrics")) {

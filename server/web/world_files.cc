@@ -53,8 +53,8 @@ bool WorldFiles::is_the_worlds(const std::string& name) const {
 std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::string>& parts) const {
   const auto none = [] { return std::unexpected(http_sentence(404, "there is no such file in the world's folder")); };
   const auto not_given = [] {
-    return std::unexpected(http_sentence(
-        403, "of the world's folder only models and what belongs to them is given: files with their suffixes"));
+    return std::unexpected(
+        http_sentence(403, "only models and their files are served from the world's folder, by suffix"));
   };
   if (folder_.empty() || parts.empty()) return none();
   std::string path = folder_;

@@ -103,8 +103,7 @@ class Field {
   void create_users() {
     for (const session::Role role : {session::Role::view, session::Role::edit, session::Role::control}) {
       const auto number = static_cast<std::uint8_t>(role);
-      const auto made =
-          client_->ask(session::CreateToken{.name = "abuser " + std::to_string(number), .role = number});
+      const auto made = client_->ask(session::CreateToken{.name = "abuser " + std::to_string(number), .role = number});
       if (!made) throw std::runtime_error(made.error().text);
       tokens_[static_cast<std::size_t>(role) - 1] = made->token;
     }

@@ -4,7 +4,7 @@ from shared import REFUSED, UNREACHABLE, USAGE, equal, holds
 
 HEALTH, UNIT, DAMAGE, SAY = (hash32("game." + name) for name in ("Health", "Unit", "Damage", "Say"))
 NAME, CHILD_OF = hash32("muster.Name"), hash32("muster.ChildOf")
-NO_SENSE = "the server gave an answer that makes no sense"
+NO_SENSE = "the server's answer makes no sense"
 SECOND = 1_000_000_000
 GONE = 987654321  # no type of the world
 
@@ -49,7 +49,7 @@ def info_says_what_ticks_take_and_how_much_memory_there_is(folder):
         equal(world.json("info", "--hash"), {**whole, "hash": "0000000000000abc"})
     with spoken(folder, {"GetInfo": said("Info", {"world": "a"}), "GetLoad": said("Load", {"memory_bytes": 1})}) as world:
         equal(world.run("info").splitlines()[5], "durable   all of it; a crash takes all since the last save")
-        equal(world.run("info").splitlines()[7:], ["ticks     none: it moves when something arrives", "memory    0 MiB", "sessions  0, with 0 watches"])
+        equal(world.run("info").splitlines()[7:], ["ticks     none: it advances when something arrives", "memory    0 MiB", "sessions  0, with 0 watches"])
         assert "tick_ns_max" not in world.json("info")
     for durability, error, save_error, told in (
             (0, "the disk is full", "likewise", ["durable        through sequence 0, and nothing after it",
@@ -184,7 +184,7 @@ def a_search_goes_on_behind_the_last_that_was_found(folder):
 
 def a_name_that_means_several_or_none_is_told_with_those_there_are(folder):
     with spoken(folder, {"Resolve": found("/a/x", "/b\x1b/x", more=True)}) as world:
-        equal(world.error(REFUSED, "show", "x"), '"x" is ambiguous: more than 2 entities are called so; use a path or an id\n  1:1  /a/x\n  2:1  /b\\x1b/x')
+        equal(world.error(REFUSED, "show", "x"), '"x" is ambiguous: more than 2 entities have this name; use a path or an id\n  1:1  /a/x\n  2:1  /b\\x1b/x')
     with spoken(folder, {"Resolve": found(), "Find": found("/a/xy", "/b/yx", more=True)}) as world:
         equal(world.error(REFUSED, "show", "x"), "no entity x in this world; names that contain it:\n  1:1  /a/xy\n  2:1  /b/yx\n  ...")
         equal(world.question("Find"), {"name": "x", "limit": 5})
@@ -197,7 +197,7 @@ def a_name_that_means_several_or_none_is_told_with_those_there_are(folder):
         equal(world.error(REFUSED, "show", "/a"), 'no entity /a: the world has no child "a"')
     with spoken(folder, {}) as world:
         equal(world.error(USAGE, "show", "//"), "/ is the whole world, not an entity")
-        equal(world.error(USAGE, "show", ""), "an entity is named by a path, a name or an id, not by nothing")
+        equal(world.error(USAGE, "show", ""), "an empty text is not an entity: use a path, a name or an id")
         equal(world.count("Resolve"), 0)
 
 
@@ -252,12 +252,12 @@ def tokens_are_listed_with_what_is_over_and_until_when(folder):
             {"user": 3, "name": "cid", "role": "edit", "expires": "1970-01-01T23:59:59Z"}, {"user": 4, "name": "dan", "role": "view", "expires": "253402300800 s"}])
     with spoken(folder, {"CreateToken": said("TokenCreated", {"user": 5, "token": "secret"}), "RevokeToken": said("TokenRevoked", {"user": 5})}) as world:
         for role, number in (("view", 1), ("edit", 2), ("control", 3), ("admin", 4)):
-            equal(world.run("token", "create", "ann", "--role", role), f"user 5, ann, may {role}. The token, shown this once:\nsecret\n")
+            equal(world.run("token", "create", "ann", "--role", role), f"user 5, ann, may {role}. The token, which is shown only once:\nsecret\n")
             equal(world.question("CreateToken", number - 1), {"name": "ann", "role": number})
         for until, shown_as, seconds in (("2027-01-31", "2027-01-31T00:00:00Z", 1801353600), ("2027-01-31T23:59:59Z", "2027-01-31T23:59:59Z", 1801439999),
                                          ("2028-02-29T00:00:01Z", "2028-02-29T00:00:01Z", 1835395201)):
             equal(world.run("token", "create", "ann", "--role", "view", "--expires", until),
-                  f"user 5, ann, may view until {shown_as}. The token, shown this once:\nsecret\n")
+                  f"user 5, ann, may view until {shown_as}. The token, which is shown only once:\nsecret\n")
             equal(world.question("CreateToken", -1), {"name": "ann", "role": 1, "expires_s": seconds})
         equal(world.json("token", "create", "ann", "--role", "view", "--expires", "2027-01-31"),
               {"user": 5, "name": "ann", "role": "view", "expires": "2027-01-31T00:00:00Z", "token": "secret"})

@@ -63,6 +63,6 @@ def times_are_shown_in_the_two_largest_units(folder):
 
 def a_world_without_ticks_has_nothing_to_step_to(folder):
     with game(folder):
-        holds(folder.run("clock"), "clock  runs", "ticks  none: it moves when something arrives", "tick   0")
+        holds(folder.run("clock"), "clock  runs", "ticks  none: it advances when something arrives", "tick   0")
         equal(folder.json("clock", "pause")["paused"], True)
         holds(folder.error(REFUSED, "clock", "step"), "0 Hz")

@@ -10,7 +10,7 @@ def a_world_is_verified_copied_and_read_while_it_is_served(folder):
         info = folder.json("info", "--hash")
         verified = folder.json("verify", "game.muster")
         equal((verified["running"], verified["hash"], verified["entities"]), (True, info["hash"], info["entities"]))
-        holds(folder.run("verify", "game.muster"), "game.muster: good (a copy of it as it runs)", "checkpoint ", "entities")
+        holds(folder.run("verify", "game.muster"), "game.muster: good (read from a copy, because it is running)", "checkpoint ", "entities")
         made = folder.json("backup", "game.muster", "copy.muster")
         equal((made["copy"], made["sequence"] >= sequence), ("copy.muster", True))
         equal(folder.error(REFUSED, "backup", "game.muster", "copy.muster"),

@@ -156,7 +156,7 @@ def errors_name_the_new_world_as_it_was_asked_for(folder):
     (folder.path / "bad.fbs").write_text("struct {")
     assert "unfinished" not in folder.error(BAD_FILE, "import", TOWN, "c.muster", "--schema", "bad.fbs")
     holds(folder.error(UNREACHABLE, "import", TOWN, "c.muster", TMPDIR="/nonexistent"),
-          "cannot make a folder /nonexistent/muster-", "No such file or directory; TMPDIR says where")
+          "cannot make a folder /nonexistent/muster-", "No such file or directory; TMPDIR names another place")
     equal(files(folder), before)
 
 

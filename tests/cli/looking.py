@@ -29,7 +29,7 @@ def entities_have_paths_names_and_ids(folder):
         folder.run("spawn", "tower")
         other = folder.json("show", "/tower")["id"]
         said = folder.error(REFUSED, "show", "tower")
-        holds(said, '"tower" is ambiguous: 2 entities are called so; use a path or an id',
+        holds(said, '"tower" is ambiguous: 2 entities have this name; use a path or an id',
               f"  {id}  /town/tower", f"  {other}  /tower")
         equal(folder.error(REFUSED, "show", "/town/towr"),
               'no entity /town/towr: /town has no child "towr"; did you mean "tower"?')

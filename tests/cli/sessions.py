@@ -39,7 +39,7 @@ def whose_session_was_ended_is_told_with_the_reason(folder):
         while not (ended := folder.json("who", "--ended")):
             pass
         equal([(each["name"], each["code"], each["why"]) for each in ended],
-              [("eve", "bad_token", "the token was revoked, or its time is over")])
+              [("eve", "bad_token", "the token was revoked or has expired")])
         holds(folder.run("who", "--ended"), "WHY", "eve", "the token was revoked")
 
 

@@ -17,7 +17,7 @@ def a_user_is_let_in_by_a_token_and_out_again(folder):
         holds(folder.error(REFUSED, "save", "--token", made["token"]), "control")
         holds(folder.error(REFUSED, "token", "list", "--token", made["token"]), "admin")
         equal(folder.error(REFUSED, "token", "create", "ann", "--role", "view"),
-              'there is a user "ann", whose token is to be revoked first')
+              'there is a user "ann"; revoke that user\'s token first')
         equal(folder.run("token", "revoke", "ann"), "user 1, ann, can no longer connect\n")
         holds(folder.error(UNREACHABLE, "ls", "--token", made["token"]), "the token is not valid here")
         equal(folder.error(REFUSED, "token", "revoke", "ann"), 'there is no user "ann"')
@@ -54,7 +54,7 @@ def token_says_what_it_needs(folder):
     for time in ("soon", "30", "-1d", "30y", "2027-02-30", "2027-1-1x", "2027-01-01T25:00:00Z", "1e9d"):
         holds(folder.error(USAGE, "token", "create", "ann", "--role", "view", "--expires", time, *world), f"'{time}' is not a time")
     equal(folder.error(REFUSED, "token", "create", "ann", "--role", "view", "--expires", "2020-01-01", *world),
-          "the time until which the token holds is over")
+          "the expiry time is in the past")
     holds(folder.error(UNREACHABLE, "token", "list", "--world", "no.muster"), "there is no world no.muster")
     equal(folder.json("token", "list", *world), [])
 

@@ -110,7 +110,7 @@ TEST_CASE("a glTF file that contradicts itself is refused with the place") {
   CHECK(
       has(why(mesh + view + R"("accessors": [{"componentType": 5126, "type": "VEC3", "count": 0, "sparse": {"count": 1,
       "indices": {"bufferView": 0, "componentType": 5121}, "values": {"bufferView": 0}}}])"),
-          "accessors[0].sparse.indices name an element that is not there"));
+          "accessors[0].sparse.indices refer to an element that does not exist"));
   CHECK(has(refusal(folder.write("b.gltf", R"({"nodes": []})")), "asset.version"));
   CHECK(has(refusal(folder.write("c.gltf", R"({"asset": {"version": "3.0"}, "nodes": [{}]})")), "glTF 3.0"));
 }
@@ -257,7 +257,7 @@ TEST_CASE("numbers that no world takes are brought within bounds, and each is to
   CHECK(told(scene, "camera \"eye\" has near -1; it was made 0."));
   CHECK(told(scene, "camera \"eye\" has far 1e+30; it was made 1e+09."));
   const ImportedModel huge = read("huge.obj", "o huge\nv -3e38 0 0\nv 3e38 0 0\nv 0 1 0\nf 1 2 3\n");
-  CHECK(told(huge, "is larger than a number can say; it has no bounds."));
+  CHECK(told(huge, "is too large for a float; it has no bounds."));
 }
 
 TEST_CASE("what broken models bring passes the rule for what comes from outside", "[random]") {

@@ -279,9 +279,9 @@ TEST_CASE("what of a node's transform no float holds is left out and named, the 
   if (!read) FAIL(read.error().text());
   const auto& entities = read->entities;
   CHECK(read->warnings ==
-        std::vector<std::string>{"node \"far\" (0) has a translation that no float holds; it is left out.",
-                                 "node \"wide\" (2) has a scale that no float holds; it is left out.",
-                                 "node \"still\" (3) has a rotation that no float holds; it is left out."});
+        std::vector<std::string>{"node \"far\" (0) has a translation that does not fit in a float; it is left out.",
+                                 "node \"wide\" (2) has a scale that does not fit in a float; it is left out.",
+                                 "node \"still\" (3) has a rotation that does not fit in a float; it is left out."});
   CHECK(entities[0].transform.scale.x == 2);
   CHECK(entities[0].transform.rotation.y == 1);
   CHECK(entities[1].transform.position.x == std::numeric_limits<float>::max());

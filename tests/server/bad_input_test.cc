@@ -158,7 +158,7 @@ TEST_CASE("a message that only servers send, and one that nobody may send", "[ba
   append_frame(frame, builder.bytes(), 1);
   session::Fault fault = last_word(scene, frame);
   CHECK(fault.code == session::FaultCode::wrong_direction);
-  CHECK(fault.text == "muster.session.Ack is sent by servers only");
+  CHECK(fault.text == "muster.session.Ack is sent only by servers");
   builder.clear();
   builder.append_world(Update{.dt = 1});
   frame.clear();
@@ -198,7 +198,8 @@ TEST_CASE("a timer's number is the world's to choose", "[bad]") {
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().fault.reason == "timer_chosen");
   CHECK(refused.error().text ==
-        "a timed message from outside has timer 0, the world numbers it; this one has 18446744073709551615");
+        "a timed message from outside must have timer 0, because the world numbers it; this one has "
+        "18446744073709551615");
 }
 
 TEST_CASE("an id that was not granted creates nothing", "[bad]") {
@@ -209,7 +210,7 @@ TEST_CASE("an id that was not granted creates nothing", "[bad]") {
   const auto refused = client.push_batch(builder.bytes());
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().fault.reason == "id_not_granted");
-  CHECK(refused.error().text == "#500:1 was not granted to this session, or is used already");
+  CHECK(refused.error().text == "#500:1 was not granted to this session, or is already used");
   CHECK(client.ask<session::GetInfo>()->entities == 0);
 }
 
@@ -243,7 +244,7 @@ TEST_CASE("one session holds a bounded number of unused ids", "[bad]") {
   client.send_message(session::RequestGrant{.count = 200});
   REQUIRE(client.receive()->is<session::Granted>());
   client.send_message(session::RequestGrant{.count = 200});
-  CHECK(client.receive_fault().text == "this session has 200 ids that it has not used; 300 are allowed");
+  CHECK(client.receive_fault().text == "this session has 200 unused ids; 300 are allowed");
   client.send_message(session::RequestGrant{.count = 100});
   CHECK(client.receive()->is<session::Granted>());
 }

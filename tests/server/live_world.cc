@@ -151,8 +151,7 @@ std::map<session::Role, std::string> tokens_by_role(const std::string& users_fil
   std::map<session::Role, std::string> tokens{{session::Role::admin, token}};
   const std::pair<const char*, session::Role> named[] = {
       {"viewer", session::Role::view}, {"editor", session::Role::edit}, {"controller", session::Role::control}};
-  for (const auto& [name, role] : named)
-    tokens[role] = users.create(name, role, 0, Users::Clock::now()).value().token;
+  for (const auto& [name, role] : named) tokens[role] = users.create(name, role, 0, Users::Clock::now()).value().token;
   return tokens;
 }
 

@@ -98,9 +98,7 @@ std::expected<void, WorldError> write_meta(Database& database, const FileMeta& m
   return {};
 }
 
-std::string new_world_name() {
-  return hex(random_id()) + hex(random_id());
-}
+std::string new_world_name() { return hex(random_id()) + hex(random_id()); }
 
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());

@@ -2,7 +2,6 @@
 
 #include "schema/hex.h"
 
-
 namespace muster {
 namespace {
 

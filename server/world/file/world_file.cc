@@ -125,9 +125,9 @@ std::expected<void, WorldError> WorldFile::check_wal() {
   const std::string wal = path_ + "-wal";
   struct stat file{};
   if (::lstat(wal.c_str(), &file) == 0 && !S_ISREG(file.st_mode))
-    return std::unexpected(error(WorldErrorCode::damaged, wal +
-                                                              " is not a regular file. Move it away, or put back the one "
-                                                              "that belongs to the file"));
+    return std::unexpected(
+        error(WorldErrorCode::damaged, wal + " is not a regular file. Move it away, or put back the one "
+                                             "that belongs to the file"));
   const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return {};
   const auto header = read_wal_header(descriptor);

@@ -60,8 +60,6 @@ void StateDigest::add(const StateDigest& other) noexcept {
   rows += other.rows;
 }
 
-std::string StateDigest::text() const {
-  return hex(high) + hex(low);
-}
+std::string StateDigest::text() const { return hex(high) + hex(low); }
 
 }  // namespace muster

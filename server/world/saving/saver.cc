@@ -283,8 +283,7 @@ std::string Saver::size_warning() const {
 void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
   if (saving_ && host_.disk_lags == DiskLags::go_on) {
-    if (!recorder_->paused())
-      stop_recording(text_of(size_) + ", which is the limit, and it is still being written");
+    if (!recorder_->paused()) stop_recording(text_of(size_) + ", which is the limit, and it is still being written");
     return;
   }
   wait_for_saving();

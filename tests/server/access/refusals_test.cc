@@ -54,7 +54,7 @@ TEST_CASE("the log is told of refusals once a second, with their number", "[door
     (void)refusals.wrong_token("127.0.0.1", start + 10ms);
     refusals.note("127.0.0.1", "the token is not valid here", start + 10ms);
   }
-  refusals.note("::1", "no Hello came in time", start + 20ms);
+  refusals.note("::1", "no Hello arrived in time", start + 20ms);
   CHECK(lines.size() == 1);
   refusals.tell(start + 990ms);
   CHECK(lines.size() == 1);

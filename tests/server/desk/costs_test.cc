@@ -499,9 +499,9 @@ TEST_CASE("what sessions leave for one span of the clock has a bound of steps, b
     const auto second = judge.judge(court.from, batch);
     CHECK(second.has_value() == fits);
     if (!fits)
-      CHECK(second.error().text == "what sessions left for that time would cost " + std::to_string(2 * cost->steps) +
-                                       " steps; " + std::to_string(2 * cost->steps - 1) +
-                                       " are allowed within 16 ms of the world's clock");
+      CHECK(second.error().text ==
+            "the messages scheduled for that time would cost " + std::to_string(2 * cost->steps) + " steps; " +
+                std::to_string(2 * cost->steps - 1) + " are allowed within 16 ms of the world's clock");
     // At the end of the span, and at the beginning of the next one.
     const std::uint64_t span_end = (1'000'000'000 / TimerBudget::span_ns + 1) * TimerBudget::span_ns;
     const auto at = [&](std::uint64_t due_ns) {

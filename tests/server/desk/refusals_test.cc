@@ -108,7 +108,7 @@ TEST_CASE("a refused DefineTemplate names the node, the value and what is wrong 
   CHECK(fault.reason == "other_layout");
   CHECK(fault.field == "nodes[1]");
   CHECK(fault.type == TypeTraits<arena::Health>::id);
-  CHECK(fault.text == "node 1 of the template: arena.Health has another layout in this world");
+  CHECK(fault.text == "node 1 of the template: arena.Health has a different layout in this world");
   fault = refused([&](DefineTemplate& t) { health(t).value[5] = 9; });
   CHECK(fault.reason == "bad_value");
   CHECK(fault.text.starts_with("node 1 of the template: arena.Health cannot have that value"));
@@ -128,7 +128,7 @@ TEST_CASE("a refused DefineTemplate names the node, the value and what is wrong 
     t.nodes[2].parent = 0;
   });
   CHECK(fault.reason == "name_taken");
-  CHECK(fault.text == "node 2 of the template: a sibling has its name");
+  CHECK(fault.text == "node 2 of the template: its name is taken by a sibling");
 }
 
 TEST_CASE("a tree whose root would get a taken name is refused with the name and who has it", "[refusals]") {
@@ -164,7 +164,8 @@ TEST_CASE("of a batch of many the name that is told is the one that was refused"
   CHECK(renamed({{elf, gnome}, {imp, orc}}) ==
         shown(imp, "/town/imp") + " would get the name \"orc\", which " + shown(scene.orc, "/town/orc") + " has");
   // One that is renamed twice does not say which of both was refused.
-  CHECK(renamed({{imp, troll}, {imp, orc}}) == shown(imp, "/town/troll") + " would get a name that a sibling has");
+  CHECK(renamed({{imp, troll}, {imp, orc}}) ==
+        shown(imp, "/town/troll") + " would get a name that is taken by a sibling");
   // By now it has the name itself.
   const Text goblin = scene.client.intern("goblin").value();
   CHECK(renamed({{imp, orc}, {scene.orc, goblin}, {imp, orc}}) ==

@@ -177,7 +177,7 @@ TEST_CASE("the answers that a desk makes itself say what is so", "[desk]") {
     CHECK(fault.code == session::FaultCode::bad_question);
     CHECK(fault.reason == "bad_question");
     CHECK(fault.field == "count");
-    CHECK(fault.text == "between 1 and 65536 ids are granted at a time, not " + std::to_string(count));
+    CHECK(fault.text == "between 1 and 65536 ids can be granted at a time, not " + std::to_string(count));
   }
   fault = world.answer_to<session::Fault>(*one, session::AddSchema{.bytes = {1, 2, 3}});
   CHECK(fault.code == session::FaultCode::refused);
@@ -195,7 +195,7 @@ TEST_CASE("a session has a bound of unused ids, and what it asks for beyond is r
   CHECK(fault.code == session::FaultCode::bad_question);
   CHECK(fault.reason == "unused_ids_max");
   CHECK(fault.field == "count");
-  CHECK(fault.text == "this session has 8 ids that it has not used; 10 are allowed");
+  CHECK(fault.text == "this session has 8 unused ids; 10 are allowed");
   CHECK(world.answer_to<session::Granted>(*other, session::RequestGrant{.count = 10}).count == 10);
   // Those at either end that were used are no longer counted.
   world.edit(*one, 1, [&](BatchBuilder& to) {
@@ -206,7 +206,7 @@ TEST_CASE("a session has a bound of unused ids, and what it asks for beyond is r
   world.heard(*one);
   CHECK(world.answer_to<session::Granted>(*one, session::RequestGrant{.count = 4}).count == 4);
   CHECK(world.answer_to<session::Fault>(*one, session::RequestGrant{.count = 1}).text ==
-        "this session has 10 ids that it has not used; 10 are allowed");
+        "this session has 10 unused ids; 10 are allowed");
 }
 
 TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, what it follows, what it asked",

@@ -288,7 +288,7 @@ TEST_CASE("without a clock that can be set, it is told as running, and a change 
   const auto fault = world.answer_to<session::Fault>(*one, session::SetClock{.speed = 2, .paused = 2});
   CHECK(fault.reason == "no_clock");
   CHECK(fault.field.empty());
-  CHECK(fault.text == "this server has no clock that could be set");
+  CHECK(fault.text == "this server's clock cannot be set");
   CHECK(world.answer_to<session::Fault>(*one, session::Reload{}).text == "this server has no plugins");
   CHECK(world.answer_to<session::Saved>(*one, session::Save{}).sequence == world.registry.sequence());
 }
@@ -392,7 +392,7 @@ TEST_CASE("a disk that fails, one that works again, and a save that fails alone 
   using Lines = std::vector<std::string>;
   CHECK(said().empty());
   numbers.save_error = "no room";
-  CHECK(said() == Lines{"the world was not saved, but what happens is recorded: no room"});
+  CHECK(said() == Lines{"the world was not saved, but inputs are recorded: no room"});
   numbers.save_error = "still no room";
   CHECK(said().empty());
   numbers.error = "broken";
@@ -401,7 +401,7 @@ TEST_CASE("a disk that fails, one that works again, and a save that fails alone 
   CHECK(said().empty());
   numbers.error.reset();
   numbers.save_error.reset();
-  CHECK(said() == Lines{"the world was saved; what happens is recorded again, and edits are taken"});
+  CHECK(said() == Lines{"the world was saved; inputs are recorded again, and edits are accepted"});
   numbers.error = "both";
   numbers.save_error = "both";
   CHECK(said() == Lines{"nothing is recorded, and edits are refused: both"});

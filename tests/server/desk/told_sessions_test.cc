@@ -235,7 +235,7 @@ TEST_CASE("a trace and who asks what the world is busy with do not disturb each 
   (void)observed.answer_to<session::Activity>(*third, session::GetActivity{});
   const auto refused = observed.answer_to<session::Fault>(*third, session::BeginTrace{});
   CHECK(refused.reason == "trace_running");
-  CHECK(refused.text == "the world is recorded or observed already, by the program that serves it");
+  CHECK(refused.text == "the world is already being recorded or observed by the program that serves it");
   CHECK(observed.registry.observing());
 }
 
@@ -245,11 +245,12 @@ TEST_CASE("who may not begin a trace because another session records one is told
   const auto refused = [&](const auto& to) { return world.answer_to<session::Fault>(*to, session::BeginTrace{}).text; };
   (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
   const std::string number = std::to_string(one->author & 0xffffffff);
-  CHECK(refused(other) == "the world is recorded already, by session " + number + " (one)");
-  CHECK(refused(one) == "this session records the world already");
+  CHECK(refused(other) == "the world is already being recorded by session " + number + " (one)");
+  CHECK(refused(one) == "this session is already recording the world");
   (void)world.answer_to<session::TraceText>(*one, session::EndTrace{});
   (void)world.answer_to<session::TraceBegun>(*nameless, session::BeginTrace{});
-  CHECK(refused(other) == "the world is recorded already, by session " + std::to_string(nameless->author & 0xffffffff));
+  CHECK(refused(other) ==
+        "the world is already being recorded by session " + std::to_string(nameless->author & 0xffffffff));
 }
 
 TEST_CASE("who has ended its trace may begin another", "[desk]") {
@@ -266,10 +267,8 @@ TEST_CASE("a trace with causes shows the chain from an edit to the messages that
     HandDesk world;
     const Entity unit = world.registry.create("unit", arena::Health{});
     Handlers handlers;
-    handlers.add(world.registry.subscribe(
-        "strike", [](const arena::Damage&, const arena::Health&, Entity self, Outbox& out) {
-          out.post(self, arena::Chat{});
-        }));
+    handlers.add(world.registry.subscribe("strike", [](const arena::Damage&, const arena::Health&, Entity self,
+                                                       Outbox& out) { out.post(self, arena::Chat{}); }));
     handlers.add(world.registry.subscribe(
         "turn", [](const arena::Chat&, const arena::Health&, Entity self, Outbox& out) { out.destroy(self); }));
     const auto one = world.join("one"), other = world.join("other");
@@ -280,8 +279,7 @@ TEST_CASE("a trace with causes shows the chain from an edit to the messages that
     const auto piece = world.answer_to<session::TraceText>(*one, session::EndTrace{});
     const std::string_view text(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
     const auto shows = [&](const char* name, const std::string& args) {
-      return text.find("\"name\": \"" + std::string(name) + "\", \"args\": {\"messages\": 1" + args + "}") !=
-             text.npos;
+      return text.find("\"name\": \"" + std::string(name) + "\", \"args\": {\"messages\": 1" + args + "}") != text.npos;
     };
     const auto number = [&](int place) { return "\"" + std::to_string(edit) + "." + std::to_string(place) + "\""; };
     CHECK(shows("arena.Damage", causes ? ", \"message\": " + number(0) : ""));

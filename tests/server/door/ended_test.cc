@@ -82,7 +82,7 @@ TEST_CASE("a client that took nothing for too long is told so when it comes agai
   wait_cut(world);
   const auto again = come_again(world, before);
   CHECK(again.ended_code == session::FaultCode::stalled);
-  CHECK(again.ended.starts_with("the client made no room for what is sent for 0 s; "));
+  CHECK(again.ended.starts_with("the client has accepted no data for 0 s; "));
   CHECK(again.ended.ends_with(" bytes wait"));
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> told_of(const std::string& said, bool http) {
   loop.run();
   connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
   loop.run();
-  CHECK(written.find("no Hello came in time") != std::string::npos);
+  CHECK(written.find("no Hello arrived in time") != std::string::npos);
   connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
   loop.run();
   CHECK(ended);
@@ -111,5 +111,5 @@ TEST_CASE("who takes something now and then is not cut, however long a piece tak
   loop.run();
   CHECK(ended);
   REQUIRE(lines.size() == 2);
-  CHECK(lines[1].find("the client made no room for what is sent for 30 s") != std::string::npos);
+  CHECK(lines[1].find("the client has accepted no data for 30 s") != std::string::npos);
 }

@@ -65,8 +65,8 @@ TEST_CASE("a copy is not made where a world that is gone left something that wou
     const auto report = back_up(path, copy);
     REQUIRE_FALSE(report);
     CHECK(report.error().code() == WorldErrorCode::left_behind);
-    CHECK(report.error().detail() == "a world that was here left these behind, and they would be laid over the copy: " +
-                                         copy + left + ". Move them away, or give the copy another name");
+    CHECK(report.error().detail() == "these files of an earlier world would be combined with the copy: " + copy + left +
+                                         ". Move them away, or give the copy another name");
     CHECK(folder.names() == names);
     CHECK(read_file(copy + left) == "somebody's");
     std::filesystem::remove(copy + left);

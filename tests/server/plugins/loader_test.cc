@@ -50,7 +50,7 @@ TEST_CASE("a file that is no library is refused before the system's loader sees 
   for (const std::size_t size : {whole.size() - 1, whole.size() / 2, std::size_t{5000}, std::size_t{200}}) {
     INFO(size);
     CHECK(refusal(folder.write("cut", whole.substr(0, size))) ==
-          "is cut off: it has " + std::to_string(size) + " bytes, and its headers speak of more");
+          "is cut off: it has " + std::to_string(size) + " bytes, fewer than its headers say");
   }
   CHECK(refusal(folder.write("cut", whole.substr(0, 40))) == "is not a shared library");
   CHECK(refusal("/proc/self/exe") != "loaded");

@@ -275,7 +275,7 @@ TEST_CASE("a manager that refuses its predecessor's state brings the old build b
   game.folder.put("counter", "counter_first");
   CHECK(game.refusal("counter") ==
         game.file +
-            ": does not take over what the running instance knows (version 2): totals of version 2 are not known here");
+            ": does not accept the running instance's state (version 2): totals of version 2 are not known here");
   CHECK(game.registry.hash() != hash);
   CHECK(game.step() == 5);
   CHECK(game.heard().total == 3);
@@ -362,13 +362,13 @@ TEST_CASE("a build of other layouts is tried on a copy of the state, and the reg
   opened_again.clear();
   game.folder.put("counter", "counter_changed");
   REQUIRE(game.plugins.reload(game.registry, {}, &opened_again).has_value());
-  CHECK(opened_again == std::vector<std::string>{"types that nothing in the world holds have other layouts"});
+  CHECK(opened_again == std::vector<std::string>{"unused types have different layouts"});
   opened_again.clear();
   game.folder.put("counter", "counter_narrower");
   const auto narrower = game.plugins.reload(game.registry, {}, &opened_again);
   REQUIRE_FALSE(narrower.has_value());
   CHECK(narrower.error() == game.file +
-                                ": was compiled with other layouts than the world has, which cannot be converted: "
+                                ": was compiled with layouts that differ from the world's and cannot be converted: "
                                 "archetypes 0: component counter.Heard.build: was int and is short: that cannot be "
                                 "converted");
   CHECK(opened_again.empty());

@@ -113,7 +113,7 @@ def a_reload_that_fails_leaves_the_running_build(folder):
     whole = (BUILDS / "libcounter_second.so").read_bytes()
     folder.plugin.write_bytes(whole[:len(whole) // 2])
     told = folder.json("reload", exit=1)
-    equal(told, {"error": f"{folder.plugin}: is cut off: it has {len(whole) // 2} bytes, and its headers speak of more",
+    equal(told, {"error": f"{folder.plugin}: is cut off: it has {len(whole) // 2} bytes, fewer than its headers say",
                  "exit": 1})
     folder.plugin.unlink()
     equal(folder.run("reload", exit=1), f"muster: {folder.plugin}: cannot be read: No such file or directory\n")
@@ -237,7 +237,7 @@ def muster_trace_records_a_running_world_for_a_while(folder):
     equal(folder.step(), 1)
     session = next(each for each in folder.json("who") if not each["own"])
     name = f' ({session["name"]})' if session["name"] else ""
-    equal(folder.error(1, "trace", "other.json"), f"the world is recorded already, by session {session['session']}{name}")
+    equal(folder.error(1, "trace", "other.json"), f"the world is already being recorded by session {session['session']}{name}")
     assert not (folder.path / "other.json").exists()
     told = json.loads(recorded(process))
     found = slices(file)

@@ -68,13 +68,11 @@ class Served {
     world.commit();
     const std::string users = folder / "w.muster-users";
     tokens_ = tokens_by_role(users);
-    Server server(world, {.listen = "127.0.0.1:0",
-                          .token = token,
-                          .users_file = users,
-                          .warn = [this](const std::string& line) {
-                            const std::lock_guard lock(mutex_);
-                            warnings_.push_back(line);
-                          }});
+    Server server(
+        world, {.listen = "127.0.0.1:0", .token = token, .users_file = users, .warn = [this](const std::string& line) {
+                  const std::lock_guard lock(mutex_);
+                  warnings_.push_back(line);
+                }});
     world_ = &world;
     listening.set_value(server.address());
     while (const auto frame = world.next_frame()) world.registry().push(Update{.dt = frame.dt});

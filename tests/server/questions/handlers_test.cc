@@ -175,16 +175,13 @@ TEST_CASE("a page of as many handlers as are looked for at once says that there 
 TEST_CASE("why two handlers do not overlap is explained for each message that has both") {
   LiveWorld world;
   Subscribed held(world);
-  held.add([](EntityRegistry& registry) {
-    return registry.subscribe("heal", [](const Update&, arena::Health&) {});
-  });
+  held.add([](EntityRegistry& registry) { return registry.subscribe("heal", [](const Update&, arena::Health&) {}); });
   for (const char* name : {"heal", "look"})
     held.add([name](EntityRegistry& registry) {
       return registry.subscribe(name, [](const arena::Blast&, const arena::Health&) {});
     });
-  held.add([](EntityRegistry& registry) {
-    return registry.subscribe("look", [](const Update&, const arena::Health&) {});
-  });
+  held.add(
+      [](EntityRegistry& registry) { return registry.subscribe("look", [](const Update&, const arena::Health&) {}); });
   Client client = world.client(viewer_token);
   const auto why = [&](std::string first, std::string second) {
     return client.ask(session::WhyApart{.first = std::move(first), .second = std::move(second)});
@@ -195,8 +192,7 @@ TEST_CASE("why two handlers do not overlap is explained for each message that ha
       "\"heal\" and \"look\" do not overlap:\n"
       "  \"heal\" writes arena.Health, which \"look\" reads\n"
       "  \"heal\" runs first: its name comes first\n";
-  const std::string together =
-      "\"heal\" and \"look\" may overlap: neither writes what the other reads or writes\n";
+  const std::string together = "\"heal\" and \"look\" may overlap: neither writes what the other reads or writes\n";
   const bool update_first = update < TypeTraits<arena::Blast>::id;
   CHECK(told->text == (update_first ? apart + together : together + apart));
   CHECK(told->sequence == world.run([](EntityRegistry& r) { return r.sequence(); }));

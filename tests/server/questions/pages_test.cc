@@ -402,7 +402,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
       {of(under), FaultCode::dead_entity, "dead_entity", "under", "no entity #900:3 is alive", dead},
       {of(by_name), FaultCode::bad_question, "too_long", "name", "name has 21 bytes; 20 are allowed"},
       {of(long_path), FaultCode::bad_question, "too_long", "path", "path has 21 bytes; 20 are allowed"},
-      {of(Resolve{}), FaultCode::bad_question, "bad_question", "path", "an empty path names nothing"},
+      {of(Resolve{}), FaultCode::bad_question, "bad_question", "path", "the path is empty"},
       {of(by_damage),
        FaultCode::unknown_type,
        "unknown_type",
@@ -422,14 +422,26 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
       {of(rate), FaultCode::bad_question, "bad_question", "rate_max", rate_text},
       {of(both), FaultCode::bad_question, "bad_question", "entities",
        "a watch of the whole world cannot also name entities"},
-      {of(values), FaultCode::unknown_type, "unknown_type", "components", "arena.Damage is not a component", {}, damage},
+      {of(values),
+       FaultCode::unknown_type,
+       "unknown_type",
+       "components",
+       "arena.Damage is not a component",
+       {},
+       damage},
       {of(with), FaultCode::unknown_type, "unknown_type", "with", "arena.Damage is not a component", {}, damage},
       {of(without), FaultCode::unknown_type, "unknown_type", "without", "arena.Damage is not a component", {}, damage},
       {of(pushed), FaultCode::unknown_type, "unknown_type", "pushed", "arena.Health is not a message", {}, health},
       {of(inputs), FaultCode::unknown_type, "unknown_type", "input_types", "arena.Health is not a message", {}, health},
-      {of(except), FaultCode::unknown_type, "unknown_type", "inputs_except", "arena.Health is not a message", {}, health},
-      {of(EndTrace{}), FaultCode::not_found, "no_trace", "", "this session has begun no trace"},
-      {of(Heartbeat{}), FaultCode::bad_question, "bad_question", "", "this server has no answer to that"},
+      {of(except),
+       FaultCode::unknown_type,
+       "unknown_type",
+       "inputs_except",
+       "arena.Health is not a message",
+       {},
+       health},
+      {of(EndTrace{}), FaultCode::not_found, "no_trace", "", "this session has not begun a trace"},
+      {of(Heartbeat{}), FaultCode::bad_question, "bad_question", "", "this server does not answer this message"},
   };
   const auto check = [](const Wrong& each) {
     CAPTURE(each.text);
@@ -451,7 +463,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
     return [&world, request, question] { return world.answer_to<Fault>(*world.one, question, request); };
   };
   check({under_request(0, watch), FaultCode::bad_question, "bad_question", "request",
-         "a watch needs a request id: it is what its changes carry"});
+         "a watch needs a request id: its frames carry it"});
   REQUIRE(std::ranges::any_of(world.answers(*world.one, watch, 5), &Received::is<Watching>));
   check({under_request(5, watch), FaultCode::request_in_use, "request_in_use", "",
          "request 5 is a watch that is still open"});
@@ -474,7 +486,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
   // One that is of many keeps others from being opened, its own changes not.
   const auto other = world.join("other");
   const std::string too_many =
-      "all watches together are of " + std::to_string(world.registry.entity_count()) + " entities; 15 are allowed";
+      "all watches together cover " + std::to_string(world.registry.entity_count()) + " entities; 15 are allowed";
   for (const Follow& opened : {everyone, watch}) {
     const Fault fault = world.answer_to<Fault>(*other, opened, 3);
     CHECK(fault.code == FaultCode::bad_question);

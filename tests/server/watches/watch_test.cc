@@ -238,8 +238,7 @@ TEST_CASE("events are the very bytes that were sent, with sequence and author", 
   LiveWorld world;
   Client client = world.client(), editor = world.client();
   const auto orc = editor.create({}, "orc", arena::Health{});
-  const auto watch =
-      client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<arena::Damage>::id}});
+  const auto watch = client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<arena::Damage>::id}});
   BatchBuilder builder;
   builder.append(*orc, arena::Damage{.amount = 3, .by = *orc});
   builder.append(*orc, arena::Damage{.amount = 4});
@@ -257,8 +256,7 @@ TEST_CASE("events are the very bytes that were sent, with sequence and author", 
 TEST_CASE("texts that a table mentions at any depth are sent before it", "[watch]") {
   LiveWorld world;
   Client client = world.client(), editor = world.client();
-  const auto watch =
-      client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<arena::Announce>::id}});
+  const auto watch = client.follow({.world = true, .inputs = true, .input_types = {TypeTraits<arena::Announce>::id}});
   const std::vector<std::string> words{"channel", "mark",     "mark 0",   "mark 1", "first",
                                        "second",  "rumour 0", "rumour 1", "below",  "tag"};
   std::vector<Text> texts;
@@ -333,7 +331,8 @@ TEST_CASE("watches of unknown types or with a wrong rate are refused with the fi
   LiveWorld world;
   Client client = world.client();
   REQUIRE(client.follow(watch_values({123})).error().fault.field == "components");
-  REQUIRE(client.follow(watch_values({TypeTraits<arena::Damage>::id})).error().text == "arena.Damage is not a component");
+  REQUIRE(client.follow(watch_values({TypeTraits<arena::Damage>::id})).error().text ==
+          "arena.Damage is not a component");
   session::Follow wild = watch_values();
   wild.rate_max = -1;
   REQUIRE(client.follow(wild).error().fault.field == "rate_max");

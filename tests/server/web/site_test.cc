@@ -268,7 +268,8 @@ TEST_CASE("a server without a page says so, and a folder that is no page is refu
   world.authorization = "Bearer x";
   CHECK(bare.reply(world, true).answer.status == 404);
   const test::Folder folder;
-  CHECK(PageFiles::read(folder / "nothing").error() == "the page's folder '" + (folder / "nothing") + "' is not a folder");
+  CHECK(PageFiles::read(folder / "nothing").error() ==
+        "the page's folder '" + (folder / "nothing") + "' is not a folder");
   CHECK(PageFiles::read(folder.path()).error().find("has no index.html") != std::string::npos);
 }
 
@@ -334,28 +335,28 @@ TEST_CASE("every refusal is a sentence under its status, with the fields that sa
     change(request);
     return served.ask(request, is_local).answer;
   };
-  CHECK(said([](HttpRequest& r) { r.hosts = {}; }).text == "a request has one Host\n");
+  CHECK(said([](HttpRequest& r) { r.hosts = {}; }).text == "a request must have exactly one Host\n");
   CHECK(said([](HttpRequest& r) { r.hosts = {"x"}; }).text ==
-        "this server is reached as localhost or by its loopback address, with its port\n");
-  CHECK(said([](HttpRequest& r) { r.origins = {"a", "b"}; }).text == "a request has one Origin at most\n");
-  CHECK(said([](HttpRequest& r) { r.origins = {"a"}; }).text == "pages of another origin are not answered\n");
+        "use localhost or the loopback address, with this server's port\n");
+  CHECK(said([](HttpRequest& r) { r.origins = {"a", "b"}; }).text == "a request must have at most one Origin\n");
+  CHECK(said([](HttpRequest& r) { r.origins = {"a"}; }).text == "pages of other origins are not allowed\n");
   const HttpAnswer method = said([](HttpRequest& r) { r.method = "PUT"; });
-  CHECK(method.text == "only GET and HEAD are answered\n");
+  CHECK(method.text == "only GET and HEAD are supported\n");
   CHECK(field(method, "Allow") == "GET, HEAD");
   const HttpAnswer body = said([](HttpRequest& r) { r.has_body = true; });
-  CHECK(body.text == "a body belongs to no request that is answered here\n");
+  CHECK(body.text == "requests with a body are not supported\n");
   CHECK(body.closes);
   CHECK(said([](HttpRequest& r) { r.target = "x"; }).text == "the request's target is not a path\n");
   const HttpAnswer upgrade = said([](HttpRequest&) {});
   CHECK(upgrade.status == 426);
-  CHECK(upgrade.text == "frames are spoken here over a WebSocket of version 13\n");
+  CHECK(upgrade.text == "a WebSocket of version 13 is needed here\n");
   CHECK(field(upgrade, "Upgrade") == "websocket");
   CHECK(field(upgrade, "Sec-WebSocket-Version") == "13");
   CHECK(said([](HttpRequest& r) {
           r.upgrades = true;
           r.web_version = "13";
           r.web_key = std::string(23, 'a');
-        }).text == "Sec-WebSocket-Key is to be 16 bytes in base64\n");
+        }).text == "Sec-WebSocket-Key must be 16 bytes in base64\n");
   const HttpAnswer stranger = said([](HttpRequest& r) { r.target = "/health"; }, false);
   CHECK(stranger.text == "the token is needed: Authorization: Bearer TOKEN\n");
   CHECK(field(stranger, "WWW-Authenticate") == "Bearer");
@@ -381,8 +382,7 @@ TEST_CASE("every refusal is a sentence under its status, with the fields that sa
       r.authorization = "Bearer right";
     });
   };
-  CHECK(world("/notes.txt").text ==
-        "of the world's folder only models and what belongs to them is given: files with their suffixes\n");
+  CHECK(world("/notes.txt").text == "only models and their files are served from the world's folder, by suffix\n");
   CHECK(world("/nothing.glb").text == "there is no such file in the world's folder\n");
   CHECK(world("/a.glb").body_bytes() == 7);
   CHECK(field(world("/a.glb"), "Content-Type") == "model/gltf-binary");

@@ -89,7 +89,8 @@ TEST_CASE("after its file was moved nothing is told durable, and with its -wal i
   for (int i = 0; i < 5; ++i) REQUIRE(world.append());
   fs::rename(world.path, world.moved);
   CHECK(world.refused() ==
-        world.path + " was moved or deleted while this process had the world open. Nothing is written to that file anymore");
+        world.path +
+            " was moved or deleted while this process had the world open. Nothing is written to that file anymore");
   const std::string wal = read_file(world.wal), file = read_file(world.moved);
   world.file.reset();
   CHECK(read_file(world.moved) == file);
