@@ -134,7 +134,7 @@ def entities_are_spawned_moved_renamed_and_destroyed(folder):
         holds(folder.error(REFUSED, "spawn", "/town/orc"), 'the name "orc" is taken by a sibling')
         equal(folder.json("spawn", "/town/orc", "--suffix")["path"], "/town/orc~2")
         holds(folder.error(REFUSED, "spawn", "/nowhere/orc"), 'the world has no child "nowhere"')
-        holds(folder.error(USAGE, "spawn", "/town/elf", "--under", "gate"), "leave --under or the path out")
+        holds(folder.error(USAGE, "spawn", "/town/elf", "--under", "gate"), "omit --under or give a name only")
         holds(folder.error(USAGE, "spawn", "elf", "Health.value=x"), "game.Health.value cannot be 'x'")
         holds(folder.run("rename", "orc", "ork"), "is now /town/ork")
         equal(folder.error(REFUSED, "rename", "ork", "gate"), 'the name "gate" is taken by a sibling')

@@ -84,7 +84,7 @@ TEST_CASE("a glTF file that contradicts itself is refused with the place") {
             "nodes[2] (\"x\")"));
   CHECK(has(why(R"("scene": 1, "scenes": [{"nodes": [0]}], "nodes": [{}])"), "scene is 1, and there are 1 scenes"));
   CHECK(has(why(R"("nodes": [{"mesh": 0}])"), "nodes[0].mesh is 0, and there are 0 meshes"));
-  CHECK(has(why(R"("nodes": [{"mesh": -1}])"), "nodes[0].mesh is no whole number"));
+  CHECK(has(why(R"("nodes": [{"mesh": -1}])"), "nodes[0].mesh is not a whole number"));
   CHECK(has(why(R"("nodes": [{"camera": 1}], "cameras": [{}])"), "nodes[0].camera is 1"));
   CHECK(has(why(R"("nodes": [{"translation": [1, 2]}])"), "nodes[0].translation is not a list of 3 numbers"));
   CHECK(has(why(R"("nodes": "a")"), "nodes is not a list"));

@@ -55,7 +55,7 @@ std::string FileWatch::gone_now(FileStamp& file, FileStamp& wal, std::string& hi
   if (std::string gone = look(path_, file, file_); !gone.empty()) return gone;
   if (given_ != path_) {
     const FileStamp there = stamp_behind(given_);
-    if (there.error == 0 && !there.is_same_file(file_)) return given_ + " no longer leads to " + path_ ";
+    if (there.error == 0 && !there.is_same_file(file_)) return given_ + " no longer leads to " + path_;
   }
   if (wal_descriptor_ < 0) return {};
   wal = stamp_of(wal_path_);

@@ -121,7 +121,7 @@ test('a name that is not this server’s is refused, although it leads here', as
   for (const path of ['', 'health', 'metrics', 'session', 'world/a%20model.gltf']) {
     const answer = await page.goto(`http://${there}/${path}`);
     assert.equal(answer?.status(), 421, path);
-    assert.match(await page.innerText('body'), /this server is reached as localhost or by its loopback address/);
+    assert.match(await page.innerText('body'), /use localhost or the loopback address, with this server's port/);
   }
   // A page that came from elsewhere before the name was made to lead here: its scripts are of the origin that they ask now.
   const before = `http://${there}/before`;
@@ -131,7 +131,7 @@ test('a name that is not this server’s is refused, although it leads here', as
   await page.goto(before);
   for (const how of [{}, bearer])
     for (const path of ['', 'world/a%20model.gltf'])
-      assert.match(await read(page, `http://${there}/${path}`, how), /^421 this server is reached/);
+      assert.match(await read(page, `http://${there}/${path}`, how), /^421 use localhost/);
   said.length = 0;
   assert.equal(await web_socket(page, `ws://${there}/session`), 'closed 1006');
   assert.match(said.join('\n'), /Unexpected response code: 421/);

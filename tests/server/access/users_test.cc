@@ -154,7 +154,7 @@ TEST_CASE("a list that is cut off, or no list, lets nobody in: the server does n
   };
   REQUIRE(error(first + next + ann + bob).empty());
   REQUIRE(error(first + next + ann).find("it has 1 users") != std::string::npos);
-  REQUIRE(error(first + next + bob).find("line 3: users' numbers are 1, 2, 3") != std::string::npos);
+  REQUIRE(error(first + next + bob).find("line 3: users' numbers must be 1, 2, 3") != std::string::npos);
   REQUIRE(error("muster-users 2\n" + next + ann + bob).find("line 1: ") != std::string::npos);
   for (const char* second : {"next\n", "next 0\n", "next -1\n", "next 3x\n", "1 edit\n"})
     REQUIRE(error(first + second + ann + bob).find("line 2: \"next NUMBER\"") != std::string::npos);

@@ -115,14 +115,14 @@ TEST_CASE("a refused DefineTemplate names the node, the value and what is wrong 
   fault = refused([](DefineTemplate& t) { t.nodes[1].parent = 1; });
   CHECK(fault.reason == "bad_template");
   CHECK(fault.text ==
-        "node 1 of the template: its parent is neither the node before it nor above that one: nodes are in "
-        "pre-order, the first has parent 0");
+        "node 1 of the template: its parent is neither the preceding node nor above it: nodes are in pre-order, and the "
+        "first has parent 0");
   fault = refused([](DefineTemplate& t) { std::swap(t.nodes[1].components[0], t.nodes[1].components[1]); });
-  CHECK(fault.text.find("components ascend by type id") != std::string::npos);
+  CHECK(fault.text.find("components must ascend by type id") != std::string::npos);
   fault = refused([&](DefineTemplate& t) { health(t).references = {{.offset = 0, .node = 1}}; });
   CHECK(fault.text ==
-        "node 1 of the template: a reference of arena.Health is at no muster.Entity of it, or means a node that "
-        "is not there");
+        "node 1 of the template: a reference of arena.Health is not at a muster.Entity field, or names a node that does "
+        "not exist");
   fault = refused([](DefineTemplate& t) {
     t.nodes.push_back(t.nodes[1]);
     t.nodes[2].parent = 0;

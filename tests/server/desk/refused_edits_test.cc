@@ -79,8 +79,7 @@ TEST_CASE("each code of a refusal has its sentence, with the message, the field 
       {node(Code::other_layout, health, "", 1),
        "node 1 of the template: arena.Health has a different layout in this world", "nodes[1]"},
       {node(Code::bad_template, health, "parent", 1),
-       "node 1 of the template: its parent is neither the node before it nor above that one: nodes are in pre-order, "
-       "the "
+       "node 1 of the template: its parent is neither the preceding node nor above it: nodes are in pre-order, and the "
        "first has parent 0",
        "nodes[1]"},
       {node(Code::bad_template, health, "name", 0),
@@ -93,8 +92,8 @@ TEST_CASE("each code of a refusal has its sentence, with the message, the field 
       {node(Code::bad_template, health, "given", 1),
        "node 1 of the template: a given part of arena.Health lies outside its value", "nodes[1]"},
       {node(Code::bad_template, health, "references", 1),
-       "node 1 of the template: a reference of arena.Health is at no muster.Entity of it, or means a node that is not "
-       "there",
+       "node 1 of the template: a reference of arena.Health is not at a muster.Entity field, or names a node that does "
+       "not exist",
        "nodes[1]"},
       {node(Code::bad_template, health, "", 1), "node 1 of the template: arena.Health is not allowed there",
        "nodes[1]"},

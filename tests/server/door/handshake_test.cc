@@ -185,7 +185,7 @@ TEST_CASE("addresses that are not loopback, not addresses, or taken are errors a
   REQUIRE(failure("192.0.2.1:7717").find("only loopback") != std::string::npos);
   REQUIRE(failure("nonsense").find("expected ADDRESS:PORT") != std::string::npos);
   REQUIRE(failure("127.0.0.1:99999").find("is not a port") != std::string::npos);
-  REQUIRE(failure("example:1").find("is no IP address") != std::string::npos);
+  REQUIRE(failure("example:1").find("is not an IP address") != std::string::npos);
   REQUIRE(failure(world.address()).find("Address already in use") != std::string::npos);
   REQUIRE(failure("", "/nonexistent/socket").find("cannot listen on") != std::string::npos);
   REQUIRE(failure("", "/tmp").find("is not a socket") != std::string::npos);

@@ -67,7 +67,7 @@ TEST_CASE("a library that is no plugin of this server is refused", "[plugins]") 
             "): build it again");
   CHECK(refusal(folder.put("f", "other_layout"))
             .starts_with(
-                "was built with the muster headers of this server, but its compiler lays their classes out otherwise"));
+                "was built with the muster headers of this server, but its compiler uses different class layouts"));
   CHECK(refusal(folder.put("e", "missing_symbol")) == "cannot be loaded: undefined symbol: game::nobody_has_this(int)");
 }
 

@@ -243,13 +243,13 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
     const Told told("refuse the state");
     CHECK(game.refusal("counter") ==
           path +
-              "does not take over what the running instance knows (version 1): totals of version 1 are not known here");
+              "does not accept the running instance's state (version 1): totals of version 1 are not known here");
     unchanged();
   }
   SECTION("the running instance does not hand its state over") {
     game.folder.put("counter", "counter_second");
     const Told told("keep its state");
-    CHECK(game.refusal("counter") == path + "the running instance does not hand its state over: busy");
+    CHECK(game.refusal("counter") == path + "the running instance cannot pass on its state: busy");
     unchanged();
   }
   SECTION("there is no such plugin") {

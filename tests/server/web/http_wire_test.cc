@@ -90,7 +90,7 @@ TEST_CASE("what is no request has its reason, and a head that is too long its ow
     return text.substr(0, with.size()) == with;
   };
   CHECK(begins(said("GET / HTTP/2.0\r\n\r\n", 99), "fault 505"));
-  CHECK(begins(said("GET\r\n\r\n", 99), "fault 400 this is no HTTP request"));
+  CHECK(begins(said("GET\r\n\r\n", 99), "fault 400 this is not an HTTP request"));
   CHECK(begins(said("GET / HTTP/1.1\r\nno colon\r\n\r\n", 99), "fault 400"));
   CHECK(begins(said("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 99), "fault 400"));
   CHECK(begins(said("GET / HTTP/1.1\r\nA: b\x01\r\n\r\n", 99), "fault 400"));
