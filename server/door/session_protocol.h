@@ -56,8 +56,8 @@ class SessionProtocol {
   void let_go();
   /// Call when a stranger must make room for others. Ends the session.
   void on_crowd();
-  /// Call if no Hello arrived in time, or nothing arrived for too long. Ends the session. If `told` is
-  /// false, a stranger's silence is not logged.
+  /// Call if no Hello arrived in time, or nothing arrived for too long. Ends the session. If `told`
+  /// is false, a stranger's silence is not logged.
   void on_silence(bool told = true);
   /// Call if the client accepted nothing for too long. Ends the session. The client is told the
   /// reason when it reconnects.
