@@ -20,7 +20,7 @@ namespace {
 
 session::Role role_named(const std::string& name) {
   const auto right = right_named(name);
-  if (right && *right != RemoteRight::none) return static_cast<session::Role>(*right);
+  if (right && *right != RemoteRight::none) return *right;
   throw ServerError("'" + name + "' is no right: view, edit, control or admin");
 }
 

@@ -57,13 +57,13 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
 
 Desk::~Desk() { registry_.remove_sink(*this); }
 
-std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
+std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
                                     std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
                                     const std::function<void(Session&)>& greet) {
   auto session = std::make_shared<Session>(limits_.request_bytes_max, requests_);
   session->session_id = random_id();
   session->joined_ns = steady_ns();
-  session->role = role;
+  session->rights = rights;
   session->user = user;
   session->name = std::move(name);
   session->kind = std::move(kind);

@@ -51,7 +51,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// own tokens). Returns null if there are already sessions_max sessions. `greet` is called before
   /// anything else can be sent to the session, so that a Welcome is the first message that its
   /// client reads. `greet` may only ask the desk for numbers.
-  std::shared_ptr<Session> join(session::Role role, std::string name, std::string kind,
+  std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
   void leave(std::shared_ptr<Session> session);

@@ -165,7 +165,7 @@ struct Listener::Impl final : Loop {
       address = made.address;
       site.emplace(std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
                    [this](std::string_view token) {
-                     return door.users.admit(token, Users::Clock::now()).role != session::Role::none;
+                     return door.users.admit(token, Users::Clock::now()).rights.any();
                    });
       http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
     }

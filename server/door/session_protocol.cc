@@ -126,7 +126,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
   limits.values = true;
-  auto judged = judge_.judge(frame.batch, types, session_->role, limits);
+  auto judged = judge_.judge(frame.batch, types, session_->rights, limits);
   if (!judged) {
     // A request that wants no answer gets none, as from the world.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
@@ -152,7 +152,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     return refuse(closing(session::FaultCode::hello_expected, "hello_expected",
                           "the first frame must hold a muster.session.Hello"),
                   request);
-  auto judged = judge(frame.batch, *types, session::Role::view, {.values = true});
+  auto judged = judge(frame.batch, *types, Rights{session::Role::view}, {.values = true});
   if (!judged) {
     judged.error().closes = true;
     return refuse(judged.error(), request);
@@ -166,7 +166,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                     " to " + std::to_string(session::protocol_newest)),
         request);
   admitted_ = door_.users.admit(hello.token, Users::Clock::now());
-  if (admitted_.role == session::Role::none) {
+  if (!admitted_.rights.any()) {
     held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
     held_request_ = request;
     held_for_ = door_.refusals.wrong_token(address_, Refusals::Clock::now());
@@ -178,7 +178,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.server = desk_.epoch();
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
-  welcome.role = admitted_.role;
+  welcome.role = admitted_.rights.role;
   welcome.resumed = false;  // sessions cannot be resumed yet; clients reopen their watches
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
@@ -193,7 +193,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   }
   // A user has the name under which the user was created, regardless of the name sent by the
   // client.
-  session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
+  session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), outgoing_, admitted_.user, [&](Session& session) {
                           welcome.session = session.session_id;
                           welcome.author = session.author;

@@ -69,7 +69,7 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
     page.users.push_back(session->user);
     page.names.push_back(session->name);
     page.kinds.push_back(session->kind);
-    page.roles.push_back(static_cast<std::uint8_t>(session->role));
+    page.roles.push_back(static_cast<std::uint8_t>(session->rights.role));
     page.own.push_back(session == asked.from ? 1 : 0);
     page.edits.push_back(session->edits);
     page.received_bytes.push_back(session->received_bytes.load(std::memory_order_relaxed));

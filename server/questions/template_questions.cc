@@ -89,7 +89,7 @@ class ReadingTemplates final : public SeldomWork {
   void compile(const TemplateTree& tree) {
     const auto definition = tree.compile();
     if (!definition) return;
-    wrong_ = template_right_fault(*definition, asked_.registry.types(), asked_.to().role);
+    wrong_ = template_right_fault(*definition, asked_.registry.types(), asked_.to().rights);
     session::append(definitions_, *definition);
     BatchBuilder alone(256u << 20);
     session::append(alone, *definition);

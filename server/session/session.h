@@ -12,6 +12,7 @@
 
 #include "messages/batch_builder.h"
 #include "messages/type_table.h"
+#include "server/access/rights.h"
 #include "server/session/outgoing.h"
 #include "server/session/requests.h"
 #include "server/world/time/work_time.h"
@@ -55,7 +56,7 @@ struct Session {
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;
   std::uint64_t user = 0;  ///< the user with the token; 0 for the server's own token
-  session::Role role = session::Role::none;
+  Rights rights;
   std::string name, kind;
   std::shared_ptr<Outgoing> outgoing;  ///< any thread
   Requests requests;                   ///< session's thread and owner's

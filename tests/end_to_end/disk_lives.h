@@ -80,7 +80,7 @@ class DiskLives {
       Noting noting(*this, world);  // after the desk: what is handed over then
       std::vector<ArenaPerson> people(3);
       for (ArenaPerson& person : people)
-        person.session = desk.join(session::Role::admin, "person", "test", std::make_shared<Outgoing>(OutgoingLimits{}),
+        person.session = desk.join({session::Role::admin}, "person", "test", std::make_shared<Outgoing>(OutgoingLimits{}),
                                    0, [](Session&) {});
       for (int turn = 0; turn < turns; ++turn) {
         if (cut_after < 0) draw_faults();

@@ -28,7 +28,7 @@ TEST_CASE("sessions that end together are done with in several flushes, each soo
   std::vector<std::shared_ptr<Session>> sessions;
   for (int i = 0; i < 10; ++i)
     sessions.push_back(
-        desk.join(session::Role::view, "some", "test", std::make_shared<Outgoing>(), 0, [](Session&) {}));
+        desk.join({session::Role::view}, "some", "test", std::make_shared<Outgoing>(), 0, [](Session&) {}));
   flush();
   REQUIRE(desk.sessions() == 10);
   for (auto& session : sessions) desk.leave(std::move(session));

@@ -449,13 +449,13 @@ TEST_CASE("a reload or a schema that does not work says why, and a session is th
   CHECK(world.answer_to<session::Fault>(*one, session::AddSchema{.bytes = {1, 2}}).reason == "bad_schema");
   int greeted = 0;
   const auto user =
-      world.desk->join(session::Role::edit, "ann", "editor", std::make_shared<Outgoing>(), 5, [&](Session& session) {
+      world.desk->join({session::Role::edit}, "ann", "editor", std::make_shared<Outgoing>(), 5, [&](Session& session) {
         ++greeted;
         CHECK(session.user == 5);
       });
   CHECK(greeted == 1);
   CHECK(user->user == 5);
-  CHECK(user->role == session::Role::edit);
+  CHECK(user->rights.role == session::Role::edit);
   CHECK(user->name == "ann");
   CHECK(user->kind == "editor");
   CHECK(user->author != one->author);

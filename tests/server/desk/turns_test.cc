@@ -38,7 +38,7 @@ struct DeskByHand {
     desk = std::make_unique<Desk>(registry, host, ServerLimits{});
   }
   std::shared_ptr<Session> join(const char* name) {
-    return desk->join(session::Role::admin, name, "test", std::make_shared<Outgoing>(OutgoingLimits{}), 0,
+    return desk->join({session::Role::admin}, name, "test", std::make_shared<Outgoing>(OutgoingLimits{}), 0,
                       [](Session&) {});
   }
   void ask(Session& from) {

@@ -46,7 +46,7 @@ struct Follower {
   Follower(EntityRegistry& of, Watches& to, OutgoingLimits limits = {})
       : registry(of), watches(to), session(std::make_shared<Session>(1u << 20, nullptr)) {
     session->outgoing = std::make_shared<Outgoing>(limits);
-    session->role = session::Role::view;
+    session->rights = {session::Role::view};
     REQUIRE(types.add<session::Ack>());
     for (const auto& schema : registry.types().schemas()) REQUIRE(types.add_schema(schema));
   }
