@@ -211,22 +211,20 @@ struct Listener::Impl final : Loop {
     const std::weak_ptr<Visit> weak = visit;
     Divert divert;
     if (kind != SocketKind::local)
-      divert = [this, weak, kind, from](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
-        if (const auto speaks = weak.lock()) speak_http(speaks, kind, from, std::move(stream), came);
+      divert = [this, weak, from](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
+        if (const auto speaks = weak.lock()) speak_http(speaks, from, std::move(stream), came);
       };
     visit->now = open_session_stream(open_socket_stream(io, descriptor, kind), door, *this, from, events_of(weak),
                                      std::move(divert));
   }
 
-  void speak_http(const std::shared_ptr<Visit>& visit, SocketKind kind, const std::string& from,
-                  std::unique_ptr<WireStream> stream, std::span<const std::byte> came) {
+  void speak_http(const std::shared_ptr<Visit>& visit, const std::string& from, std::unique_ptr<WireStream> stream,
+                  std::span<const std::byte> came) {
     const std::weak_ptr<Visit> weak = visit;
-    const auto upgrade = [this, weak, kind, from](std::unique_ptr<WireStream> upgraded, WebHandshake asked) {
-      const auto speaks = weak.lock();
-      if (!speaks) return;
-      asked.is_v6 = kind == SocketKind::tcp_v6;
-      speaks->now = open_session_stream(open_web_stream(io, upgraded->release(), asked), door, *this, from,
-                                        events_of(weak), nullptr);
+    const auto upgrade = [this, weak, from](std::unique_ptr<WireStream> upgraded, const WebHandshake& asked) {
+      if (const auto speaks = weak.lock())
+        speaks->now = open_session_stream(open_web_stream(io, std::move(upgraded), asked), door, *this, from,
+                                          events_of(weak), nullptr);
     };
     visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
   }

@@ -56,7 +56,6 @@ class TestStream final : public WireStream {
   void close() override { wire_.closed = true; }
   std::size_t unsent() override { return 0; }
   bool is_open() const override { return !wire_.closed; }
-  int release() override { return -1; }
 
  private:
   TestLoop& loop_;
