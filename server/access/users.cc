@@ -231,8 +231,7 @@ std::expected<void, UserFault> Users::write() const {
   if (!world_.empty()) text += "world " + world_ + "\n";
   for (const User& user : users_) {
     const bool revoked = user.role == session::Role::none;
-    text += std::to_string(user.number) + ' ' +
-            (revoked ? "revoked" : std::string(right_name(user.role))) + ' ' +
+    text += std::to_string(user.number) + ' ' + (revoked ? "revoked" : std::string(right_name(user.role))) + ' ' +
             std::to_string(user.expires_s) + ' ' + (revoked ? "-" : hex(user.hash)) + ' ' + user.name + '\n';
   }
   // The list is first written to another file, so that it is either complete or unchanged after a

@@ -154,7 +154,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
       [asked, name](Steps&) {
         // The bytes of the definition need no decoding.
         const auto batch = asked.registry.template_batch(name);
-        if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
+        if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));
       },
       bytes);

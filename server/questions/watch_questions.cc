@@ -23,7 +23,7 @@ class WatchOpening final : public SeldomWork {
  private:
   std::optional<Progress> waits() override {
     const AnswerSources& of = asked_.of();
-    if (asked_.to().outgoing->held_for_credit() > held_max) {
+    if (asked_.to().outgoing()->held_for_credit() > held_max) {
       asked_.fault(fault_of(session::FaultCode::busy, "no_credit",
                             std::to_string(held_max) +
                                 " bytes about watches wait for the client's Credit; nothing was opened or changed"));

@@ -52,8 +52,8 @@ TEST_CASE("a user has the role and the number it was given, also after a restart
   const Admitted as_ann = users.admit(ann.token, noon), as_build = users.admit(build.token, noon);
   REQUIRE((as_ann.user == 1 && as_ann.rights.role == session::Role::edit && as_ann.name == "ann"));
   REQUIRE((as_build.user == 2 && as_build.rights.role == session::Role::view && as_build.name == "the build"));
-  REQUIRE(
-      (users.admit("the server's", noon).rights.role == session::Role::admin && users.admit("the server's", noon).user == 0));
+  REQUIRE((users.admit("the server's", noon).rights.role == session::Role::admin &&
+           users.admit("the server's", noon).user == 0));
   REQUIRE(users.may_stay(as_ann, noon));
 
   REQUIRE(users.revoke("ann").value() == 1);

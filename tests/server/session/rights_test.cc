@@ -35,9 +35,7 @@ const TypeTable& types() {
   return made;
 }
 
-bool suffices(session::Role role, RemoteRight right) {
-  return right != RemoteRight::none && role >= right;
-}
+bool suffices(session::Role role, RemoteRight right) { return right != RemoteRight::none && role >= right; }
 bool may(session::Role role, const TypeDescriptor& message, TypeId other) {
   return suffices(role, message.remote) && suffices(role, types().find(other)->remote);
 }
