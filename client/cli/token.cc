@@ -101,7 +101,7 @@ void list(const Common& common, Client& client) {
   const std::size_t count = std::min({all.users.size(), all.names.size(), all.roles.size(), all.expires_s.size()});
   for (std::size_t i = 0; i < count; ++i) {
     const bool revoked = all.roles[i] == 0, over = all.expires_s[i] != 0 && all.expires_s[i] <= now;
-    const std::string role(right_name(static_cast<RemoteRight>(all.roles[i])));
+    const std::string role(right_name(static_cast<session::Role>(all.roles[i])));
     columns.add({std::to_string(all.users[i]), all.names[i], revoked ? "revoked" : role,
                  revoked || all.expires_s[i] == 0 ? "" : moment_text(all.expires_s[i]) + (over ? ", is over" : "")});
     out.open_object().member("user", all.users[i]).member("name", all.names[i]);

@@ -61,6 +61,14 @@ void place_struct(const Output& out, const TypeDescriptor& type, std::string_vie
   order.push_back(&type);
 }
 
+/// Returns the attribute native_type of an enum, or an empty text.
+std::string_view native_type(std::span<const std::byte> bfbs, const EnumDescriptor& type) {
+  const auto* const found = reflection::GetSchema(bfbs.data())->enums()->LookupByKey(type.name.c_str());
+  const auto* const attribute =
+      found && found->attributes() ? found->attributes()->LookupByKey("native_type") : nullptr;
+  return attribute && attribute->value() ? attribute->value()->string_view() : std::string_view();
+}
+
 std::string include_line(const std::string& header) {
   return "#include " + (header.starts_with("muster/") ? "<" + header + ">" : "\"" + header + "\"") + "\n";
 }
@@ -160,7 +168,7 @@ std::string write_header(const HeaderInput& input) {
   out << "\n";
 
   for (const EnumDescriptor& type : input.schema.enums)
-    if (type.file == file && !type.values.empty()) write_enum(out, type);
+    if (type.file == file && !type.values.empty()) write_enum(out, type, native_type(input.bfbs, type));
   for (const TypeDescriptor* type : structs) write_struct(out, *type);
   if (!tables.empty()) write_tables(out, tables);
 

@@ -46,7 +46,8 @@ class Output {
   std::string space_;
 };
 
-void write_enum(Output& out, const EnumDescriptor& type);
+/// `native`: an existing C++ enum that the schema names for it, or empty.
+void write_enum(Output& out, const EnumDescriptor& type, std::string_view native);
 void write_struct(Output& out, const TypeDescriptor& type);
 /// Writes the class that holds a table, and the class that reads one in place.
 void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables);

@@ -52,20 +52,29 @@ std::string padding_name(std::uint32_t offset, const std::vector<std::string>& n
 
 }  // namespace
 
-void write_enum(Output& out, const EnumDescriptor& type) {
+void write_enum(Output& out, const EnumDescriptor& type, std::string_view native) {
   out.enter(cpp_namespace(type.name));
   const std::string name = cpp_last_name(type.name);
   const std::string underlying = cpp_scalar(type.underlying, out.space());
-  out << doc_comment(type.doc, "") << "enum class " << name << " : " << underlying << " {\n";
+  out << doc_comment(type.doc, "");
+  if (native.empty())
+    out << "enum class " << name << " : " << underlying << " {\n";
+  else
+    out << "using " << name << " = ::" << native.substr(native.starts_with("::") ? 2 : 0) << ";\n"
+        << "static_assert(sizeof(" << name << ") == sizeof(" << underlying << "));\n";
   for (const EnumValue& value : type.values) {
     const std::string number = type.underlying == FieldKind::uint64 && value.value < 0
                                    ? std::to_string(static_cast<std::uint64_t>(value.value)) + "u"
                                : value.value == INT64_MIN ? "-9223372036854775807 - 1"
                                                           : std::to_string(value.value);
-    out << doc_comment(value.doc, "  ") << "  " << cpp_name(value.name) << " = " << number << ",\n";
+    if (native.empty())
+      out << doc_comment(value.doc, "  ") << "  " << cpp_name(value.name) << " = " << number << ",\n";
+    else
+      out << "static_assert(" << name << "::" << cpp_name(value.name) << " == static_cast<" << name << ">(" << number
+          << "));\n";
   }
-  out << "};\n";
-  if (type.bit_flags) {
+  if (native.empty()) out << "};\n";
+  if (type.bit_flags && native.empty()) {
     for (const char* op : {"|", "&", "^"})
       out << "constexpr " << name << " operator" << op << "(" << name << " a, " << name
           << " b) noexcept {\n  return static_cast<" << name << ">(static_cast<" << underlying << ">(a) " << op

@@ -69,7 +69,7 @@ bool parse_user(std::string_view line, User& user) {
   if (role == "revoked") return hash == "-";
   const auto right = right_named(role);
   if (!right || *right == RemoteRight::none) return false;
-  user.role = static_cast<session::Role>(*right);
+  user.role = *right;
   return parse_hex(hash, user.hash);
 }
 
@@ -164,11 +164,11 @@ Admitted Users::admit(std::string_view token, Clock::time_point now) const {
   const TokenHash hash = hash_of(token);
   Admitted admitted;
   for (const Own& own : own_)
-    if (CRYPTO_memcmp(own.hash.data(), hash.data(), hash.size()) == 0) admitted.role = own.role;
+    if (CRYPTO_memcmp(own.hash.data(), hash.data(), hash.size()) == 0) admitted.rights = {own.role};
   for (const User& user : users_)
     if (CRYPTO_memcmp(user.hash.data(), hash.data(), hash.size()) == 0 && user.role != session::Role::none &&
         !is_over(user, now))
-      admitted = {user.role, user.number, user.name};
+      admitted = {{user.role}, user.number, user.name};
   return admitted;
 }
 
@@ -224,8 +224,7 @@ std::expected<void, UserFault> Users::write() const {
   if (!world_.empty()) text += "world " + world_ + "\n";
   for (const User& user : users_) {
     const bool revoked = user.role == session::Role::none;
-    text += std::to_string(user.number) + ' ' +
-            (revoked ? "revoked" : std::string(right_name(static_cast<RemoteRight>(user.role)))) + ' ' +
+    text += std::to_string(user.number) + ' ' + (revoked ? "revoked" : std::string(right_name(user.role))) + ' ' +
             std::to_string(user.expires_s) + ' ' + (revoked ? "-" : hex(user.hash)) + ' ' + user.name + '\n';
   }
   // The list is first written to another file, so that it is either complete or unchanged after a

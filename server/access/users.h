@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "messages/session.h"
+#include "server/access/rights.h"
 #include "server/access/server_error.h"
 
 namespace muster {
@@ -40,11 +41,11 @@ struct User {
   TokenHash hash{};                          ///< of the token; zero if revoked
 };
 
-/// The rights of a token.
+/// The rights of a token, and its user.
 struct Admitted {
-  session::Role role = session::Role::none;  ///< none if the token is not valid here
-  std::uint64_t user = 0;                    ///< 0 for the server's own token
-  std::string name = {};                     ///< the user's
+  Rights rights = {};      ///< none if the token is not valid here
+  std::uint64_t user = 0;  ///< 0 for the server's own token
+  std::string name = {};   ///< the user's
 };
 
 /// The reason why a user was not created: a short identifier for programs, and a sentence.

@@ -47,22 +47,22 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
 
 Desk::~Desk() { registry_.remove_sink(*this); }
 
-std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
-                                    std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
+std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
+                                    std::shared_ptr<Connection> connection, std::uint64_t user,
                                     const std::function<void(Session&)>& greet) {
-  auto session = std::make_shared<Session>(limits_.request_bytes_max, requests_);
-  session->session_id = random_id();
-  session->joined_ns = steady_ns();
-  session->role = role;
-  session->user = user;
-  session->name = std::move(name);
-  session->kind = std::move(kind);
-  session->outgoing = std::move(outgoing);
+  SessionIdentity identity{.session_id = random_id(),
+                           .user = user,
+                           .name = std::move(name),
+                           .kind = std::move(kind),
+                           .joined_ns = steady_ns()};
+  std::shared_ptr<Session> session;
   {
     const MutexLock lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
     // The upper half is different for each desk, so that the authors in a journal are distinct.
-    session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+    identity.author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+    session = std::make_shared<Session>(std::move(identity), rights, limits_.request_bytes_max, requests_);
+    session->connect(std::move(connection));
     greet(*session);
     sessions_.emplace(session->author, session);
     came_.push_back(session);
@@ -80,7 +80,7 @@ std::optional<session::Fault> Desk::why_ended(std::uint64_t session_id) const {
   if (session_id == 0) return std::nullopt;
   const MutexLock lock(mutex_);
   for (const auto& [author, session] : sessions_)
-    if (session->session_id == session_id) return session->outgoing->closed_by();
+    if (session->session_id == session_id) return session->outgoing()->closed_by();
   for (const EndedSession& each : ended_)
     if (each.session_id == session_id) return each.why;
   return std::nullopt;
@@ -90,7 +90,16 @@ void Desk::wake() {
   if (!woken_.exchange(true)) world_.wake();
 }
 
-void Desk::leave(std::shared_ptr<Session> session) {
+std::shared_ptr<Connection> Desk::connect(Session& session, std::shared_ptr<Connection> connection) {
+  std::shared_ptr<Connection> before = session.connect(std::move(connection));
+  on_watch_room();
+  wake();
+  return before;
+}
+
+void Desk::leave(const Connection& connection) {
+  std::shared_ptr<Session> session = connection.session();
+  if (!session || !session->disconnect(connection)) return;
   {
     const MutexLock lock(mutex_);
     left_.push_back(std::move(session));
@@ -99,8 +108,9 @@ void Desk::leave(std::shared_ptr<Session> session) {
   wake();
 }
 
-bool Desk::take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest) {
-  const std::uint64_t came_ns = session.came_ns != 0 ? session.came_ns : processor_ns();
+bool Desk::take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
+                     std::uint64_t came_ns) {
+  if (came_ns == 0) came_ns = processor_ns();
   const bool took = session.requests.add(batch.bytes(), request, for_world, came_ns, latest);
   if (took && !for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
   if (session.requests.was_full()) wake();
@@ -157,7 +167,7 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
   const bool fails = !disk_error_.empty();
   if (fails)
     for (const auto& session : failed_before ? std::vector(came.begin(), came.end()) : present())
-      session->outgoing->fault(not_recorded_fault(disk_error_), 0);
+      session->outgoing()->fault(not_recorded_fault(disk_error_), 0);
   if (fails != failed_before)
     world_.warn(fails ? "nothing is recorded, and edits are refused: " + disk_error_
                       : "the world was saved; inputs are recorded again, and edits are accepted");
@@ -175,7 +185,7 @@ void Desk::before_flush() {
     leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
     left_.clear();
   }
-  for (const auto& session : came) intake_.add(session);
+  for (const auto& session : came) take_seat(session);
   tell_of_disk(came);
   flush_begun_ns_ = edits_taken_ns_ = processor_ns();
   intake_.take(limits_.intake_steps);
@@ -270,16 +280,25 @@ void Desk::let_edits_in() {
   edits_taken_ns_ = processor_ns();
 }
 
+void Desk::take_seat(const std::shared_ptr<Session>& session) {
+  session->sit(std::make_shared<Seat>());
+  intake_.add(session);
+}
+
+void Desk::leave_seat(const Session& session) {
+  intake_.remove(session);
+  return_unused(*session.seat());
+}
+
 void Desk::end_session(const std::shared_ptr<Session>& session) {
-  intake_.remove(*session);
   questions_.drop(*session);
   watches_.close_all(*session);
   trace_.leave(*session);
   clock_.leave(*session);
   durable_.leave(*session);
-  return_unused(*session);
+  leave_seat(*session);
   const MutexLock lock(mutex_);
-  if (auto why = session->outgoing->closed_by()) {
+  if (auto why = session->outgoing()->closed_by()) {
     ended_.push_back({.session_id = session->session_id,
                       .author = session->author,
                       .user = session->user,
@@ -303,8 +322,9 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
     return refused("bad_question", "between 1 and " + std::to_string(limits_.grant_count_max) +
                                        " ids can be granted at a time, not " + std::to_string(count));
   std::uint64_t unused = 0;
-  for (const session::Granted& grant : to.grants) unused += grant.count;
-  if (unused + count > limits_.unused_ids_max) unused = keep_unused(to.grants);
+  std::vector<session::Granted>& grants = to.seat()->grants;
+  for (const session::Granted& grant : grants) unused += grant.count;
+  if (unused + count > limits_.unused_ids_max) unused = keep_unused(grants);
   if (unused + count > limits_.unused_ids_max)
     return refused("unused_ids_max", "this session has " + std::to_string(unused) + " unused ids; " +
                                          std::to_string(limits_.unused_ids_max) + " are allowed");
@@ -316,7 +336,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   session::Granted granted;
   granted.first = first.index;
   granted.count = count;
-  to.grants.insert(std::ranges::upper_bound(to.grants, granted.first, {}, &session::Granted::first), granted);
+  grants.insert(std::ranges::upper_bound(grants, granted.first, {}, &session::Granted::first), granted);
   return granted;
 }
 
@@ -338,8 +358,8 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
   return left;
 }
 
-void Desk::return_unused(Session& from) {
-  // Timers outlive their session, so the ids that they will use stay granted.
+void Desk::return_unused(Seat& from) {
+  // Timers outlive their seat, so the ids that they will use stay granted.
   const std::vector<Entity> named = timer_ids_.named_by(from.timers);
   timer_ids_.keep(from.timers);
   keep_unused(from.grants);
@@ -358,6 +378,7 @@ void Desk::return_unused(Session& from) {
     give_back(end);
   }
   from.grants.clear();
+  from.timers.clear();
 }
 
 std::vector<std::shared_ptr<Session>> Desk::present() const {

@@ -1,9 +1,9 @@
-// Connects sessions to the registry. The listener's thread adds edits and questions to their
-// session's queue without waiting. The world's thread takes them between inputs, pushes the edits,
-// answers the questions, and queues receipts and changes for each session. It never waits for a
-// socket.
+// Connects sessions to the registry, each by a seat (server/session/session.h). The listener's
+// thread adds edits and questions to their session's queue without waiting. The world thread takes
+// them between inputs, pushes the edits, answers the questions, and queues receipts and changes for
+// each session. It never waits for a socket.
 //
-//   listener's thread                         world's thread
+//   listener's thread                         world thread
 //   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
 //                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
@@ -48,25 +48,33 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   // --- any thread
 
   /// Adds an accepted session of the user with this number (0: the session has one of the server's
-  /// own tokens). Returns null if there are already sessions_max sessions. `greet` is called before
-  /// anything else can be sent to the session, so that a Welcome is the first message that its
-  /// client reads. `greet` may only ask the desk for numbers.
-  std::shared_ptr<Session> join(session::Role role, std::string name, std::string kind,
-                                std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
+  /// own tokens), with its first connection. Returns null if there are already sessions_max
+  /// sessions. `greet` is called before anything else can be sent to the session, so that a Welcome
+  /// is the first message that its client reads. `greet` may only ask the desk for numbers. The
+  /// session takes its seat at the beginning of the next flush.
+  std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
+                                std::shared_ptr<Connection> connection, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
-  void leave(std::shared_ptr<Session> session);
+  /// Gives a session another connection, and continues what waited for room in the queue of the one
+  /// that it had, which is returned and is not closed. Listener's thread.
+  std::shared_ptr<Connection> connect(Session& session, std::shared_ptr<Connection> connection);
+  /// Call when a connection has ended. Its session, if any, ends when it has no other connection
+  /// and its requests are done. Listener's thread.
+  void leave(const Connection& connection);
   /// Copies a batch that passed judge(). Returns false and takes nothing if too much of the session
   /// is waiting. A session may have at most requests_max open questions: see open_questions.
-  /// `latest`: only the last waiting message of this type counts, see Requests::put.
+  /// `latest`: only the last waiting message of this type counts, see Requests::put. `came_ns`: the
+  /// world thread's processor time when the request arrived; 0 means now.
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
-                             bool latest = false) {
-    const bool took = take_next(session, request, batch, for_world, latest);
+                             bool latest = false, std::uint64_t came_ns = 0) {
+    const bool took = take_next(session, request, batch, for_world, latest, came_ns);
     hand_over(session);
     return took;
   }
   /// Like take_in, for use if more requests of the session may follow immediately. The world sees
   /// the batch after hand_over() at the latest.
-  [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest);
+  [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
+                               std::uint64_t came_ns = 0);
   void hand_over(Session& session) {
     if (session.requests.hand_over()) wake();
   }
@@ -85,7 +93,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// sessions and the last ended_max that have left.
   std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
   static constexpr std::size_t ended_max = 1024;
-  /// Calls `then` on the owner's thread with the world's figures as of the next flush, which comes
+  /// Calls `then` on the world thread with the world's figures as of the next flush, which comes
   /// soon.
   void ask_figures(std::function<void(const Figures&)> then);
   /// The epoch from WorldFacts, or a random one.
@@ -96,7 +104,16 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// The world that the desk serves. Use only the calls that any thread may make.
   WorldSide& world() const noexcept { return world_; }
 
-  // --- owner's thread
+  // --- world thread
+
+  /// Gives a session an empty seat. Its edits are taken from now on. Between inputs.
+  void take_seat(const std::shared_ptr<Session>& session);
+  /// Ends a session's seat: returns the ids that it has not used, and forgets its timers, texts and
+  /// counts. Timers that wait stay in the world, and their ids granted, until they are over. The
+  /// session keeps its connection, rights, watches and open questions, and its waiting requests
+  /// wait for another seat, which it must take before it is asked for anything else. Between
+  /// inputs.
+  void leave_seat(const Session& session);
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
   const IntakeCounters& intake_counters() const noexcept { return intake_.counters(); }
@@ -116,14 +133,16 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> present() const override;
   std::vector<EndedSession> ended(std::size_t limit) const override;
   std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) override;
-  std::optional<session::Fault> admit(Session& from, BatchView edit) override { return intake_.admit(from, edit); }
+  std::optional<session::Fault> admit(Session& from, BatchView edit) override {
+    return intake_.admit(*from.seat(), edit);
+  }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
   /// Notifies all sessions if the disk has begun to fail, and the sessions in `came` while it
   /// fails.
   void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
-  void return_unused(Session& from);
+  void return_unused(Seat& from);
   void tell_figures();
   void work_on_questions();
   void let_edits_in();
@@ -154,7 +173,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::atomic<std::uint64_t> types_made_ = 0;
   std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // by a Fault; the newest is last
 
-  // Owner's thread.
+  // World thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be waiting
   QuestionQueue questions_;
   Intake intake_;

@@ -53,7 +53,7 @@ Figures Desk::figures() const {
   told.edits = intake_.counters().edits;
   told.edits_refused = intake_.counters().refused;
   for (const auto& session : present()) {
-    told.answers_waiting_bytes += session->outgoing->waiting().bytes();
+    told.answers_waiting_bytes += session->outgoing()->waiting().bytes();
     told.requests_waiting_bytes += session->requests.bytes();
     ++told.sessions;
   }

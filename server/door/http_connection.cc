@@ -19,9 +19,9 @@ constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world
 
 /// Listener's thread only. Pending operations on the stream keep it alive. Handles one request at a
 /// time: the next one is read after the answer was sent.
-class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
+class HttpConnection final : public ServedStream, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ConnectionEvents events,
+  HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ServedStreamEvents events,
                  Upgrade upgrade)
       : stream_(std::move(stream)),
         host_(host),
@@ -259,7 +259,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   HttpHost& host_;
   const std::string address_;
   const ServerLimits limits_;
-  ConnectionEvents events_;
+  ServedStreamEvents events_;
   Upgrade upgrade_;
   HttpReader reader_;
   HttpAnswer answer_;
@@ -276,9 +276,9 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
 }  // namespace
 
-std::shared_ptr<Connection> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
-                                                 std::string address, std::span<const std::byte> came,
-                                                 ConnectionEvents events, Upgrade upgrade) {
+std::shared_ptr<ServedStream> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
+                                                   std::string address, std::span<const std::byte> came,
+                                                   ServedStreamEvents events, Upgrade upgrade) {
   auto made = std::make_shared<HttpConnection>(std::move(stream), host, std::move(address), std::move(events),
                                                std::move(upgrade));
   made->start(came);

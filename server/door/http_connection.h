@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "server/door/connection.h"
 #include "server/door/loop.h"
+#include "server/door/served_stream.h"
 #include "server/door/session_protocol.h"
 #include "server/door/web_stream.h"
 #include "server/door/wire_stream.h"
@@ -30,8 +30,8 @@ using Upgrade = std::function<void(std::unique_ptr<WireStream> stream, const Web
 
 /// Serves the stream until it ends; `host` must outlive it. `came` holds the bytes already read,
 /// and `address` is the client's.
-std::shared_ptr<Connection> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
-                                                 std::string address, std::span<const std::byte> came,
-                                                 ConnectionEvents events, Upgrade upgrade);
+std::shared_ptr<ServedStream> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
+                                                   std::string address, std::span<const std::byte> came,
+                                                   ServedStreamEvents events, Upgrade upgrade);
 
 }  // namespace muster

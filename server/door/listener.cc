@@ -13,10 +13,10 @@
 #include <system_error>
 #include <thread>
 
-#include "server/door/connection.h"
 #include "server/door/http_connection.h"
 #include "server/door/listening.h"
 #include "server/door/loop.h"
+#include "server/door/served_stream.h"
 #include "server/door/session_stream.h"
 #include "server/door/socket_stream.h"
 #include "server/door/web_stream.h"
@@ -109,7 +109,7 @@ class PostedCalls {
 
 /// One accepted connection with any protocol.
 struct Visit {
-  std::shared_ptr<Connection> now;
+  std::shared_ptr<ServedStream> now;
   bool is_stranger = true;
 };
 
@@ -163,10 +163,9 @@ struct Listener::Impl final : Loop {
       const ListeningSocket made = listen_tcp(options.listen);
       tcp_door.assign(made.is_v6 ? tcp::v6() : tcp::v4(), made.descriptor);
       address = made.address;
-      site.emplace(std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
-                   [this](std::string_view token) {
-                     return door.users.admit(token, Users::Clock::now()).role != session::Role::none;
-                   });
+      site.emplace(
+          std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
+          [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); });
       http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
     }
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
@@ -178,7 +177,7 @@ struct Listener::Impl final : Loop {
       const std::shared_ptr<Visit> oldest = newcomers.front().lock();
       newcomers.pop_front();
       if (!oldest || !oldest->is_stranger) continue;
-      const std::shared_ptr<Connection> connection = oldest->now;
+      const std::shared_ptr<ServedStream> connection = oldest->now;
       connection->give_way();
       return true;
     }
@@ -187,7 +186,7 @@ struct Listener::Impl final : Loop {
 
   void count_visits() { streams_open.store(static_cast<std::uint32_t>(visits.size())); }
 
-  ConnectionEvents events_of(const std::weak_ptr<Visit>& weak) {
+  ServedStreamEvents events_of(const std::weak_ptr<Visit>& weak) {
     const auto known = [this, weak] {
       const auto visit = weak.lock();
       if (visit && std::exchange(visit->is_stranger, false)) --strangers;
@@ -211,22 +210,20 @@ struct Listener::Impl final : Loop {
     const std::weak_ptr<Visit> weak = visit;
     Divert divert;
     if (kind != SocketKind::local)
-      divert = [this, weak, kind, from](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
-        if (const auto speaks = weak.lock()) speak_http(speaks, kind, from, std::move(stream), came);
+      divert = [this, weak, from](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
+        if (const auto speaks = weak.lock()) speak_http(speaks, from, std::move(stream), came);
       };
     visit->now = open_session_stream(open_socket_stream(io, descriptor, kind), door, *this, from, events_of(weak),
                                      std::move(divert));
   }
 
-  void speak_http(const std::shared_ptr<Visit>& visit, SocketKind kind, const std::string& from,
-                  std::unique_ptr<WireStream> stream, std::span<const std::byte> came) {
+  void speak_http(const std::shared_ptr<Visit>& visit, const std::string& from, std::unique_ptr<WireStream> stream,
+                  std::span<const std::byte> came) {
     const std::weak_ptr<Visit> weak = visit;
-    const auto upgrade = [this, weak, kind, from](std::unique_ptr<WireStream> upgraded, WebHandshake asked) {
-      const auto speaks = weak.lock();
-      if (!speaks) return;
-      asked.is_v6 = kind == SocketKind::tcp_v6;
-      speaks->now = open_session_stream(open_web_stream(io, upgraded->release(), asked), door, *this, from,
-                                        events_of(weak), nullptr);
+    const auto upgrade = [this, weak, from](std::unique_ptr<WireStream> upgraded, const WebHandshake& asked) {
+      if (const auto speaks = weak.lock())
+        speaks->now = open_session_stream(open_web_stream(io, std::move(upgraded), asked), door, *this, from,
+                                          events_of(weak), nullptr);
     };
     visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
   }
@@ -266,8 +263,8 @@ struct Listener::Impl final : Loop {
   }
 
   /// Returns a copy, because a call may end this connection and others.
-  std::vector<std::shared_ptr<Connection>> present() const {
-    std::vector<std::shared_ptr<Connection>> all;
+  std::vector<std::shared_ptr<ServedStream>> present() const {
+    std::vector<std::shared_ptr<ServedStream>> all;
     for (const auto& visit : visits) all.push_back(visit->now);
     return all;
   }

@@ -23,18 +23,23 @@ session::Fault closing(session::FaultCode code, const char* reason, std::string 
 
 }  // namespace
 
-SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing, std::string address)
-    : door_(door), desk_(door.desk), outgoing_(std::move(outgoing)), address_(std::move(address)) {}
+SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connection, std::string address)
+    : door_(door),
+      desk_(door.desk),
+      connection_(std::move(connection)),
+      outgoing_(connection_->outgoing),
+      address_(std::move(address)) {}
 
 SessionProtocol::~SessionProtocol() {
-  outgoing_->close();
+  outgoing_.close();
   if (!session_) return;
   // If the queue closed because the client does not read, nothing has logged that yet.
-  const auto why = outgoing_->closed_by();
+  const auto why = outgoing_.closed_by();
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
     door_.log("closed: " + shown_session() + ": " + why->text);
-  desk_.leave(std::move(session_));
+  session_.reset();
+  desk_.leave(*connection_);
 }
 
 std::string SessionProtocol::shown_session() const {
@@ -52,7 +57,7 @@ SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, st
   if (closes) farewell_ = stopping ? Farewell::stopping : Farewell::refused;
   if (closes && told && !welcomed() && !stopping) door_.refusals.note(address_, fault.text, Refusals::Clock::now());
   if (closes && welcomed() && door_.log) door_.log("closed: " + shown_session() + ": " + fault.text);
-  outgoing_->fault(fault, request);
+  outgoing_.fault(fault, request);
   return closes ? Outcome::closed : Outcome::done;
 }
 
@@ -71,12 +76,12 @@ void SessionProtocol::on_stall() {
       closing(session::FaultCode::stalled, "stalled",
               "the client has accepted no data for " +
                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count()) +
-                  " s; " + std::to_string(outgoing_->waiting().bytes()) + " bytes wait"),
+                  " s; " + std::to_string(outgoing_.waiting().bytes()) + " bytes wait"),
       0);
 }
 
 void SessionProtocol::let_go() {
-  if (!outgoing_->closed()) refuse(held_, held_request_);
+  if (!outgoing_.closed()) refuse(held_, held_request_);
 }
 
 void SessionProtocol::on_crowd() {
@@ -84,24 +89,24 @@ void SessionProtocol::on_crowd() {
 }
 
 void SessionProtocol::check_user(Users::Clock::time_point now) {
-  if (welcomed() && !outgoing_->closed() && !door_.users.may_stay(admitted_, now))
+  if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now))
     refuse(closing(session::FaultCode::bad_token, "token_ended", "the token was revoked or has expired"), 0);
 }
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
 
 void SessionProtocol::on_bytes() {
-  if (welcomed()) session_->came_ns = desk_.world().processor_ns();
+  if (welcomed()) came_ns_ = desk_.world().processor_ns();
 }
 
 void SessionProtocol::on_no_more() {
   if (!welcomed()) return;
-  session_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
+  connection_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
   desk_.hand_over(*session_);
 }
 
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
-  if (outgoing_->closed()) return Outcome::closed;
+  if (outgoing_.closed()) return Outcome::closed;
   if (!welcomed()) return on_hello(frame);
   const Outcome outcome = on_session_frame(frame);
   if (outcome != Outcome::wait) received_bytes_ += frame.header.bytes;
@@ -111,7 +116,7 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
 SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
   // A client that has not read its answers must wait.
   if (const std::size_t max = desk_.limits().outgoing.control_bytes_max / 2;
-      outgoing_->control_waiting() > max && outgoing_->answers_waiting() > max)
+      outgoing_.control_waiting() > max && outgoing_.answers_waiting() > max)
     return Outcome::wait;
   // A large request that has to wait is not judged repeatedly in the meantime.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
@@ -127,7 +132,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
   limits.values = true;
-  auto judged = judge_.judge(frame.batch, types, session_->role, limits);
+  auto judged = judge_.judge(frame.batch, types, session_->rights, limits);
   if (!judged) {
     // A request that wants no answer gets none, as from the world.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
@@ -139,7 +144,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
 
 SessionProtocol::Outcome SessionProtocol::take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type) {
   const bool latest = type.journal == JournalPolicy::latest;
-  return desk_.take_next(*session_, request, batch, true, latest) ? Outcome::done : Outcome::wait;
+  return desk_.take_next(*session_, request, batch, true, latest, came_ns_) ? Outcome::done : Outcome::wait;
 }
 
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
@@ -153,7 +158,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     return refuse(closing(session::FaultCode::hello_expected, "hello_expected",
                           "the first frame must hold a muster.session.Hello"),
                   request);
-  auto judged = judge(frame.batch, *types, session::Role::view, {.values = true});
+  auto judged = judge(frame.batch, *types, Rights{session::Role::view}, {.values = true});
   if (!judged) {
     judged.error().closes = true;
     return refuse(judged.error(), request);
@@ -167,7 +172,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                     " to " + std::to_string(session::protocol_newest)),
         request);
   admitted_ = door_.users.admit(hello.token, Users::Clock::now());
-  if (admitted_.role == session::Role::none) {
+  if (!admitted_.rights.any()) {
     held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
     held_request_ = request;
     held_for_ = door_.refusals.wrong_token(address_, Refusals::Clock::now());
@@ -179,7 +184,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.server = desk_.epoch();
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
-  welcome.role = admitted_.role;
+  welcome.role = admitted_.rights.role;
   welcome.resumed = false;  // sessions cannot be resumed yet; clients reopen their watches
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
@@ -194,8 +199,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   }
   // A user has the name under which the user was created, regardless of the name sent by the
   // client.
-  session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
-                        presentable(hello.kind), outgoing_, admitted_.user, [&](Session& session) {
+  session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
+                        presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
                           welcome.session = session.session_id;
                           welcome.author = session.author;
                           answer(session, request, welcome);
@@ -279,7 +284,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
   if (type == TypeTraits<session::Hello>::id)
     return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
   if (type == TypeTraits<session::Credit>::id) {
-    outgoing_->credit(session::read<session::Credit>(judged.batch).through);
+    outgoing_.credit(session::read<session::Credit>(judged.batch).through);
     return Outcome::done;
   }
   if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
@@ -294,7 +299,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
                                std::to_string(desk_.limits().question_bytes_max) + " are allowed"),
                   request);
   if (session_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
-  return desk_.take_next(*session_, request, judged.batch, false, false) ? Outcome::done : Outcome::wait;
+  return desk_.take_next(*session_, request, judged.batch, false, false, came_ns_) ? Outcome::done : Outcome::wait;
 }
 
 }  // namespace muster

@@ -33,7 +33,7 @@ struct Door {
 class SessionProtocol {
  public:
   /// `address` is the client's, for the log. The door must outlive this object.
-  SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing, std::string address);
+  SessionProtocol(Door& door, std::shared_ptr<Connection> connection, std::string address);
   ~SessionProtocol();
   SessionProtocol(const SessionProtocol&) = delete;
   SessionProtocol& operator=(const SessionProtocol&) = delete;
@@ -94,7 +94,8 @@ class SessionProtocol {
 
   Door& door_;
   Desk& desk_;
-  std::shared_ptr<Outgoing> outgoing_;
+  const std::shared_ptr<Connection> connection_;
+  Outgoing& outgoing_;  // the connection's
   const std::string address_;
   session::Fault held_;
   std::uint64_t held_request_ = 0;
@@ -103,6 +104,7 @@ class SessionProtocol {
   std::shared_ptr<Session> session_;
   Admitted admitted_;
   SessionJudge judge_;
+  std::uint64_t came_ns_ = 0;               // world thread's processor time, at on_bytes()
   std::uint64_t received_bytes_ = 0;        // in frames, since on_no_more()
   std::shared_ptr<const TypeTable> types_;  // as of types_made_
   std::uint64_t types_made_ = 0;

@@ -14,26 +14,27 @@ constexpr auto retry_after = std::chrono::milliseconds(1);  // while the world i
 ///
 ///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
 ///     write_on   Outgoing -> stream; called again when something is queued
-class SessionStream final : public Connection, public std::enable_shared_from_this<SessionStream> {
+class SessionStream final : public ServedStream, public std::enable_shared_from_this<SessionStream> {
  public:
   SessionStream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop, std::string address,
-                ConnectionEvents events, Divert divert)
+                ServedStreamEvents events, Divert divert)
       : stream_(std::move(stream)),
         loop_(loop),
-        outgoing_(std::make_shared<Outgoing>(door.desk.limits().outgoing)),
+        connection_(std::make_shared<Connection>(door.desk.limits().outgoing)),
+        outgoing_(connection_->outgoing),
         decoder_(door.desk.limits().hello_bytes_max),
-        protocol_(door, outgoing_, std::move(address)),
+        protocol_(door, connection_, std::move(address)),
         limits_(door.desk.limits()),
         events_(std::move(events)),
         divert_(std::move(divert)) {}
 
   void start(Desk& desk) {
-    outgoing_->on_ready([weak = weak_from_this(), &loop = loop_] {
+    outgoing_.on_ready([weak = weak_from_this(), &loop = loop_] {
       // The caller may be the world's thread, so only a call is posted.
       if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
     });
-    outgoing_->on_room([&desk] { desk.on_watch_room(); });
-    outgoing_->on_answer_room([&desk] { desk.world().wake(); });
+    outgoing_.on_room([&desk] { desk.on_watch_room(); });
+    outgoing_.on_answer_room([&desk] { desk.world().wake(); });
     read_on();
   }
 
@@ -49,11 +50,11 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     if (!closing_since_ && !stream_->is_open()) closing_since_ = now;
     look_whether_it_goes_on(now);
     if (writing_since_ && now - *writing_since_ > limits_.stall_max) {
-      if (!outgoing_->closed()) protocol_.on_stall();
+      if (!outgoing_.closed()) protocol_.on_stall();
       return abort();
     }
     if (closing_since_ && now - *closing_since_ > linger_max) return abort();
-    if (closing_since_ || outgoing_->closed()) return;
+    if (closing_since_ || outgoing_.closed()) return;
     protocol_.check_user(Users::Clock::now());
     const auto quiet = now - heard_;
     if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
@@ -69,13 +70,13 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     const std::size_t unsent = stream_->unsent();
     if (unsent < std::exchange(unsent_, unsent)) {
       writing_since_ = now;
-      outgoing_->went_on();
+      outgoing_.went_on();
     }
   }
 
   void abort() {
     stream_->close();
-    outgoing_->close();
+    outgoing_.close();
     events_.known();
     if (std::exchange(waiting_, false)) end_reading();
   }
@@ -117,7 +118,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     std::vector<std::byte> first = std::exchange(first_, {});
     if (!begins_http(first)) return false;
     reading_ = writing_ = false;
-    outgoing_->close();
+    outgoing_.close();
     divert(std::move(stream_), std::move(first));
     return true;
   }
@@ -148,7 +149,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
         });
       if (outcome == SessionProtocol::Outcome::wait)
         return wait(retry_after, [](SessionStream& self) {
-          if (self.outgoing_->closed()) return self.listen_no_more();
+          if (self.outgoing_.closed()) return self.listen_no_more();
           self.take_frames();
         });
       has_frame_ = false;
@@ -177,7 +178,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   }
 
   void end_reading() {
-    outgoing_->close();
+    outgoing_.close();
     reading_ = false;
     if (!writing_) end();
   }
@@ -186,27 +187,27 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
 
   void write_on() {
     if (!writing_ || writing_since_) return;
-    for (int at_once = 0; outgoing_->take(piece_);) {
+    for (int at_once = 0; outgoing_.take(piece_);) {
       // One piece on an idle line, such as an answer, is sent without a turn of the loop. Further
       // pieces give others a turn.
       if (at_once++ == 0 && stream_->write_at_once(piece_.parts())) {
-        outgoing_->sent();
+        outgoing_.sent();
         continue;
       }
       writing_since_ = Clock::now();
       unsent_ = 0;
       return stream_->write(piece_.parts(), [self = shared_from_this()](bool sent) {
         self->writing_since_.reset();
-        self->outgoing_->sent();
+        self->outgoing_.sent();
         if (sent) return self->write_on();
         self->end_writing();
       });
     }
-    if (outgoing_->closed()) return end_writing();
+    if (outgoing_.closed()) return end_writing();
   }
 
   void end_writing() {
-    outgoing_->close();
+    outgoing_.close();
     writing_ = false;
     closing_since_ = Clock::now();
     stream_->end(protocol_.farewell());
@@ -221,11 +222,12 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
 
   std::unique_ptr<WireStream> stream_;  // null after it was diverted
   Loop& loop_;
-  std::shared_ptr<Outgoing> outgoing_;
+  const std::shared_ptr<Connection> connection_;
+  Outgoing& outgoing_;  // the connection's
   FrameDecoder decoder_;
   SessionProtocol protocol_;
   const ServerLimits limits_;
-  ConnectionEvents events_;
+  ServedStreamEvents events_;
   Divert divert_;                 // null once the first bytes are known
   std::vector<std::byte> first_;  // until the first bytes are known
   std::span<std::byte> room_;     // the decoder's, for the next read
@@ -244,8 +246,8 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
 
 }  // namespace
 
-std::shared_ptr<Connection> open_session_stream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop,
-                                                std::string address, ConnectionEvents events, Divert divert) {
+std::shared_ptr<ServedStream> open_session_stream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop,
+                                                  std::string address, ServedStreamEvents events, Divert divert) {
   auto made = std::make_shared<SessionStream>(std::move(stream), door, loop, std::move(address), std::move(events),
                                               std::move(divert));
   made->start(door.desk);

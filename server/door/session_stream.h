@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "server/door/connection.h"
 #include "server/door/loop.h"
+#include "server/door/served_stream.h"
 #include "server/door/session_protocol.h"
 #include "server/door/wire_stream.h"
 
@@ -21,7 +21,7 @@ using Divert = std::function<void(std::unique_ptr<WireStream> stream, std::vecto
 
 /// Serves the stream until it ends; `door` and `loop` must outlive it. `address` is the client's,
 /// for the log. If `divert` is null, all bytes are treated as frames.
-std::shared_ptr<Connection> open_session_stream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop,
-                                                std::string address, ConnectionEvents events, Divert divert);
+std::shared_ptr<ServedStream> open_session_stream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop,
+                                                  std::string address, ServedStreamEvents events, Divert divert);
 
 }  // namespace muster

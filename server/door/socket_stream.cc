@@ -69,11 +69,6 @@ class SocketStream final : public WireStream {
   }
   std::size_t unsent() override { return unsent_bytes(socket_.native_handle()); }
   bool is_open() const override { return socket_.is_open(); }
-  int release() override {
-    error_code error;
-    const int descriptor = socket_.release(error);
-    return error ? -1 : descriptor;
-  }
 
  private:
   Socket socket_;

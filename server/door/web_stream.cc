@@ -1,15 +1,17 @@
 #include "server/door/web_stream.h"
 
+#include <array>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include "server/door/unsent.h"
 #include "server/door/written_parts.h"
 
 namespace muster {
@@ -19,14 +21,92 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 namespace websocket = beast::websocket;
-using asio::ip::tcp;
 using error_code = boost::system::error_code;
-using TcpSocket = asio::basic_stream_socket<tcp, asio::io_context::executor_type>;
+
+/// The stream that carries a WebSocket, with the calls that Beast makes.
+class Carrier {
+ public:
+  using executor_type = asio::io_context::executor_type;
+  using Done = std::move_only_function<void(error_code)>;
+
+  Carrier(executor_type executor, std::unique_ptr<WireStream> stream)
+      : executor_(std::move(executor)), stream_(std::move(stream)) {}
+
+  executor_type get_executor() const noexcept { return executor_; }
+  void close() { stream_->close(); }
+  std::size_t unsent() { return stream_->unsent(); }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    std::span<std::byte> room;
+    for (auto at = asio::buffer_sequence_begin(buffers); room.empty() && at != asio::buffer_sequence_end(buffers); ++at)
+      room = {static_cast<std::byte*>(asio::mutable_buffer(*at).data()), asio::mutable_buffer(*at).size()};
+    return asio::async_initiate<Token, void(error_code, std::size_t)>(
+        [](auto handler, WireStream* stream, std::span<std::byte> into) {
+          stream->read_some(into, [handler = std::move(handler)](StreamRead got) mutable {
+            std::move(handler)(error_of(got.end), got.bytes);
+          });
+        },
+        token, stream_.get(), room);
+  }
+
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    parts_.clear();
+    for (auto at = asio::buffer_sequence_begin(buffers); at != asio::buffer_sequence_end(buffers); ++at)
+      parts_.emplace_back(static_cast<const std::byte*>(asio::const_buffer(*at).data()),
+                          asio::const_buffer(*at).size());
+    return asio::async_initiate<Token, void(error_code, std::size_t)>(
+        [](auto handler, Carrier* carrier, std::size_t bytes) {
+          carrier->stream_->write(carrier->parts_, [handler = std::move(handler), bytes](bool sent) mutable {
+            std::move(handler)(sent ? error_code() : asio::error::connection_reset, sent ? bytes : 0);
+          });
+        },
+        token, this, asio::buffer_size(buffers));
+  }
+
+  /// Ends the sending direction, reads until the other side has ended too, and closes.
+  void tear_down(Done done) {
+    stream_->end(Farewell::done);
+    throw_away(stream_, std::make_shared<Room>(), std::move(done));
+  }
+
+ private:
+  using Room = std::array<std::byte, 2048>;
+
+  static error_code error_of(StreamRead::End end) {
+    if (end == StreamRead::End::none) return {};
+    if (end == StreamRead::End::ended) return asio::error::eof;
+    return asio::error::connection_reset;
+  }
+
+  /// `weak` is null if the WebSocket is destroyed during a read.
+  static void throw_away(const std::weak_ptr<WireStream>& weak, const std::shared_ptr<Room>& room, Done done) {
+    const auto stream = weak.lock();
+    if (!stream) return done(asio::error::operation_aborted);
+    stream->read_some(*room, [weak, room, done = std::move(done)](StreamRead got) mutable {
+      if (got.end == StreamRead::End::none) return throw_away(weak, room, std::move(done));
+      if (const auto ended = weak.lock()) ended->close();
+      done(got.end == StreamRead::End::ended ? error_code() : error_of(got.end));
+    });
+  }
+
+  const executor_type executor_;
+  const std::shared_ptr<WireStream> stream_;
+  std::vector<std::span<const std::byte>> parts_;  // of the pending write
+};
+
+// Beast finds these by their arguments.
+void beast_close_socket(Carrier& carrier) { carrier.close(); }
+template <class Handler>
+void async_teardown(beast::role_type, Carrier& carrier, Handler&& handler) {
+  carrier.tear_down([handler = std::forward<Handler>(handler)](error_code error) mutable { handler(error); });
+}
 
 class WebStream final : public WireStream {
  public:
-  WebStream(asio::io_context& io, int descriptor, const WebHandshake& asked)
-      : web_(TcpSocket(io.get_executor(), asked.is_v6 ? tcp::v6() : tcp::v4(), descriptor)) {
+  WebStream(asio::io_context& io, std::unique_ptr<WireStream> carrier, const WebHandshake& asked)
+      : web_(io.get_executor(), std::move(carrier)) {
     // Timeout of handshake and farewell. The limit on a session's silence is checked elsewhere.
     web_.set_option(websocket::stream_base::timeout{std::chrono::seconds(1), websocket::stream_base::none(), false});
     web_.binary(true);
@@ -78,13 +158,9 @@ class WebStream final : public WireStream {
     web_.async_close(code, [](error_code) {});
   }
 
-  void close() override {
-    error_code ignored;
-    web_.next_layer().close(ignored);
-  }
-  std::size_t unsent() override { return unsent_bytes(web_.next_layer().native_handle()); }
+  void close() override { web_.next_layer().close(); }
+  std::size_t unsent() override { return web_.next_layer().unsent(); }
   bool is_open() const override { return !ending_ && (!waiting_.expired() || web_.is_open()); }
-  int release() override { return -1; }
 
  private:
   /// Calls made before the handshake completed. The handshake's handler owns this object, so the
@@ -133,7 +209,7 @@ class WebStream final : public WireStream {
     web_.async_close(why, [done = std::move(done)](error_code) mutable { done({0, StreamRead::End::broken}); });
   }
 
-  websocket::stream<TcpSocket, false> web_;
+  websocket::stream<Carrier, false> web_;
   WrittenParts<asio::const_buffer> written_;
   std::weak_ptr<Waiting> waiting_;  // until the handshake completes
   bool refused_ = false;            // the handshake failed, so there is no WebSocket
@@ -142,8 +218,9 @@ class WebStream final : public WireStream {
 
 }  // namespace
 
-std::unique_ptr<WireStream> open_web_stream(asio::io_context& io, int descriptor, const WebHandshake& asked) {
-  return std::make_unique<WebStream>(io, descriptor, asked);
+std::unique_ptr<WireStream> open_web_stream(asio::io_context& io, std::unique_ptr<WireStream> carrier,
+                                            const WebHandshake& asked) {
+  return std::make_unique<WebStream>(io, std::move(carrier), asked);
 }
 
 }  // namespace muster

@@ -18,12 +18,13 @@ namespace muster {
 struct WebHandshake {
   std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version
   std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with 1009
-  bool is_v6 = false;
 };
 
-/// Takes over a connected TCP socket with a request for an upgrade, and answers it. Refuses an
-/// invalid key or version; reads and writes then fail. Text messages end the stream (1003). `io`
-/// must run on the listener's thread and outlive the stream.
-std::unique_ptr<WireStream> open_web_stream(boost::asio::io_context& io, int descriptor, const WebHandshake& asked);
+/// Takes over a stream with a request for an upgrade, and answers the request. Nothing may be
+/// pending on the stream, which may be of any kind. Refuses an invalid key or version; reads and
+/// writes then fail. Text messages end the stream (1003). `io` must run on the listener's thread
+/// and outlive the stream.
+std::unique_ptr<WireStream> open_web_stream(boost::asio::io_context& io, std::unique_ptr<WireStream> carrier,
+                                            const WebHandshake& asked);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
 // The interface of a connection's byte stream: a socket (socket_stream.h), or the messages of a
-// WebSocket (web_stream.h).
+// WebSocket (web_stream.h), which are themselves carried by another stream.
 #pragma once
 
 #include <cstddef>
@@ -53,9 +53,6 @@ class WireStream {
   virtual std::size_t unsent() = 0;
   /// Returns false if the stream is about to end, even if a read is still pending.
   virtual bool is_open() const = 0;
-  /// Releases the socket for another kind of stream. Nothing may be pending. Do not use this stream
-  /// afterwards.
-  virtual int release() = 0;
 };
 
 }  // namespace muster

@@ -6,14 +6,15 @@
 
 #include "registry/apply/template.h"
 #include "registry/apply/timers.h"
+#include "server/session/session.h"
 #include "server/session/shown_text.h"
 
 namespace muster {
 
-bool owns(const Session& session, Entity e) noexcept {
+bool owns(const Seat& seat, Entity e) noexcept {
   if (e.generation != 1) return false;
-  const auto behind = std::ranges::upper_bound(session.grants, e.index, {}, &session::Granted::first);
-  if (behind == session.grants.begin()) return false;
+  const auto behind = std::ranges::upper_bound(seat.grants, e.index, {}, &session::Granted::first);
+  if (behind == seat.grants.begin()) return false;
   const session::Granted& grant = *(behind - 1);
   return e.index - grant.first < grant.count;
 }
@@ -30,7 +31,7 @@ std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
 class EditWalk {
  public:
   /// `costed` is true if the limit on cost applies.
-  EditWalk(EditJudge& judge, const Session& from, bool costed = true)
+  EditWalk(EditJudge& judge, const Seat& from, bool costed = true)
       : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from), costed_(costed) {}
 
   std::expected<EditCost, session::Fault> run(BatchView edit) {
@@ -496,7 +497,7 @@ class EditWalk {
   EditJudge& judge_;
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
-  const Session& from_;
+  const Seat& from_;
   const bool costed_;
   TypeId type_ = 0;
   std::uint32_t count_ = 0;
@@ -528,11 +529,11 @@ void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t 
   if (edit.type() == known_type_) known_steps_ = now < nearly_one ? 1 : with_dearness(1, now);
 }
 
-std::expected<EditCost, session::Fault> EditJudge::judge_bounds(const Session& from, BatchView edit) {
+std::expected<EditCost, session::Fault> EditJudge::judge_bounds(const Seat& from, BatchView edit) {
   return EditWalk(*this, from, false).run(edit);
 }
 
-std::expected<EditCost, session::Fault> EditJudge::judge(const Session& from, BatchView edit) {
+std::expected<EditCost, session::Fault> EditJudge::judge(const Seat& from, BatchView edit) {
   EditWalk walk(*this, from);
   auto cost = walk.run(edit);
   steps_ = walk.steps();

@@ -10,8 +10,8 @@
 #include "messages/batch.h"
 #include "registry/entity_registry.h"
 #include "server/edits/budgets.h"
+#include "server/session/seat.h"
 #include "server/session/server_limits.h"
-#include "server/session/session.h"
 #include "server/session/steps.h"
 
 namespace muster {
@@ -36,9 +36,9 @@ class EditJudge {
   /// Returns the cost in the current world. Returns a fault if the edit would cost too much, would
   /// nest entities too deeply, names ids that do not belong to the session, or exceeds what the
   /// session or the world may hold.
-  [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
+  [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Seat& from, BatchView edit);
   /// Like judge, but without the limit on cost, which does not apply to seldom work.
-  [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Session& from, BatchView edit);
+  [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Seat& from, BatchView edit);
   /// Returns the steps of one message of the game to one entity, of the type judged last. Returns 0
   /// if judge() must be called. Only the limit on steps applies to such an edit.
   std::uint64_t steps_of_known(BatchView edit) const noexcept {
@@ -77,7 +77,7 @@ class EditJudge {
   std::uint32_t walk_ = 0;
 };
 
-/// Returns true if the id was granted to the session.
-bool owns(const Session& session, Entity e) noexcept;
+/// Returns true if the id was granted to the seat.
+bool owns(const Seat& seat, Entity e) noexcept;
 
 }  // namespace muster

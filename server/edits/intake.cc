@@ -19,7 +19,8 @@ constexpr std::size_t answer_bytes = 512;
 }  // namespace
 
 void Intake::add(std::shared_ptr<Session> session) {
-  lines_.push_back({.session = std::move(session), .taken = clock_});
+  std::shared_ptr<Seat> seat = session->seat();
+  lines_.push_back({.session = std::move(session), .seat = std::move(seat), .taken = clock_});
 }
 
 void Intake::remove(const Session& session) {
@@ -79,6 +80,7 @@ bool Intake::others_first(Line& line, std::uint64_t steps) {
 void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
   if (line.put_off || line.next_steps > 0 || closed()) return;
   Session& from = *line.session;
+  Seat& seat = *line.seat;
   struct Taken {
     Requests& requests;
     std::size_t bytes = 0;
@@ -94,10 +96,10 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
     if (steps == 0 || steps > turn_steps || all.spent() + turn.spent() + edit_steps + steps > all.allowed()) return;
     const Receipt receipt = registry_.push_batch(request->batch, from.author, 0, from.user);
     ++counters_.edits;
-    if (receipt.refused == 0) ++from.edits;
+    if (receipt.refused == 0) ++seat.edits;
     const std::uint64_t took_ns = look_at_time();
     judge_.took(edit, 1, took_ns);
-    count_wait(from, *request);
+    count_wait(seat, *request);
     taken.bytes += from.requests.drop();
     turn.spend(edit_steps + std::max(steps, took_ns / step_ns));
   }
@@ -105,10 +107,11 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
 
 bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   Session& from = *line.session;
+  Seat& seat = *line.seat;
   Request* const request = from.requests.front();
   // A session that does not read the answers to its edits must wait before it sends more.
   const bool waits_for_room = request && (request->request != 0 || !request->overtaken.empty()) &&
-                              !from.outgoing->has_answer_room(request->overtaken.size() * answer_bytes);
+                              !from.outgoing()->has_answer_room(request->overtaken.size() * answer_bytes);
   if (!request || waits_for_room) {
     line.stands = true;
     return true;
@@ -124,12 +127,12 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return true;
   }
   const BatchView edit{std::span<const std::byte>(request->batch)};
-  if (edit.kind() == BatchKind::timed && from.timers.size() >= limits_.timers_max) {
-    turn.spend(from.timers.size());
-    std::erase_if(from.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
+  if (edit.kind() == BatchKind::timed && seat.timers.size() >= limits_.timers_max) {
+    turn.spend(seat.timers.size());
+    std::erase_if(seat.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
   }
   const std::uint64_t before = all.spent() + turn.spent();
-  const auto cost = judge_.judge(from, edit);
+  const auto cost = judge_.judge(seat, edit);
   if (!cost) {
     // The edit was refused, so only the time for judging it counts, not its whole cost.
     const std::uint64_t judging_ns = look_at_time();
@@ -150,11 +153,11 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   }
   line.put_off = false;
   line.next_steps = 0;
-  push(from, *request, *cost);
+  push(line, *request, *cost);
   const std::uint64_t took_ns =
       look_at_time();  // judging included, which is little where messages of the game are concerned
   judge_.took(edit, cost->delivery, took_ns);
-  count_wait(from, *request);
+  count_wait(seat, *request);
   from.requests.pop();
   // The time that handlers need cannot be predicted, so a session whose edits take long waits
   // accordingly for its next turn.
@@ -174,28 +177,28 @@ void Intake::refuse(Line& line, const session::Fault& fault) {
   line.put_off = false;
   ++counters_.refused;
   const Request& request = *from.requests.front();
-  count_wait(from, request);
+  count_wait(*line.seat, request);
   tell_refused(from, request, fault);
   from.requests.pop();
 }
 
 void Intake::tell_refused(Session& to, const Request& edit, const session::Fault& fault) {
-  for (const std::uint64_t overtaken : edit.overtaken) to.outgoing->fault(fault, overtaken);
-  if (edit.request != 0) to.outgoing->fault(fault, edit.request);
+  for (const std::uint64_t overtaken : edit.overtaken) to.outgoing()->fault(fault, overtaken);
+  if (edit.request != 0) to.outgoing()->fault(fault, edit.request);
 }
 
-void Intake::count_wait(Session& from, const Request& edit) {
+void Intake::count_wait(Seat& from, const Request& edit) {
   from.edit_waits.add(now_ns_ - std::min(edit.came_ns, now_ns_));
 }
 
-void Intake::enter(Session& from, const EditCost& cost) {
+void Intake::enter(Seat& from, const EditCost& cost) {
   judge_.entered(cost);
   from.texts += cost.texts;
   from.text_bytes += cost.text_bytes;
   from.texts_told.insert(cost.told.begin(), cost.told.end());
 }
 
-std::optional<session::Fault> Intake::admit(Session& from, BatchView edit) {
+std::optional<session::Fault> Intake::admit(Seat& from, BatchView edit) {
   if (auto fault = closed()) return fault;
   auto cost = judge_.judge_bounds(from, edit);
   if (!cost) return std::move(cost.error());
@@ -203,15 +206,17 @@ std::optional<session::Fault> Intake::admit(Session& from, BatchView edit) {
   return std::nullopt;
 }
 
-void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
+void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
+  Session& from = *line.session;
+  Seat& seat = *line.seat;
   const BatchView batch{std::span<const std::byte>(edit.batch)};
   const TimerId timer = registry_.next_timer();
   const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request, from.user);
   ++counters_.edits;
-  if (receipt.refused == 0) ++from.edits;
-  enter(from, cost);
+  if (receipt.refused == 0) ++seat.edits;
+  enter(seat, cost);
   if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
-    from.timers.push_back(timer);
+    seat.timers.push_back(timer);
     judge_.waits(batch, cost);
   }
   if (edit.request == 0 && edit.overtaken.empty()) return;

@@ -12,6 +12,7 @@
 
 #include "server/edits/edit_cost.h"
 #include "server/questions/question_queue.h"
+#include "server/session/session.h"
 #include "server/session/world_side.h"
 
 namespace muster {
@@ -24,15 +25,16 @@ struct IntakeCounters {
   std::uint64_t take_steps_max = 0;  ///< of the most expensive call of take
 };
 
-/// Owner's thread only.
+/// World thread only.
 class Intake {
  public:
   /// Questions go to `questions`. All arguments must outlive this object.
   Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions)
       : registry_(registry), limits_(limits), world_(world), questions_(questions), judge_(registry, limits) {}
 
+  /// Takes the session's requests from now on, for its present seat.
   void add(std::shared_ptr<Session> session);
-  /// Removes the session and its requests.
+  /// Takes no more of the session's requests.
   void remove(const Session& session);
 
   /// Takes requests for about `steps` steps. An edit that costs more than the remaining steps is
@@ -41,8 +43,8 @@ class Intake {
   /// Takes only requests with a low cost.
   void take_cheap(std::uint64_t steps) { take(steps, true); }
   /// Checks an edit that seldom work makes and that adds permanent objects to the world. Returns
-  /// the fault if it would exceed a limit; otherwise counts it against the session.
-  [[nodiscard]] std::optional<session::Fault> admit(Session& from, BatchView edit);
+  /// the fault if it would exceed a limit; otherwise counts it against the seat.
+  [[nodiscard]] std::optional<session::Fault> admit(Seat& from, BatchView edit);
   /// True if there are more requests to take immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
   const IntakeCounters& counters() const noexcept { return counters_; }
@@ -50,6 +52,7 @@ class Intake {
  private:
   struct Line {
     std::shared_ptr<Session> session;
+    std::shared_ptr<Seat> seat;
     std::uint64_t taken = 0;  // steps, starting at the others' value after idle time
     bool idle = true;
     bool stands = false;           // nothing more to take from it in this call
@@ -74,9 +77,9 @@ class Intake {
   /// Answers an edit that was refused, and the edits that it replaced.
   static void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
   /// Records the wait of an answered edit, as of the last look_at_time().
-  void count_wait(Session& from, const Request& edit);
-  void enter(Session& from, const EditCost& cost);
-  void push(Session& from, const Request& edit, const EditCost& cost);
+  void count_wait(Seat& from, const Request& edit);
+  void enter(Seat& from, const EditCost& cost);
+  void push(Line& line, const Request& edit, const EditCost& cost);
 
   EntityRegistry& registry_;
   const ServerLimits& limits_;

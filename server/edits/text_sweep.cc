@@ -11,12 +11,14 @@ namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
   // Each text is searched for in each set, so empty sets are left out.
-  std::vector<const Session*> known_texts;
-  for (const auto& session : sessions)
-    if (!session->texts_sent.empty() || !session->texts_told.empty()) known_texts.push_back(session.get());
+  std::vector<std::shared_ptr<Seat>> known_texts;
+  for (const auto& session : sessions) {
+    std::shared_ptr<Seat> seat = session->seat();
+    if (!seat->texts_sent.empty() || !seat->texts_told.empty()) known_texts.push_back(std::move(seat));
+  }
   const auto known = [&](Text text) {
-    return std::ranges::any_of(known_texts, [&](const Session* session) {
-      return session->texts_sent.has(text.hash) || session->texts_told.contains(text.hash);
+    return std::ranges::any_of(known_texts, [&](const std::shared_ptr<Seat>& seat) {
+      return seat->texts_sent.has(text.hash) || seat->texts_told.contains(text.hash);
     });
   };
   const std::size_t before = registry_.text_count();

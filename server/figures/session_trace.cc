@@ -14,7 +14,7 @@ constexpr std::size_t piece_bytes = 256u << 10;
 
 void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   const auto refuse = [&](std::string why) {
-    to.outgoing->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
+    to.outgoing()->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
   };
   if (trace_ && author_ == to.author) return refuse("this session is already recording the world");
   if (trace_)

@@ -38,10 +38,10 @@ class DeskSide {
   virtual std::vector<std::shared_ptr<Session>> present() const = 0;
   /// Returns the ended sessions, newest first, at most `limit`.
   virtual std::vector<EndedSession> ended(std::size_t limit) const = 0;
-  /// Grants ids to a session.
+  /// Grants ids to the session's seat.
   virtual std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) = 0;
-  /// Counts an edit that the session makes through a question against the session. Returns the
-  /// fault if the edit exceeds a limit.
+  /// Counts an edit that the session makes through a question against its seat. Returns the fault
+  /// if the edit exceeds a limit.
   virtual std::optional<session::Fault> admit(Session& from, BatchView edit) = 0;
   /// Sends every session the schemas that the world has learned.
   virtual void learn_types() = 0;

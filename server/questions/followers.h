@@ -32,7 +32,7 @@ class Followers {
   template <class State>
   void tell(std::size_t bytes, const State& state) {
     for (Follower& follower : all_) {
-      if (follower.told == changes_ || !follower.session->outgoing->has_answer_room(bytes)) continue;
+      if (follower.told == changes_ || !follower.session->outgoing()->has_answer_room(bytes)) continue;
       follower.told = changes_;
       answer(*follower.session, 0, state());
     }

@@ -46,14 +46,14 @@ struct Asked {
 
   Session& to() const noexcept { return *from; }
   const AnswerSources& of() const noexcept { return *sources; }
-  void fault(const session::Fault& fault) const { from->outgoing->fault(fault, request); }
+  void fault(const session::Fault& fault) const { from->outgoing()->fault(fault, request); }
   template <GeneratedType M>
   void answer(const M& message, std::uint32_t flags = 0) const {
     muster::answer(*from, request, message, flags);
   }
   /// Returns true if an answer of about this size may be queued now. Otherwise the session's queue
   /// wakes the desk when it may.
-  bool has_room(std::size_t bytes) const { return from->outgoing->has_answer_room(bytes); }
+  bool has_room(std::size_t bytes) const { return from->outgoing()->has_answer_room(bytes); }
 };
 
 /// A question that is answered in one go, as soon as the session's queue has room for about

@@ -53,7 +53,7 @@ void QuestionQueue::go_on(Line& line, Steps& steps) {
     line.questions.pop_front();
     line.session->open_questions.fetch_sub(1, std::memory_order_relaxed);
   };
-  if (line.session->outgoing->closed()) return end();  // the answer has no receiver
+  if (line.session->outgoing()->closed()) return end();  // the answer has no receiver
   if (!line.current) {
     steps.spend_bytes(line.questions.front().batch.size());
     line.current = begin_(line.questions.front());

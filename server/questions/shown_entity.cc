@@ -76,7 +76,7 @@ class Showing final : public Inquiry {
     if (!asked_.has_room(bytes)) return Progress::room;
     steps.spend_bytes(bytes);
     answer(asked_.to(), asked_.request, shown, shapes.empty() ? 0 : std::uint32_t{frame_more});
-    if (!shapes.empty()) asked_.to().outgoing->control(builder.bytes(), asked_.request);
+    if (!shapes.empty()) asked_.to().outgoing()->control(builder.bytes(), asked_.request);
     return Progress::done;
   }
 
@@ -99,8 +99,8 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetText
   return once(
       asked,
       [asked, text](Steps&) {
-        asked.to().texts_sent.tell(text.hash, true,
-                                   [&] { asked.answer(InternText{.text = std::string(asked.registry.text(text))}); });
+        asked.to().seat()->texts_sent.tell(
+            text.hash, true, [&] { asked.answer(InternText{.text = std::string(asked.registry.text(text))}); });
       },
       bytes);
 }

@@ -89,7 +89,7 @@ class ReadingTemplates final : public SeldomWork {
   void compile(const TemplateTree& tree) {
     const auto definition = tree.compile();
     if (!definition) return;
-    wrong_ = template_right_fault(*definition, asked_.registry.types(), asked_.to().role);
+    wrong_ = template_right_fault(*definition, asked_.registry.types(), asked_.to().rights);
     session::append(definitions_, *definition);
     BatchBuilder alone(256u << 20);
     session::append(alone, *definition);
@@ -154,7 +154,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
       [asked, name](Steps&) {
         // The bytes of the definition need no decoding.
         const auto batch = asked.registry.template_batch(name);
-        if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
+        if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));
       },
       bytes);

@@ -55,7 +55,7 @@ class TimerList final : public Inquiry {
     page_.targets.push_back(first_target(batch));
     page_.counts.push_back(batch.count());
     // The session's timers are sorted, because their numbers ascend.
-    page_.own.push_back(std::ranges::binary_search(asked_.to().timers, key.id) ? 1 : 0);
+    page_.own.push_back(std::ranges::binary_search(asked_.to().seat()->timers, key.id) ? 1 : 0);
   }
 
   const Asked asked_;

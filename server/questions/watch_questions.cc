@@ -22,7 +22,7 @@ class WatchOpening final : public SeldomWork {
  private:
   std::optional<Progress> waits() override {
     const AnswerSources& of = asked_.of();
-    if (asked_.to().outgoing->held_for_credit() > held_max) {
+    if (asked_.to().outgoing()->held_for_credit() > held_max) {
       asked_.fault(
           fault_of(session::FaultCode::busy, "no_credit",
                    std::to_string(held_max) +

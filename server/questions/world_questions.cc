@@ -167,8 +167,9 @@ void answer_once(const Asked& asked, const session::GetLoad&, Steps&) {
     load.ticks = time_counts(*ticks);
     load.tick_ns_max = ticks->longest_ns();
   }
-  load.edits = time_counts(asked.to().edit_waits);
-  load.edit_ns_max = asked.to().edit_waits.longest_ns();
+  const std::shared_ptr<Seat> seat = asked.to().seat();
+  load.edits = time_counts(seat->edit_waits);
+  load.edit_ns_max = seat->edit_waits.longest_ns();
   load.entities = static_cast<std::uint32_t>(registry.entity_count());
   load.archetypes = static_cast<std::uint32_t>(registry.storage().archetypes().size());
   load.texts = static_cast<std::uint32_t>(registry.text_count());

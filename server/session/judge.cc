@@ -57,10 +57,9 @@ void for_each_written(BatchView message, const TypeDescriptor& type, const TypeT
   for_each_naming_field(type, types, 0, in_payloads);
 }
 
-/// Returns the fault of a role without the right for a type, or null if it suffices.
-std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::Role role) {
-  if (type.remote != RemoteRight::none && static_cast<std::uint8_t>(role) >= static_cast<std::uint8_t>(type.remote))
-    return std::nullopt;
+/// Returns the fault of a session without the right for a type, or nothing if it has the right.
+std::optional<session::Fault> right_fault(const TypeDescriptor& type, const Rights& rights) {
+  if (rights.may_send(type)) return std::nullopt;
   session::Fault fault;
   fault.type = type.id;
   fault.code = session::FaultCode::no_right;
@@ -68,7 +67,7 @@ std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::R
   fault.text = type.remote == RemoteRight::none
                    ? type.name + " is not written from outside"
                    : type.name + " needs the right to " + std::string(right_name(type.remote)) +
-                         "; this session has the right to " + std::string(right_name(static_cast<RemoteRight>(role)));
+                         "; this session has the right to " + std::string(right_name(rights.role));
   return fault;
 }
 
@@ -85,12 +84,12 @@ session::Fault direction_fault(const TypeDescriptor& type) {
 /// Returns the fault for a well-formed batch with a value that may not be sent. The session stays
 /// open, because a person may have typed the value.
 session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& found, const TypeTable& types,
-                           session::Role role) {
+                           const Rights& rights) {
   BatchView batch(bytes);
   if (batch.kind() == BatchKind::timed) batch = batch.inner();
   const TypeDescriptor& type = *types.find(batch.type());
   if (type.remote == RemoteRight::none) return direction_fault(type);
-  if (auto lacking = right_fault(type, role)) return *std::move(lacking);
+  if (auto lacking = right_fault(type, rights)) return *std::move(lacking);
   session::Fault fault;
   fault.code = is_session_type(type) ? session::FaultCode::bad_question : session::FaultCode::refused;
   fault.reason = name(found.fault);
@@ -105,11 +104,11 @@ session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& f
 }  // namespace
 
 std::optional<session::Fault> template_right_fault(const DefineTemplate& definition, const TypeTable& types,
-                                                   session::Role role) {
+                                                   const Rights& rights) {
   std::optional<session::Fault> lacking;
   const auto look = [&](const std::vector<TemplateValue>& values) {
     for (const TemplateValue& value : values)
-      if (const TypeDescriptor* type = types.find(value.type); type && !lacking) lacking = right_fault(*type, role);
+      if (const TypeDescriptor* type = types.find(value.type); type && !lacking) lacking = right_fault(*type, rights);
   };
   for (const TemplateNode& node : definition.nodes) {
     look(node.components);
@@ -131,9 +130,9 @@ namespace {
 
 std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> bytes,
                                                      std::expected<BatchView, BatchFault> verified,
-                                                     const TypeTable& types, session::Role role) {
+                                                     const TypeTable& types, const Rights& rights) {
   if (!verified && is_about_a_value(verified.error().fault))
-    return std::unexpected(value_fault(bytes, verified.error(), types, role));
+    return std::unexpected(value_fault(bytes, verified.error(), types, rights));
   if (!verified) {
     const BatchFault& found = verified.error();
     session::Fault fault;
@@ -164,12 +163,12 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
                  std::to_string(judged.batch.timer());
     return std::unexpected(std::move(fault));
   }
-  std::optional<session::Fault> lacking = right_fault(*judged.type, role);
+  std::optional<session::Fault> lacking = right_fault(*judged.type, rights);
   if (lacking) return std::unexpected(*std::move(lacking));
   for_each_written(message, *judged.type, types, [&](TypeId component) {
     // The world refuses unknown types, and names the entity.
     if (const TypeDescriptor* written = types.find(component); written && !lacking)
-      lacking = right_fault(*written, role);
+      lacking = right_fault(*written, rights);
   });
   if (lacking) return std::unexpected(*std::move(lacking));
   if (!judged.for_world && (judged.batch.kind() == BatchKind::timed || judged.batch.count() != 1)) {
@@ -187,17 +186,17 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
 }  // namespace
 
 std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, const TypeTable& types,
-                                            session::Role role, const VerifierLimits& limits) {
-  return judge_verified(bytes, verify_batch(bytes, types, limits), types, role);
+                                            const Rights& rights, const VerifierLimits& limits) {
+  return judge_verified(bytes, verify_batch(bytes, types, limits), types, rights);
 }
 
 std::expected<Judged, session::Fault> SessionJudge::judge(std::span<const std::byte> bytes, const TypeTable& types,
-                                                          session::Role role, const VerifierLimits& limits) {
+                                                          const Rights& rights, const VerifierLimits& limits) {
   auto verified = verifier_.verify(bytes, types, limits);
   if (verified && verifier_.repeats() && type_) [[likely]]
     return Judged{*verified, true, type_};
   type_ = nullptr;
-  auto judged = judge_verified(bytes, std::move(verified), types, role);
+  auto judged = judge_verified(bytes, std::move(verified), types, rights);
   // The right for one of Muster's own messages may depend on its content.
   if (judged && judged->for_world && !judged->type->name.starts_with("muster.")) type_ = judged->type;
   return judged;

@@ -9,6 +9,7 @@
 #include "messages/frame.h"
 #include "messages/judge/verifier.h"
 #include "messages/session.h"
+#include "server/access/rights.h"
 
 namespace muster {
 
@@ -23,22 +24,22 @@ struct Judged {
 /// are invalid. It does not close the session if a right is missing or a value may not be sent. The
 /// caller fills in the details that only it knows.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
-                                                          session::Role role, const VerifierLimits& limits);
+                                                          const Rights& rights, const VerifierLimits& limits);
 
 /// Judges the batches of one session like judge(), but remembers the result for headers of game
 /// messages that repeat often. Not thread-safe.
 class SessionJudge {
  public:
-  /// `types`, `role` and `limits` must be those of the previous call, unless forget() was called
+  /// `types`, `rights` and `limits` must be those of the previous call, unless forget() was called
   /// since.
   [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
-                                                            session::Role role, const VerifierLimits& limits);
+                                                            const Rights& rights, const VerifierLimits& limits);
   /// Returns the type of a batch if it resembles the previous one, is a message of the game, and
   /// can quickly be seen to be valid. Returns null if judge() must be called.
   const TypeDescriptor* again(std::span<const std::byte> batch) const noexcept {
     return type_ && verifier_.again(batch) ? type_ : nullptr;
   }
-  /// Call if the known types or the role change.
+  /// Call if the known types or the rights change.
   void forget() noexcept { verifier_.forget(); }
 
  private:
@@ -50,7 +51,7 @@ class SessionJudge {
 /// DefineTemplate, or nothing if it may. Each component and initial message in the template needs
 /// its own right. judge() checks a DefineTemplate itself.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
-                                                                 const TypeTable& types, session::Role role);
+                                                                 const TypeTable& types, const Rights& rights);
 
 /// Returns the fault for an invalid frame in the stream.
 session::Fault fault_for(const FrameFault& fault);

@@ -52,7 +52,6 @@ void OutgoingPiece::finish() {
   }
 }
 
-/// Call under the lock. Returns true if the queue was empty and now is not.
 bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
                    const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps) {
   const bool could_take = can_take();
@@ -130,21 +129,17 @@ void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
   if (ready_) ready_();
 }
 
-/// Call under the lock.
 void Outgoing::drop_watches() {
   for (std::size_t i = watches_.frames_begin; i < watches_.frames.size(); ++i)
     (watches_.frames[i].is_data() ? queued_.data : queued_.control) -= watches_.frames[i].counted;
   watches_ = {};
 }
 
-/// Call under the lock.
 std::size_t Outgoing::data_room() const {
   if (pace_ns_ == 0) return limits_.data_bytes_max;
   return std::clamp<std::size_t>(pace_bytes_ * queued_time_max / pace_ns_, 1, limits_.data_bytes_max);
 }
 
-/// Call under the lock. Data without credit is not queued, because it would be outdated when credit
-/// arrives.
 bool Outgoing::may_queue_data() const {
   return queued_.data + taken_.data < data_room() && (!credit_given_ || taken_all_ + watches_.waiting < credit_);
 }
@@ -157,7 +152,6 @@ bool Outgoing::has_room() {
   return false;
 }
 
-/// Call under the lock.
 bool Outgoing::fits(std::size_t bytes) const {
   const std::size_t waiting = queued_.control + taken_.control;
   return closed_ || waiting == 0 || waiting + bytes <= limits_.control_bytes_max / 2;
@@ -230,7 +224,6 @@ std::uint64_t Outgoing::taken() const {
   return taken_all_;
 }
 
-/// Call under the lock, with an empty piece. Moves the answers without copying them.
 void Outgoing::take_answers(OutgoingPiece& piece) {
   if (answers_.empty()) return;
   answers_.swap(piece.own_);
@@ -240,7 +233,6 @@ void Outgoing::take_answers(OutgoingPiece& piece) {
   queued_.control -= taken_.control;
 }
 
-/// Call under the lock.
 void Outgoing::take_piece(OutgoingPiece& piece) {
   Lane& lane = watches_;
   std::size_t taken = 0, next = lane.frames_begin;

@@ -1,5 +1,5 @@
-// Frames that wait to be sent to one session. Bounded; any thread adds frames, and the session's
-// writer takes them. Does no I/O.
+// Frames that wait to be sent on one connection. Bounded; any thread adds frames, and the
+// connection's writer takes them. Does no I/O.
 //
 // There are two lanes, each in order. The first goes before the second:
 //   answers   acknowledgements, faults, answers to questions, texts
@@ -159,39 +159,49 @@ class Outgoing {
 
   void append(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
               const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps = nullptr);
+  /// Returns true if the queue was empty and now is not.
   bool put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
-           What what, std::shared_ptr<const void> keeps = nullptr);
-  void drop_watches();
-  void take_answers(OutgoingPiece& piece);
-  void take_piece(OutgoingPiece& piece);
-  bool fits(std::size_t bytes) const;
-  void note_waiting() { control_waiting_.store(queued_.control + taken_.control, std::memory_order_relaxed); }
-  bool can_take() const { return !answers_.empty() || (!watches_.empty() && has_credit()); }
-  bool has_credit() const {
+           What what, std::shared_ptr<const void> keeps = nullptr) MUSTER_REQUIRES(mutex_);
+  void drop_watches() MUSTER_REQUIRES(mutex_);
+  /// Moves the answers into an empty piece without copying them.
+  void take_answers(OutgoingPiece& piece) MUSTER_REQUIRES(mutex_);
+  void take_piece(OutgoingPiece& piece) MUSTER_REQUIRES(mutex_);
+  bool fits(std::size_t bytes) const MUSTER_REQUIRES(mutex_);
+  void note_waiting() MUSTER_REQUIRES(mutex_) {
+    control_waiting_.store(queued_.control + taken_.control, std::memory_order_relaxed);
+  }
+  bool can_take() const MUSTER_REQUIRES(mutex_) { return !answers_.empty() || (!watches_.empty() && has_credit()); }
+  bool has_credit() const MUSTER_REQUIRES(mutex_) {
     return closed_ || taken_all_ < credit_ || (!watches_.empty() && !watches_.frames[watches_.frames_begin].is_data());
   }
-  bool may_queue_data() const;
-  std::size_t data_room() const;
+  /// Data without credit is not queued, because it would be outdated when credit arrives.
+  bool may_queue_data() const MUSTER_REQUIRES(mutex_);
+  std::size_t data_room() const MUSTER_REQUIRES(mutex_);
 
   const OutgoingLimits limits_;
   std::function<void()> ready_, room_, answer_room_;
   mutable Mutex mutex_;
-  std::vector<std::byte> answers_;
-  std::size_t answers_counted_ = 0;
-  Lane watches_;
-  Waiting queued_, taken_;  // taken: held by the writer
-  std::uint64_t taken_ns_ = 0,
-                went_on_ns_ = 0;       // time of take(), or 0; time of the last sent bytes
-  std::uint64_t taken_oldest_ns_ = 0;  // when its oldest data was queued, or 0
-  std::size_t taken_bytes_ = 0;
-  std::uint64_t pace_bytes_ = 0, pace_ns_ = 0;  // speed of the last pieces
-  std::uint64_t taken_all_ = 0, credit_ = ~std::uint64_t{0};
-  bool credit_given_ = false;
+  std::vector<std::byte> answers_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t answers_counted_ MUSTER_GUARDED_BY(mutex_) = 0;
+  Lane watches_ MUSTER_GUARDED_BY(mutex_);
+  Waiting queued_ MUSTER_GUARDED_BY(mutex_);
+  Waiting taken_ MUSTER_GUARDED_BY(mutex_);                      // held by the writer
+  std::uint64_t taken_ns_ MUSTER_GUARDED_BY(mutex_) = 0;         // time of take(), or 0
+  std::uint64_t went_on_ns_ MUSTER_GUARDED_BY(mutex_) = 0;       // time of the last sent bytes
+  std::uint64_t taken_oldest_ns_ MUSTER_GUARDED_BY(mutex_) = 0;  // its oldest data, or 0
+  std::size_t taken_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pace_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // of the last pieces
+  std::uint64_t pace_ns_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t taken_all_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t credit_ MUSTER_GUARDED_BY(mutex_) = ~std::uint64_t{0};
+  bool credit_given_ MUSTER_GUARDED_BY(mutex_) = false;
   std::atomic<bool> closed_ = false;              // written under the lock
   std::atomic<std::size_t> control_waiting_ = 0;  // written under the lock; of queued_ and taken_
-  std::optional<session::Fault> closed_by_;
-  bool room_wanted_ = false, text_room_wanted_ = false;  // for data, and texts with it
-  bool answer_room_wanted_ = false;
+  std::optional<session::Fault> closed_by_ MUSTER_GUARDED_BY(mutex_);
+  // For data, for texts with it, and for answers.
+  bool room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool text_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool answer_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster

@@ -63,8 +63,8 @@ class Watch::Frames {
   bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
-    if (!watch_.to_->outgoing->has_room()) return false;
-    if (text_bytes > 0 && !watch_.to_->outgoing->has_text_room(text_bytes)) return false;
+    if (!watch_.to_->outgoing()->has_room()) return false;
+    if (text_bytes > 0 && !watch_.to_->outgoing()->has_text_room(text_bytes)) return false;
     watch_.budget.spend(text_bytes, now_ns_);
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
@@ -87,7 +87,7 @@ class Watch::Frames {
     end.clock_ns = envelope_.clock_ns;
     BatchBuilder builder;
     builder.append_world(end);
-    watch_.to_->outgoing->data(builder.bytes(), watch_.request_, 0, &envelope_);
+    watch_.to_->outgoing()->data(builder.bytes(), watch_.request_, 0, &envelope_);
     watch_.owes_end_ = false;
   }
 
@@ -111,7 +111,7 @@ class Watch::Frames {
     const auto send = [&](BatchView batch, const EqualRows::Batches& keeps) {
       --left;
       const std::uint32_t flags = left > 0 || !last ? std::uint32_t{frame_more} : 0;
-      watch_.to_->outgoing->data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
+      watch_.to_->outgoing()->data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
     };
     ready_->own.for_each([&](BatchView batch) { send(batch, nullptr); });
     if (equal) for_each_batch(*equal, [&](BatchView batch) { send(batch, equal); });

@@ -78,7 +78,7 @@ void WatchTurns::obey(WatchOrder& order) {
   // Sent at once, whatever the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
-    if (watch->to().outgoing->has_room()) send(*watch);
+    if (watch->to().outgoing()->has_room()) send(*watch);
   };
   if (auto* const become = std::get_if<WatchOrder::Become>(&order.what)) {
     if (!watch->asked().wants_events()) watch->event_sequence = order.sequence;
@@ -117,7 +117,7 @@ std::size_t WatchTurns::marks() const {
 std::uint64_t WatchTurns::look_due_ns() const {
   std::uint64_t due = ~std::uint64_t{0};
   for (const auto& watch : watches_)
-    if (!watch->pending() || watch->to().outgoing->has_room())
+    if (!watch->pending() || watch->to().outgoing()->has_room())
       due = std::min(due, std::max(watch->due_ns, watch->budget.free_ns()));
   return due;
 }
@@ -145,7 +145,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   while (Watch* const next = order_.next()) {
     Watch& watch = *next;
     // Look for changes only if there is room to send them.
-    if (!watch.to().outgoing->has_room() && recent_.dead() < dead_max) continue;
+    if (!watch.to().outgoing()->has_room() && recent_.dead() < dead_max) continue;
     if (turns > 0 && !time_is_left()) {
       turn.more = true;
       break;

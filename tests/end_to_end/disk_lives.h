@@ -80,8 +80,8 @@ class DiskLives {
       Noting noting(*this, world);  // after the desk: what is handed over then
       std::vector<ArenaPerson> people(3);
       for (ArenaPerson& person : people)
-        person.session = desk.join(session::Role::admin, "person", "test", std::make_shared<Outgoing>(OutgoingLimits{}),
-                                   0, [](Session&) {});
+        person.session = desk.join({session::Role::admin}, "person", "test",
+                                   std::make_shared<Connection>(OutgoingLimits{}), 0, [](Session&) {});
       for (int turn = 0; turn < turns; ++turn) {
         if (cut_after < 0) draw_faults();
         for (std::uint64_t left = random_() % 4; left > 0; --left) edit(desk, people[random_() % people.size()]);
@@ -188,7 +188,7 @@ class DiskLives {
   }
   /// Reads what the session was sent.
   void listen(const World& world, ArenaPerson& person) {
-    testing::take_all_frames(*person.session->outgoing, [&](const WireFrame& frame) {
+    testing::take_all_frames(*person.session->outgoing(), [&](const WireFrame& frame) {
       hear(world, person, frame.header.request, BatchView(frame.batch));
     });
   }

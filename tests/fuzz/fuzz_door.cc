@@ -56,7 +56,6 @@ class TestStream final : public WireStream {
   void close() override { wire_.closed = true; }
   std::size_t unsent() override { return 0; }
   bool is_open() const override { return !wire_.closed; }
-  int release() override { return -1; }
 
  private:
   TestLoop& loop_;
@@ -87,9 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TestLoop loop;
   Wire wire{{data + 1, size - 1}, 1 + (data[0] & 0x7fu), {}, false, false};
   HttpHost http{world.door, world.site, loop, [] { return 1u; }};
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<ServedStream> connection;
   bool known = false, ended = false;
-  const auto events = [&] { return ConnectionEvents{[&] { known = true; }, [&] { ended = true; }}; };
+  const auto events = [&] { return ServedStreamEvents{[&] { known = true; }, [&] { ended = true; }}; };
   const auto upgrade = [&](std::unique_ptr<WireStream> stream, const WebHandshake& asked) {
     if (asked.host.empty()) std::abort();
     wire.upgraded = true;
@@ -107,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!ended) {
     if (!loop.step()) {  // the world has not answered yet, or the other side is silent
       world.pump();
-      if (!loop.step()) connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
+      if (!loop.step()) connection->check_times(ServedStream::Clock::now() + std::chrono::hours(1));
     }
     if (++steps > 1'000'000) std::abort();
   }

@@ -130,7 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (one) one->read();
         break;
       case 6:
-        if (one) one->session->outgoing->credit(input.take<std::uint32_t>());
+        if (one) one->session->outgoing()->credit(input.take<std::uint32_t>());
         break;
       case 7: now_ns += input.take<std::uint32_t>(); [[fallthrough]];
       case 8: of.watches.after_flush(now_ns); break;
@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   // At rest: everybody has room, and time passes.
-  for (const auto& follower : followers) follower->session->outgoing->credit(~std::uint64_t{0});
+  for (const auto& follower : followers) follower->session->outgoing()->credit(~std::uint64_t{0});
   for (int round = 0; round < 4; ++round) {
     bool more = true;
     for (int i = 0; more && i < 100'000; ++i) {

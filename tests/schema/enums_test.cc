@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "schema/load.h"
+#include "schema/session.h"
 #include "tests/schema/enums.h"
 #include "tests/schema/enums_generated.h"
 #include "tests/schema/run_schemac.h"
@@ -100,6 +101,24 @@ TEST_CASE("a table's enums come back from its bytes at both ends of each width, 
     CHECK(NoteView::from(bytes).decode() == note);
     check_same(NoteView::from(bytes), flat(bytes));
   }
+}
+
+TEST_CASE("an enum with a native_type is that type, whose size, names and values the header checks", "[enums]") {
+  STATIC_REQUIRE(std::is_same_v<muster::session::Role, muster::RemoteRight>);
+  const ::test::Folder folder;
+  ::test::write_file(folder / "teams.fbs",
+                     "namespace game; enum Team : ubyte (native_type: \"own::Team\") { red, blue = 7 } "
+                     "struct Banner { team:Team; }");
+  const ::test::Said said = ::test::run_schemac_alone(folder, "teams.fbs -o teams.h");
+  CHECK(said.errors.empty());
+  REQUIRE(said.code == 0);
+  const std::string header = ::test::read_file(folder / "teams.h");
+  CHECK(header.find("enum class") == std::string::npos);
+  CHECK(header.find("using Team = ::own::Team;\n"
+                    "static_assert(sizeof(Team) == sizeof(std::uint8_t));\n"
+                    "static_assert(Team::red == static_cast<Team>(0));\n"
+                    "static_assert(Team::blue == static_cast<Team>(7));\n") != std::string::npos);
+  CHECK(header.find("case Team::blue: return \"blue\";") != std::string::npos);
 }
 
 TEST_CASE("the binary schema that travels says a table's default as the .fbs does", "[enums]") {

@@ -26,7 +26,7 @@ std::string reason(const std::expected<Users::Made, UserFault>& made) { return m
 
 TEST_CASE("tokens are compared to the last byte, and empty ones never fit", "[users]") {
   const Users users({{"alpha", session::Role::view}, {"beta", session::Role::admin}, {"", session::Role::admin}}, "");
-  const auto role = [&](std::string_view offered) { return users.admit(offered, noon).role; };
+  const auto role = [&](std::string_view offered) { return users.admit(offered, noon).rights.role; };
   REQUIRE(role("alpha") == session::Role::view);
   REQUIRE(role("beta") == session::Role::admin);
   for (const char* wrong : {"alphA", "Alpha", "alph", "alphaalpha", "alpha ", ""})
@@ -50,18 +50,18 @@ TEST_CASE("a user has the role and the number it was given, also after a restart
   REQUIRE(ann.token != build.token);
   Users users({{"the server's", session::Role::admin}}, path);
   const Admitted as_ann = users.admit(ann.token, noon), as_build = users.admit(build.token, noon);
-  REQUIRE((as_ann.user == 1 && as_ann.role == session::Role::edit && as_ann.name == "ann"));
-  REQUIRE((as_build.user == 2 && as_build.role == session::Role::view && as_build.name == "the build"));
-  REQUIRE(
-      (users.admit("the server's", noon).role == session::Role::admin && users.admit("the server's", noon).user == 0));
+  REQUIRE((as_ann.user == 1 && as_ann.rights.role == session::Role::edit && as_ann.name == "ann"));
+  REQUIRE((as_build.user == 2 && as_build.rights.role == session::Role::view && as_build.name == "the build"));
+  REQUIRE((users.admit("the server's", noon).rights.role == session::Role::admin &&
+           users.admit("the server's", noon).user == 0));
   REQUIRE(users.may_stay(as_ann, noon));
 
   REQUIRE(users.revoke("ann").value() == 1);
   REQUIRE_FALSE(users.may_stay(as_ann, noon));
   REQUIRE(users.may_stay(as_build, noon));
-  REQUIRE(users.admit(ann.token, noon).role == session::Role::none);
+  REQUIRE(users.admit(ann.token, noon).rights.role == session::Role::none);
   const Users again({}, path);
-  REQUIRE(again.admit(ann.token, noon).role == session::Role::none);
+  REQUIRE(again.admit(ann.token, noon).rights.role == session::Role::none);
   REQUIRE(again.admit(build.token, noon).user == 2);
   REQUIRE(again.all().size() == 2);
 }
@@ -86,10 +86,10 @@ TEST_CASE("a token holds until its second, and no longer", "[users]") {
   Users users({}, folder / "w.muster-users");
   const auto made = users.create("guest", session::Role::view, 1'800'000'060, noon).value();
   const Admitted guest = users.admit(made.token, at(1'800'000'059));
-  REQUIRE(guest.role == session::Role::view);
+  REQUIRE(guest.rights.role == session::Role::view);
   REQUIRE(users.may_stay(guest, at(1'800'000'059)));
   REQUIRE_FALSE(users.may_stay(guest, at(1'800'000'060)));
-  REQUIRE(users.admit(made.token, at(1'800'000'060)).role == session::Role::none);
+  REQUIRE(users.admit(made.token, at(1'800'000'060)).rights.role == session::Role::none);
   REQUIRE(reason(users.create("late", session::Role::view, 1'800'000'000, noon)) == "expires_s");
   REQUIRE(users.all().size() == 1);
 }
@@ -132,7 +132,7 @@ TEST_CASE("the list's bytes are those that are drawn", "[users]") {
                                          std::string(64, '0') + " guest\n");
   Users users({}, path);
   const Admitted ann = users.admit("abc", noon);
-  REQUIRE((ann.user == 1 && ann.role == session::Role::control && ann.name == "ann of the  north"));
+  REQUIRE((ann.user == 1 && ann.rights.role == session::Role::control && ann.name == "ann of the  north"));
   REQUIRE(users.revoke("guest").value() == 3);
   REQUIRE(test::read_file(path) == "muster-users 1\nnext 4\n1 control 0 " + hash +
                                        " ann of the  north\n2 revoked 0 - bob\n3 revoked 0 - guest\n");
@@ -179,7 +179,7 @@ TEST_CASE("a list that cannot be written changes nobody's rights", "[users]") {
   folder.write("w.muster-users-new/in_the_way", "");
   REQUIRE(reason(users.create("bob", session::Role::view, 0, noon)) == "users_file");
   REQUIRE(std::string(users.revoke("ann").error().reason) == "users_file");
-  REQUIRE(users.admit(ann.token, noon).role == session::Role::edit);
+  REQUIRE(users.admit(ann.token, noon).rights.role == session::Role::edit);
   REQUIRE(users.all().size() == 1);
   REQUIRE(test::read_file(path) == before);
 }

@@ -12,11 +12,11 @@ using namespace muster;
 
 namespace {
 
-/// A small world, one session with ids of its own, and a judge that knows nothing yet.
+/// A small world, one seat with ids of its own, and a judge that knows nothing yet.
 struct Court {
   EntityRegistry registry;
   ServerLimits limits;
-  Session from{1u << 20, nullptr};
+  Seat from;
   std::vector<Entity> line, children, units, own;  // line: each below the one before
   Entity town;
 
@@ -32,7 +32,6 @@ struct Court {
     registry.define(pair);
     registry.intern("known");
     const Entity first = registry.grant(100, 7);
-    from.author = 7;
     for (std::uint32_t i = 0; i < 100; ++i) own.push_back({first.index + i, 1});
     from.grants.push_back({.first = first.index, .count = 100});
   }
@@ -522,13 +521,13 @@ TEST_CASE("what sessions leave for one span of the clock has a bound of steps, b
 }
 
 TEST_CASE("ids of a session are those of its grants, the first and the last of each, of generation 1", "[limits]") {
-  Session session{1u << 20, nullptr};
-  CHECK_FALSE(owns(session, {10, 1}));
-  session.grants = {{.first = 10, .count = 2}, {.first = 20, .count = 1}};
+  Seat seat;
+  CHECK_FALSE(owns(seat, {10, 1}));
+  seat.grants = {{.first = 10, .count = 2}, {.first = 20, .count = 1}};
   std::vector<std::uint32_t> owned;
   for (std::uint32_t index = 0; index < 30; ++index)
-    if (owns(session, {index, 1})) owned.push_back(index);
+    if (owns(seat, {index, 1})) owned.push_back(index);
   CHECK(owned == std::vector<std::uint32_t>{10, 11, 20});
-  CHECK_FALSE(owns(session, {10, 2}));
-  CHECK_FALSE(owns(session, {10, 0}));
+  CHECK_FALSE(owns(seat, {10, 2}));
+  CHECK_FALSE(owns(seat, {10, 0}));
 }

@@ -28,10 +28,10 @@ TEST_CASE("sessions that end together are done with in several flushes, each soo
   std::vector<std::shared_ptr<Session>> sessions;
   for (int i = 0; i < 10; ++i)
     sessions.push_back(
-        desk.join(session::Role::view, "some", "test", std::make_shared<Outgoing>(), 0, [](Session&) {}));
+        desk.join({session::Role::view}, "some", "test", std::make_shared<Connection>(), 0, [](Session&) {}));
   flush();
   REQUIRE(desk.sessions() == 10);
-  for (auto& session : sessions) desk.leave(std::move(session));
+  for (const auto& session : sessions) desk.leave(*session->connection());
   for (int flushes = 0; desk.sessions() > 0; ++flushes) {
     REQUIRE(flushes < 20);
     const std::uint32_t before = desk.sessions();

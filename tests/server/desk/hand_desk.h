@@ -35,7 +35,7 @@ class HandDesk {
 
   std::shared_ptr<Session> join(const std::string& name = "one", session::Role role = session::Role::admin,
                                 OutgoingLimits outgoing = {}, std::uint64_t user = 0) {
-    return desk->join(role, name, "test", std::make_shared<Outgoing>(outgoing), user, [](Session&) {});
+    return desk->join({role}, name, "test", std::make_shared<Connection>(outgoing), user, [](Session&) {});
   }
   void put(Session& from, std::uint64_t request, BatchView batch, bool for_world) {
     REQUIRE(desk->take_in(from, request, batch, for_world));
@@ -70,7 +70,7 @@ class HandDesk {
   /// What it was sent since the last call.
   static std::vector<Received> heard(Session& session) {
     std::vector<Received> frames;
-    take_all_frames(*session.outgoing, [&](const WireFrame& frame) {
+    take_all_frames(*session.outgoing(), [&](const WireFrame& frame) {
       frames.push_back({frame.header, frame.envelope, {frame.batch.begin(), frame.batch.end()}});
     });
     return frames;

@@ -10,6 +10,7 @@
 #include "server/edits/text_sweep.h"
 #include "server/edits/timer_ids.h"
 #include "tests/server/arena.h"
+#include "tests/server/made_session.h"
 
 using namespace muster;
 
@@ -166,13 +167,13 @@ TEST_CASE("a sweep drops the texts that nobody needs, piece by piece, each text 
     EntityRegistry registry;
     registry.add_type<arena::Label>();
     std::vector<std::shared_ptr<Session>> sessions;
-    for (int i = 0; i < 3; ++i) sessions.push_back(std::make_shared<Session>(1u << 20, nullptr));
+    for (int i = 0; i < 3; ++i) sessions.push_back(testing::made_session());
     const std::size_t before = registry.text_count();
     for (int i = 0; i < 10; ++i) tell(registry, "t" + std::to_string(i));
     registry.intern("the host's");
     registry.create("", arena::Label{.title = text_of("t7")});
-    sessions[0]->texts_sent.tell(text_of("t1").hash, false, [] {});
-    sessions[2]->texts_told.insert(text_of("t5").hash);
+    sessions[0]->seat()->texts_sent.tell(text_of("t1").hash, false, [] {});
+    sessions[2]->seat()->texts_told.insert(text_of("t5").hash);
     const std::size_t count = registry.text_count();
     TextSweep sweep(registry, at_once);
     std::size_t pieces = 1;
@@ -194,7 +195,7 @@ TEST_CASE("texts are swept where they pass half of what is allowed, in number or
   limits.world_texts_max = by_bytes ? 1'000'000 : 80;
   limits.world_texts_bytes_max = by_bytes ? 80 * 4 : 1'000'000;
   REQUIRE(registry.text_count() == 0);
-  const auto session = std::make_shared<Session>(1u << 20, nullptr);
+  const auto session = testing::made_session();
   const std::vector<std::shared_ptr<Session>> sessions{session};
   TextKeeper keeper(registry, limits);
   int told = 0;
@@ -202,7 +203,7 @@ TEST_CASE("texts are swept where they pass half of what is allowed, in number or
     while (registry.text_count() < count) {
       const std::string text = std::to_string(1000 + told++);  // 4 bytes
       tell(registry, text);
-      if (needed) session->texts_told.insert(text_of(text).hash);
+      if (needed) session->seat()->texts_told.insert(text_of(text).hash);
     }
   };
   grow_to(40, true);
@@ -223,7 +224,7 @@ TEST_CASE("texts are swept where they pass half of what is allowed, in number or
   grow_to(52, false);
   CHECK(keeper.wanted());
   // Where fewer are left than half, half is the bound again.
-  session->texts_told.clear();
+  session->seat()->texts_told.clear();
   keeper.go_on(sessions);
   CHECK(registry.text_count() == 0);
   grow_to(40, false);

@@ -32,7 +32,7 @@ TEST_CASE(
   registry.add_type<arena::Chat>();
   registry.add_type<Set>();
   const ServerLimits limits;
-  Session from(1 << 20, nullptr);
+  Seat from;
   EditJudge judge(registry, limits);
   const auto damage = batch_of([&](BatchBuilder& to) { to.append(unit, arena::Damage{}); });
   const auto another = batch_of([&](BatchBuilder& to) { to.append(other, arena::Damage{.amount = 5}); });
@@ -78,7 +78,7 @@ TEST_CASE("a message known to be cheap is as dear as its handlers take lately, a
   const Entity unit = registry.create("unit", arena::Health{});
   const Handlers kept(registry.subscribe("damage", [](const arena::Damage&, arena::Health&) {}));
   const ServerLimits limits;
-  Session from(1 << 20, nullptr);
+  Seat from;
   EditJudge judge(registry, limits);
   const auto damage = batch_of([&](BatchBuilder& to) { to.append(unit, arena::Damage{}); });
   const std::uint64_t cheap = judge.judge(from, view(damage))->steps;
@@ -116,9 +116,9 @@ TEST_CASE("messages that nobody asks about are taken in order with what comes be
   hand.settle();
   CHECK(taken.size() == 300);
   CHECK(std::ranges::is_sorted(taken));
-  CHECK(session->edits == 300);
+  CHECK(session->seat()->edits == 300);
   CHECK(session->requests.bytes() == 0);
-  CHECK(session->edit_waits.all() == 300);
+  CHECK(session->seat()->edit_waits.all() == 300);
   std::uint64_t acks = 0, infos = 0;
   for (const Received& frame : HandDesk::heard(*session)) {
     acks += frame.is<session::Ack>();
@@ -149,9 +149,9 @@ TEST_CASE("messages that nobody asks about take the turn that their handlers' ti
   hit(*honest);
   hand.flush();
   // One turn of the mean one at most goes first, and a flush ends after about intake_steps, which are 2 ms.
-  CHECK(honest->edits == 1);
-  CHECK(honest->edit_waits.longest_ns() <= 2 * ms);
-  CHECK(mean->edits - 50 <= 4);
+  CHECK(honest->seat()->edits == 1);
+  CHECK(honest->seat()->edit_waits.longest_ns() <= 2 * ms);
+  CHECK(mean->seat()->edits - 50 <= 4);
 }
 
 TEST_CASE("while inputs are not recorded, messages that nobody asks about do not come into the world", "[edits]") {
@@ -171,7 +171,7 @@ TEST_CASE("while inputs are not recorded, messages that nobody asks about do not
   for (int i = 0; i < 3; ++i) hit();
   hand.flush();
   CHECK(taken == 3);
-  CHECK(session->edits == 3);
+  CHECK(session->seat()->edits == 3);
   CHECK(session->requests.bytes() == 0);
   error.clear();
   hit();

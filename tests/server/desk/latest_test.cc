@@ -197,14 +197,14 @@ TEST_CASE("answers to those that were overtaken need room, too, where the last w
   (void)world.heard(*world.session);
   BatchBuilder beat;
   session::append(beat, session::Heartbeat{.number = 1, .answer = 1});
-  while (world.session->outgoing->has_answer_room(1)) world.session->outgoing->control(beat.bytes(), 1000);
+  while (world.session->outgoing()->has_answer_room(1)) world.session->outgoing()->control(beat.bytes(), 1000);
   for (std::uint64_t i = 1; i <= 20; ++i) world.steer(i, static_cast<float>(i), world.e);
   world.steer(0, 21, world.e);
   const std::uint64_t before = world.registry.sequence();
   for (int i = 0; i < 3; ++i) world.flush();
   CHECK(world.registry.sequence() == before);
   CHECK(world.value(world.e) == 0);
-  CHECK_FALSE(world.session->outgoing->closed());
+  CHECK_FALSE(world.session->outgoing()->closed());
   (void)world.heard(*world.session);
   world.flush();
   CHECK(world.value(world.e) == 21);

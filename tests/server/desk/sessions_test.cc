@@ -135,7 +135,7 @@ TEST_CASE("each question is answered to the session that asked, under its reques
     CHECK(world.heard(*third).empty());
     CHECK(asks->open_questions == 0);
     CHECK(asks->requests.bytes() == 0);
-    CHECK_FALSE(asks->outgoing->closed());
+    CHECK_FALSE(asks->outgoing()->closed());
   }
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   const auto stays = world.join("stays");
   auto leaves = world.join("leaves");
   std::weak_ptr<Session> gone = leaves;
-  const auto outgoing = leaves->outgoing;
+  const auto outgoing = leaves->outgoing();
   const auto indices = world.registry.storage().ids().indices();
   world.answers(*leaves, session::RequestGrant{.count = 100}, 1);
   session::Follow watch;
@@ -237,7 +237,8 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   // What it asked last is not answered any more.
   world.ask(*leaves, 8, session::Find{});
   HandDesk::heard(*leaves);
-  world.desk->leave(std::move(leaves));
+  world.desk->leave(*leaves->connection());
+  leaves.reset();
   world.settle();
   CHECK(gone.expired());
   CHECK(world.desk->sessions() == 1);
@@ -289,10 +290,10 @@ TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the
   world.edit(*one, 4, [](BatchBuilder& to) { session::append(to, InternText{.text = "second"}); });
   world.settle();
   for (const Received& frame : world.heard(*one)) REQUIRE(frame.is<session::Ack>());
-  REQUIRE(one->texts == 2);
-  REQUIRE(one->text_bytes == 11);
-  REQUIRE(one->timers.size() == 1);
-  REQUIRE(one->texts_told.size() == 2);
+  REQUIRE(one->seat()->texts == 2);
+  REQUIRE(one->seat()->text_bytes == 11);
+  REQUIRE(one->seat()->timers.size() == 1);
+  REQUIRE(one->seat()->texts_told.size() == 2);
   world.registry.intern("much too long");
 
   struct Refused {
@@ -315,7 +316,7 @@ TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the
     CAPTURE(each.reason);
     const std::uint64_t hash = world.registry.hash(), sequence = world.registry.sequence();
     const auto counters = world.desk->intake_counters();
-    const std::uint64_t waits = one->edit_waits.all();
+    const std::uint64_t waits = one->seat()->edit_waits.all();
     for (const std::uint64_t under : {++request, std::uint64_t{0}}) {
       world.edit(*one, under, each.write);
       world.settle();
@@ -335,11 +336,11 @@ TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the
     CHECK(world.registry.sequence() == sequence);
     CHECK(world.desk->intake_counters().edits == counters.edits);
     CHECK(world.desk->intake_counters().refused == counters.refused + 2);
-    CHECK(one->edit_waits.all() == waits + 2);
-    CHECK(one->texts == 2);
-    CHECK(one->text_bytes == 11);
-    CHECK(one->texts_told.size() == 2);
-    CHECK(one->timers.size() == 1);
+    CHECK(one->seat()->edit_waits.all() == waits + 2);
+    CHECK(one->seat()->texts == 2);
+    CHECK(one->seat()->text_bytes == 11);
+    CHECK(one->seat()->texts_told.size() == 2);
+    CHECK(one->seat()->timers.size() == 1);
     CHECK(one->requests.bytes() == 0);
   }
   // One that the world itself refuses has a sequence, and the counts of its receipt.
@@ -389,7 +390,7 @@ TEST_CASE("a question waits as long as its session's queue has no room for the a
   for (const Kind& each : questions()) {
     CAPTURE(each.name);
     if (std::string_view(each.name) == "Show of a dead one") continue;  // a sentence, whatever waits
-    one->outgoing->control(large.bytes(), 5);
+    one->outgoing()->control(large.bytes(), 5);
     each.ask(world, *one, ++request);
     Figures figures;
     world.desk->ask_figures([&](const Figures& told) { figures = told; });
@@ -406,7 +407,7 @@ TEST_CASE("a question waits as long as its session's queue has no room for the a
     CHECK(world.heard(*other).empty());
   }
   // Edits of it wait, too, where more is waiting.
-  for (int i = 0; i < 2; ++i) one->outgoing->control(large.bytes(), 5);
+  for (int i = 0; i < 2; ++i) one->outgoing()->control(large.bytes(), 5);
   world.edit(*one, 1000, [](BatchBuilder& to) { to.append({1, 1}, arena::Damage{}); });
   const std::uint64_t sequence = world.registry.sequence();
   for (int i = 0; i < 3; ++i) world.flush();
@@ -445,14 +446,14 @@ TEST_CASE("a reload or a schema that does not work says why, and a session is th
                           std::to_string(schemas + 2) + " are allowed");
   CHECK(world.answer_to<session::Fault>(*one, session::AddSchema{.bytes = {1, 2}}).reason == "bad_schema");
   int greeted = 0;
-  const auto user =
-      world.desk->join(session::Role::edit, "ann", "editor", std::make_shared<Outgoing>(), 5, [&](Session& session) {
-        ++greeted;
-        CHECK(session.user == 5);
-      });
+  const auto user = world.desk->join({session::Role::edit}, "ann", "editor", std::make_shared<Connection>(), 5,
+                                     [&](Session& session) {
+                                       ++greeted;
+                                       CHECK(session.user == 5);
+                                     });
   CHECK(greeted == 1);
   CHECK(user->user == 5);
-  CHECK(user->role == session::Role::edit);
+  CHECK(user->rights.role == session::Role::edit);
   CHECK(user->name == "ann");
   CHECK(user->kind == "editor");
   CHECK(user->author != one->author);

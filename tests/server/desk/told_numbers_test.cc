@@ -168,8 +168,8 @@ TEST_CASE("Load and the figures tell each number of the server's work", "[desk]"
   CHECK(told.tick_max_ns == 9000);
   CHECK(told.edits == 2);
   CHECK(told.edits_refused == 1);
-  CHECK(told.answers_waiting_bytes == one->outgoing->waiting().bytes() + slow->outgoing->waiting().bytes());
-  CHECK(told.answers_waiting_bytes > slow->outgoing->waiting().bytes());
+  CHECK(told.answers_waiting_bytes == one->outgoing()->waiting().bytes() + slow->outgoing()->waiting().bytes());
+  CHECK(told.answers_waiting_bytes > slow->outgoing()->waiting().bytes());
   CHECK(told.requests_waiting_bytes == slow->requests.bytes());
   CHECK(told.requests_waiting_bytes > batch.bytes().size());
   CHECK(told.sessions == 2);
@@ -415,7 +415,7 @@ TEST_CASE("who follows and does not read is told the newest when there is room, 
   world.answers(*one, session::GetClock{.follow = 1}, 2);
   BatchBuilder large;
   session::append(large, InternText{.text = std::string(60'000, 'x')});
-  one->outgoing->control(large.bytes(), 5);
+  one->outgoing()->control(large.bytes(), 5);
   for (int i = 0; i < 3; ++i) {
     ++numbers.durable;
     ++numbers.saved;

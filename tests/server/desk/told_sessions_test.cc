@@ -28,7 +28,7 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
   for (int i = 0; i < 3; ++i)
     world.edit(*third, 1, [&](BatchBuilder& out) { out.append_rows(unit, Set{}, arena::Health{.value = 5}); });
   world.settle();
-  third->received_bytes = 1234;
+  third->connection()->received_bytes = 1234;
   world.heard(*third);
 
   const auto told = world.answer_to<session::Sessions>(*first, session::ListSessions{});
@@ -42,15 +42,15 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
   CHECK(told.own == std::vector<std::uint8_t>{1, 0, 0});
   CHECK(told.edits == std::vector<std::uint64_t>{0, 0, 3});
   CHECK(told.received_bytes == std::vector<std::uint64_t>{0, 0, 1234});
-  CHECK(told.sent_bytes[1] == second->outgoing->taken());
-  CHECK(told.sent_bytes[2] == third->outgoing->taken());
+  CHECK(told.sent_bytes[1] == second->outgoing()->taken());
+  CHECK(told.sent_bytes[2] == third->outgoing()->taken());
   CHECK(told.sent_bytes[2] > 0);
   CHECK(told.watches == std::vector<std::uint32_t>{0, 1, 0});
   CHECK(told.watched == std::vector<std::uint64_t>{0, 1, 0});
   CHECK(told.rows[0] == 0);
   CHECK(told.rows[1] > 0);
   // What changed is owed, and lies in the queue, until it is read.
-  CHECK(told.watch_bytes[1] == second->outgoing->waiting().data);
+  CHECK(told.watch_bytes[1] == second->outgoing()->waiting().data);
   CHECK(told.watch_bytes[1] > 0);
   CHECK(told.oldest_ns[1] > 0);
   CHECK(told.oldest_ns[0] == 0);
@@ -107,12 +107,12 @@ TEST_CASE("whose session was ended by a fault is told, the newest first; who lef
   why.closes = true;
   why.code = session::FaultCode::silent;
   why.text = "nothing came";
-  first->outgoing->fault(why, 0);
+  first->outgoing()->fault(why, 0);
   why.code = session::FaultCode::stalled;
   why.text = "nothing went";
-  second->outgoing->fault(why, 0);
+  second->outgoing()->fault(why, 0);
   for (const auto& each : {left, first, second}) {
-    world.desk->leave(each);
+    world.desk->leave(*each->connection());
     world.settle();
   }
   const auto told = world.answer_to<session::Ended>(*asks, session::ListEnded{});
@@ -304,8 +304,8 @@ TEST_CASE("a trace shows what is done for those who watch", "[desk]") {
     world.ask(*other, 5, follow);
     world.settle();
     (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
-    const std::uint64_t before = other->outgoing->taken();
-    for (int i = 0; i < 2000 && (i < 3 || other->outgoing->taken() == before); ++i) {
+    const std::uint64_t before = other->outgoing()->taken();
+    for (int i = 0; i < 2000 && (i < 3 || other->outgoing()->taken() == before); ++i) {
       world.registry.set(unit, arena::Health{.value = static_cast<float>(i + 1)});
       world.settle();
       world.heard(*other);

@@ -38,7 +38,7 @@ struct DeskByHand {
     desk = std::make_unique<Desk>(registry, host, ServerLimits{});
   }
   std::shared_ptr<Session> join(const char* name) {
-    return desk->join(session::Role::admin, name, "test", std::make_shared<Outgoing>(OutgoingLimits{}), 0,
+    return desk->join({session::Role::admin}, name, "test", std::make_shared<Connection>(OutgoingLimits{}), 0,
                       [](Session&) {});
   }
   void ask(Session& from) {
@@ -76,7 +76,7 @@ TEST_CASE("an edit that comes while questions are answered waits for one of them
   };
   while (world.infos < 10) world.flush();
   CHECK(world.edits() == 1);
-  CHECK(honest->edit_waits.longest_ns() == 5 * ms);
+  CHECK(honest->seat()->edit_waits.longest_ns() == 5 * ms);
 }
 
 TEST_CASE("an edit that comes while another takes long is taken in the same flush where it costs little", "[abuse]") {
@@ -92,8 +92,8 @@ TEST_CASE("an edit that comes while another takes long is taken in the same flus
   };
   world.flush();
   CHECK(world.edits() == 2);
-  CHECK(honest->edit_waits.all() == 1);
-  CHECK(dear->edit_waits.all() == 0);
+  CHECK(honest->seat()->edit_waits.all() == 1);
+  CHECK(dear->seat()->edit_waits.all() == 0);
   world.flush();
   CHECK(world.edits() == 3);
 }

@@ -79,7 +79,7 @@ TEST_CASE("two sessions of one user have requests and grants of their own, and o
   CHECK(answers(*other) == std::vector<std::string>{"8 id_not_granted"});
 
   // The page goes, with what it was granted; the user is still there, and somebody else gets the ids.
-  world.desk->leave(page);
+  world.desk->leave(*page->connection());
   world.settle();
   create(world, *cli, 10, pages.first + 1);
   create(world, *cli, 11, clis.first + 1);

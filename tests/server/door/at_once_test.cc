@@ -80,7 +80,7 @@ TEST_CASE("an answer goes at once; of much that waits one piece does in a turn o
   CHECK(counts.written > 0);
   connection->stop();
   loop.run();
-  connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
+  connection->check_times(ServedStream::Clock::now() + std::chrono::hours(1));
   loop.run();
   CHECK(ended);
 }

@@ -23,7 +23,7 @@ struct Visit {
   TestLoop loop;
   HttpHost http{door, site, loop, [] { return 1u; }};
   std::string written;
-  std::shared_ptr<Connection> connection = open_http_connection(
+  std::shared_ptr<ServedStream> connection = open_http_connection(
       std::make_unique<SilentStream>(loop, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:7717\r\n\r\n", written), http,
       "127.0.0.1", {}, {[] {}, [] {}}, {});
 

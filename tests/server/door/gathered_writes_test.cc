@@ -147,7 +147,7 @@ TEST_CASE("a WebSocket sends all parts of a write, also of one that waits for th
   asked.key = "dGhlIHNhbXBsZSBub25jZQ==";
   asked.version = "13";
   asked.message_bytes_max = 1 << 20;
-  const auto stream = open_web_stream(io, pair.ends[0], asked);
+  const auto stream = open_web_stream(io, open_socket_stream(io, pair.ends[0], SocketKind::local), asked);
   std::vector<Parts> writes;
   writes.emplace_back(3, 100);
   writes.emplace_back(300, 20'000);

@@ -29,10 +29,10 @@ std::vector<std::string> told_of(const std::string& said, bool http) {
       open_session_stream(std::make_unique<SilentStream>(loop, said, written), door, loop, "here",
                           {[] {}, [&] { ended = true; }}, http ? Divert([](auto&&...) {}) : Divert());
   loop.run();
-  connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
+  connection->check_times(ServedStream::Clock::now() + std::chrono::hours(1));
   loop.run();
   CHECK(written.find("no Hello arrived in time") != std::string::npos);
-  connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
+  connection->check_times(ServedStream::Clock::now() + std::chrono::hours(1));
   loop.run();
   CHECK(ended);
   return lines;
@@ -95,7 +95,7 @@ TEST_CASE("who takes something now and then is not cut, however long a piece tak
   loop.run();
   REQUIRE_FALSE(written.empty());  // the Welcome
   REQUIRE(lines.size() == 1);
-  auto now = Connection::Clock::now();
+  auto now = ServedStream::Clock::now();
   for (int i = 0; i < 50; ++i) {
     left -= 1;
     now += limits.stall_max * 9 / 10;

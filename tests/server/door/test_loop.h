@@ -62,7 +62,6 @@ class SilentStream : public WireStream {
     loop_.post([done = std::exchange(pending_, nullptr)] { (*done)({0, StreamRead::End::broken}); });
   }
   bool is_open() const override { return true; }
-  int release() override { return -1; }
 
  private:
   TestLoop& loop_;

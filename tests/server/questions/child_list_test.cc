@@ -4,6 +4,7 @@
 #include "messages/session.h"
 #include "registry/entity_registry.h"
 #include "server/questions/question_table.h"
+#include "tests/server/made_session.h"
 #include "tests/server/queued_frames.h"
 
 namespace child_list_test {
@@ -15,12 +16,11 @@ namespace {
 struct Listing {
   EntityRegistry registry;
   const ServerLimits limits = {};
-  std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
+  std::shared_ptr<Session> session = testing::made_session();
   Entity town = registry.create("town");
   std::vector<Entity> houses;
 
   explicit Listing(int children = 20) {
-    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
     for (int i = 0; i < children; ++i) houses.push_back(registry.create_under(town, "h" + std::to_string(i)));
   }
   std::unique_ptr<Inquiry> begin(std::uint32_t offset, std::uint32_t limit) {
@@ -33,7 +33,7 @@ struct Listing {
   /// The answer, which is one frame.
   session::Children page() const {
     std::vector<session::Children> pages;
-    testing::take_all_frames(*session->outgoing, [&](const WireFrame& frame) {
+    testing::take_all_frames(*session->outgoing(), [&](const WireFrame& frame) {
       pages.push_back(session::read<session::Children>(BatchView(frame.batch)));
     });
     REQUIRE(pages.size() == 1);

@@ -11,6 +11,7 @@
 #include "server/world/world.h"
 #include "tests/server/hand_world.h"
 #include "tests/server/live_world.h"
+#include "tests/server/made_session.h"
 #include "tests/server/queued_frames.h"
 #include "tests/support/folder.h"
 
@@ -269,9 +270,7 @@ TEST_CASE("a server whose host has no clock says so") {
 TEST_CASE("a clock that its host sets has no author until a session sets it again") {
   EntityRegistry registry;
   const ServerLimits limits;
-  const auto session = std::make_shared<Session>(1u << 20, nullptr);
-  session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
-  session->author = 7;
+  const auto session = made_session({}, {.author = 7});
   Pace pace;
   HandWorld world;
   world.gives_pace = [&] { return pace; };
@@ -288,7 +287,7 @@ TEST_CASE("a clock that its host sets has no author until a session sets it agai
     else
       clock.set(asked, question);
     std::vector<std::uint64_t> authors;
-    take_all_frames(*session->outgoing, [&](const WireFrame& frame) {
+    take_all_frames(*session->outgoing(), [&](const WireFrame& frame) {
       authors.push_back(session::read<session::ClockState>(BatchView(frame.batch)).author);
     });
     REQUIRE(authors.size() == 1);

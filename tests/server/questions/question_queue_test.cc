@@ -1,5 +1,6 @@
 // Whose question is worked on next, for how long, and what is counted of it.
 #include "server/questions/question_queue.h"
+#include "tests/server/made_session.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -43,11 +44,7 @@ struct Hall {
                         return std::make_unique<Asking>(works[question.request], log, letter);
                       },
                       [this] { return time_ns; }};
-  static std::shared_ptr<Session> session() {
-    auto made = std::make_shared<Session>(1u << 20, nullptr);
-    made->outgoing = std::make_shared<Outgoing>();
-    return made;
-  }
+  static std::shared_ptr<Session> session() { return testing::made_session(); }
   void ask(const std::shared_ptr<Session>& from, std::uint64_t request, Work work = {}) {
     works[request] = work;
     const std::vector<std::byte> batch(64);
@@ -171,7 +168,7 @@ TEST_CASE("a session that ends takes its questions along; one whose client hears
   CHECK(hall.log == "c");
   hall.ask(other, 3);
   hall.ask(other, 4);
-  other->outgoing->close();
+  other->outgoing()->close();
   hall.queue.work(100);
   CHECK(hall.log == "c");
   CHECK(hall.queue.size() == 0);

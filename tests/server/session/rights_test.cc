@@ -35,9 +35,7 @@ const TypeTable& types() {
   return made;
 }
 
-bool suffices(session::Role role, RemoteRight right) {
-  return right != RemoteRight::none && static_cast<int>(role) >= static_cast<int>(right);
-}
+bool suffices(session::Role role, RemoteRight right) { return right != RemoteRight::none && role >= right; }
 bool may(session::Role role, const TypeDescriptor& message, TypeId other) {
   return suffices(role, message.remote) && suffices(role, types().find(other)->remote);
 }
@@ -82,7 +80,7 @@ void judged(BatchBuilder& batch, session::Role role, bool allowed, TypeId lackin
   BatchBuilder timed;
   timed.append_timed(1'000'000, 0, batch.front());
   for (BatchBuilder* each : {&batch, &timed}) {
-    const auto found = judge(each->bytes(), types(), role, {});
+    const auto found = judge(each->bytes(), types(), {role}, {});
     CHECK(found.has_value() == allowed);
     if (found) continue;
     CAPTURE(found.error().text);
@@ -191,7 +189,7 @@ TEST_CASE("rights: a template needs the right of every component and initial mes
         session::append(batch, definition);
         REQUIRE(batch.batches() == 1);
         judged(batch, role, may(role, message, type), type, message);
-        const auto lacking = template_right_fault(definition, types(), role);
+        const auto lacking = template_right_fault(definition, types(), {role});
         CHECK(lacking.has_value() == !suffices(role, types().find(type)->remote));
       }
 }

@@ -80,14 +80,14 @@ TEST_CASE("what a session sends is judged as if each batch were its first, whate
       write(builder, random.percent(60) ? again : random);
       if (random.percent(1)) kept.forget();
       const auto bytes = builder.bytes();
-      const auto alone = judge(bytes, types(), role, limits);
+      const auto alone = judge(bytes, types(), {role}, limits);
       if (const TypeDescriptor* const type = kept.again(bytes)) {
         REQUIRE(alone.has_value());
         REQUIRE(alone->for_world);
         REQUIRE(alone->type == type);
         if (random.percent(50)) continue;
       }
-      const auto found = kept.judge(bytes, types(), role, limits);
+      const auto found = kept.judge(bytes, types(), {role}, limits);
       REQUIRE(found.has_value() == alone.has_value());
       if (found) {
         REQUIRE(found->type == alone->type);
@@ -114,12 +114,12 @@ TEST_CASE("a right that depends on what a message says is judged in each of a ro
   write_to(mine, TypeTraits<rights::EditData>::id);
   write_to(other, TypeTraits<rights::AdminData>::id);
   SessionJudge kept;
-  for (int i = 0; i < 3; ++i) REQUIRE(kept.judge(mine.bytes(), types(), session::Role::edit, limits));
+  for (int i = 0; i < 3; ++i) REQUIRE(kept.judge(mine.bytes(), types(), {session::Role::edit}, limits));
   CHECK_FALSE(kept.again(other.bytes()));
-  const auto refused = kept.judge(other.bytes(), types(), session::Role::edit, limits);
+  const auto refused = kept.judge(other.bytes(), types(), {session::Role::edit}, limits);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == session::FaultCode::no_right);
-  CHECK(kept.judge(mine.bytes(), types(), session::Role::edit, limits));
+  CHECK(kept.judge(mine.bytes(), types(), {session::Role::edit}, limits));
 }
 
 }  // namespace session_judge_test

@@ -9,6 +9,7 @@
 #include "server/watches/watches.h"
 #include "tests/server/arena.h"
 #include "tests/server/large.h"
+#include "tests/server/made_session.h"
 #include "tests/server/queued_frames.h"
 
 namespace fair_turns_test {
@@ -21,9 +22,7 @@ constexpr TypeId health = TypeTraits<arena::Health>::id, position = TypeTraits<a
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
 struct Viewer {
-  explicit Viewer(OutgoingLimits limits = {.data_bytes_max = 64u << 20}) {
-    session->outgoing = std::make_shared<Outgoing>(limits);
-  }
+  explicit Viewer(OutgoingLimits limits = {.data_bytes_max = 64u << 20}) : session(testing::made_session(limits)) {}
   void follow(Watches& watches, std::uint64_t request, session::Follow what) {
     what.values = true;
     if (const auto fault = watches.follow(session, request, what, 64)) FAIL(fault->text);
@@ -31,7 +30,7 @@ struct Viewer {
   /// Calls frame(WireFrame) for one write's worth. False: there is none.
   template <class F>
   bool read_some(F&& frame) {
-    return testing::take_frames(*session->outgoing, decoder, frame);
+    return testing::take_frames(*session->outgoing(), decoder, frame);
   }
   /// For each row of values that came: told(request, component, entity, its bytes).
   template <class F>
@@ -56,7 +55,7 @@ struct Viewer {
     rows([&](auto&&...) { ++count; });
     return count;
   }
-  const std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
+  const std::shared_ptr<Session> session;
   FrameDecoder decoder{256u << 20, true};
 };
 
@@ -179,7 +178,7 @@ TEST_CASE("a watch tells no more bytes in a second than its budget, and everythi
       ++rows;
       told.insert(e);
     });
-    const std::uint64_t bytes = viewer.session->outgoing->taken();
+    const std::uint64_t bytes = viewer.session->outgoing()->taken();
     INFO("after " << (now_ns - begun_ns) / 1'000'000 << " ms: " << bytes);
     // One piece may have been told ahead; frames have headers.
     REQUIRE(bytes <= 3000 + (now_ns - begun_ns) * 9500 / second_ns);
@@ -280,7 +279,7 @@ TEST_CASE("events over a watch's budget are lost, and a gap says how many", "[wa
   for (std::uint64_t i = 1; i <= 5; ++i) watches.on_input({.sequence = i}, builder.bytes(), 0);
   watches.after_flush(steady_ns());
   CHECK(viewer.batches().size() == 1);
-  CHECK(viewer.session->outgoing->taken() < 400);
+  CHECK(viewer.session->outgoing()->taken() < 400);
 }
 
 TEST_CASE("watches that tell the same rows have them encoded once, and each is told what is so", "[watch]") {
@@ -364,7 +363,7 @@ TEST_CASE("what equal watches are told lies in memory once, until the last of th
   for (Viewer& viewer : viewers) {
     std::size_t shared = 0, all = 0;
     OutgoingPiece piece;
-    while (viewer.session->outgoing->take(piece)) {
+    while (viewer.session->outgoing()->take(piece)) {
       for (const std::span<const std::byte> part : piece.parts()) {
         all += part.size();
         if (part.size() < 4096) continue;
@@ -374,7 +373,7 @@ TEST_CASE("what equal watches are told lies in memory once, until the last of th
         CHECK(std::ranges::equal(part, sent[shared].second));
         ++shared;
       }
-      viewer.session->outgoing->sent();
+      viewer.session->outgoing()->sent();
     }
     CHECK(shared == sent.size());
     CHECK(shared > 0);

@@ -358,7 +358,7 @@ TEST_CASE("many long names do not end a session that reads slowly", "[follow]") 
   what.open = {town};
   follower.open(what);
   for (int i = 0; i < 10; ++i) world.watches.after_flush(0);
-  REQUIRE_FALSE(follower.session->outgoing->closed());
+  REQUIRE_FALSE(follower.session->outgoing()->closed());
   follower.read_all();
   follower.check();
 }

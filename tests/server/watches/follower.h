@@ -16,6 +16,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "server/watches/watches.h"
+#include "tests/server/made_session.h"
 #include "tests/server/queued_frames.h"
 
 namespace muster::testing {
@@ -44,9 +45,7 @@ struct Follower {
   };
 
   Follower(EntityRegistry& of, Watches& to, OutgoingLimits limits = {})
-      : registry(of), watches(to), session(std::make_shared<Session>(1u << 20, nullptr)) {
-    session->outgoing = std::make_shared<Outgoing>(limits);
-    session->role = session::Role::view;
+      : registry(of), watches(to), session(testing::made_session(limits, {}, {session::Role::view})) {
     REQUIRE(types.add<session::Ack>());
     for (const auto& schema : registry.types().schemas()) REQUIRE(types.add_schema(schema));
   }
@@ -90,7 +89,7 @@ struct Follower {
 
   /// Reads what was queued and applies it. True: there was something.
   bool read() {
-    return testing::take_frames(*session->outgoing, decoder, [&](const WireFrame& frame) {
+    return testing::take_frames(*session->outgoing(), decoder, [&](const WireFrame& frame) {
       REQUIRE(verify_batch(frame.batch, types).has_value());
       ++frames;
       apply(frame.header, frame.envelope, BatchView(frame.batch));

@@ -79,7 +79,7 @@ TEST_CASE("a watcher that is behind is not cut: it has the newest values, and is
     world.flush();
     HandDesk::heard(*edits);
   }
-  CHECK_FALSE(slow->outgoing->closed());
+  CHECK_FALSE(slow->outgoing()->closed());
   for (int i = 0; i < 50; ++i) {
     copy.take(HandDesk::heard(*slow), 5);
     world.flush();
@@ -177,21 +177,21 @@ TEST_CASE("what waits for a client that does not read is bounded, however much c
   world.ask(*deaf, 5, what);
   world.ask(*spares, 5, what);
   world.settle();
-  spares->outgoing->credit(spares->outgoing->taken() + 1000);
+  spares->outgoing()->credit(spares->outgoing()->taken() + 1000);
   std::size_t most = 0;
-  const std::uint64_t taken = spares->outgoing->taken();
+  const std::uint64_t taken = spares->outgoing()->taken();
   for (int i = 0; i < 200; ++i) {
     for (const Entity e : units) world.registry.set(e, arena::Health{.value = static_cast<float>(i)});
     world.flush();
-    most = std::max({most, deaf->outgoing->waiting().bytes(), spares->outgoing->waiting().bytes()});
+    most = std::max({most, deaf->outgoing()->waiting().bytes(), spares->outgoing()->waiting().bytes()});
     // It reads, and says that it has no room.
     HandDesk::heard(*spares);
   }
   const std::size_t bound = OutgoingLimits().data_bytes_max;
   CHECK(most > bound / 2);
   CHECK(most < bound + (192u << 10));
-  CHECK_FALSE(deaf->outgoing->closed());
-  CHECK(spares->outgoing->taken() < taken + 1000 + (80u << 10));
+  CHECK_FALSE(deaf->outgoing()->closed());
+  CHECK(spares->outgoing()->taken() < taken + 1000 + (80u << 10));
 }
 
 TEST_CASE("a value is pushed when it changes, with the sequence and the clock that it is of", "[pains]") {

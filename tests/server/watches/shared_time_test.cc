@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/server/desk/hand_desk.h"
+#include "tests/server/made_session.h"
 
 namespace shared_time_test {
 
@@ -30,12 +31,11 @@ TEST_CASE("a session with many watches, of whatever priority, holds up no other'
   std::uint64_t time_ns = 0;
   Watches watches(registry, [&] { return time_ns += 1'000'000; });  // each look at it takes as long as a turn may
   struct Viewer {
-    std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
+    std::shared_ptr<Session> session = testing::made_session({.data_bytes_max = 64u << 20});
     FrameDecoder decoder{256u << 20, true};
-    Viewer() { session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 64u << 20}); }
     std::size_t rows() {
       std::size_t count = 0;
-      while (testing::take_frames(*session->outgoing, decoder,
+      while (testing::take_frames(*session->outgoing(), decoder,
                                   [&](const WireFrame& frame) { count += frame.envelope.sequence > 0 ? 1 : 0; })) {
       }
       return count;
@@ -87,7 +87,7 @@ TEST_CASE("a world of long texts is told to who reads it, however many there are
   bool whole = false;
   for (int turn = 0; turn < 2000 && !whole; ++turn) {
     world.flush();
-    most = std::max(most, reads->outgoing->waiting().control);
+    most = std::max(most, reads->outgoing()->waiting().control);
     for (const Received& frame : HandDesk::heard(*reads)) {
       if (frame.is<InternText>()) ++texts;
       if (!frame.is<session::Values>()) continue;
@@ -96,7 +96,7 @@ TEST_CASE("a world of long texts is told to who reads it, however many there are
     }
   }
   CHECK(whole);
-  CHECK_FALSE(reads->outgoing->closed());
+  CHECK_FALSE(reads->outgoing()->closed());
   CHECK(rows == count);
   CHECK(texts >= count);
   CHECK(most < 5u << 20);  // half of what may wait, and a slice
@@ -109,23 +109,23 @@ TEST_CASE("who gives no credit is told so when it opens watch after watch, and g
   world.ask(*mean, 5, values_of_all());
   world.settle();
   // It took nothing of that: what is said of watches comes behind it.
-  mean->outgoing->credit(0);
-  REQUIRE(mean->outgoing->waiting().data > 0);
+  mean->outgoing()->credit(0);
+  REQUIRE(mean->outgoing()->waiting().data > 0);
   std::size_t busy = 0, most = 0;
   for (std::uint64_t i = 0; i < 3000; ++i) {
     world.ask(*mean, 100 + i, values_of_all());
     world.ask(*mean, 100'000 + i, session::Unwatch{.watch = 100 + i});
     world.settle();
-    most = std::max(most, mean->outgoing->waiting().control);
+    most = std::max(most, mean->outgoing()->waiting().control);
     for (const Received& frame : HandDesk::heard(*mean))
       if (frame.is<session::Fault>() && session::read<session::Fault>(frame.batch()).code == session::FaultCode::busy)
         ++busy;
   }
   CHECK(busy > 0);
   CHECK(most < 256u << 10);
-  CHECK(mean->outgoing->answers_waiting() == 0);
-  CHECK_FALSE(mean->outgoing->closed());
-  mean->outgoing->credit(~std::uint64_t{0});
+  CHECK(mean->outgoing()->answers_waiting() == 0);
+  CHECK_FALSE(mean->outgoing()->closed());
+  mean->outgoing()->credit(~std::uint64_t{0});
   world.settle();
   CHECK_FALSE(HandDesk::heard(*mean).empty());
   world.ask(*mean, 99, values_of_all());
@@ -149,14 +149,14 @@ TEST_CASE("without credit nothing is queued that would be old when there is some
   world.ask(*slow, 5, what);
   world.settle();
   HandDesk::heard(*slow);
-  slow->outgoing->credit(0);
+  slow->outgoing()->credit(0);
   for (int i = 1; i <= 500; ++i) {
     world.registry.set(unit, arena::Health{.value = static_cast<float>(i)});
     world.registry.push(unit, Rename{.name = world.registry.intern("name " + std::to_string(i))});
     world.flush();
   }
-  CHECK(slow->outgoing->waiting().data == 0);
-  slow->outgoing->credit(1u << 30);
+  CHECK(slow->outgoing()->waiting().data == 0);
+  slow->outgoing()->credit(1u << 30);
   std::vector<float> values;
   std::size_t renames = 0;
   for (int i = 0; i < 5; ++i) {
@@ -244,10 +244,10 @@ TEST_CASE("who has not read many answers opens a watch all the same, once there 
   HandDesk world;
   world.registry.create_many(10, arena::Health{});
   const auto slow = world.join("slow", session::Role::view);
-  slow->outgoing->credit(1u << 30);
+  slow->outgoing()->credit(1u << 30);
   BatchBuilder beat;
   session::append(beat, session::Heartbeat{.number = 1, .answer = 1});
-  while (slow->outgoing->waiting().control < 300u << 10) slow->outgoing->control(beat.bytes(), 1000);
+  while (slow->outgoing()->waiting().control < 300u << 10) slow->outgoing()->control(beat.bytes(), 1000);
   world.ask(*slow, 5, values_of_all());
   world.settle();
   std::size_t rows = 0;
@@ -268,11 +268,10 @@ TEST_CASE("who comes later is owed nothing for the time before: it takes turns w
   std::uint64_t time_ns = 0;
   Watches watches(registry, [&] { return time_ns += 1'000'000; });
   struct Viewer {
-    std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
-    Viewer() { session->outgoing = std::make_shared<Outgoing>(); }
+    std::shared_ptr<Session> session = testing::made_session();
     std::size_t frames() {
       std::size_t count = 0;
-      testing::take_all_frames(*session->outgoing, [&](const WireFrame&) { ++count; });
+      testing::take_all_frames(*session->outgoing(), [&](const WireFrame&) { ++count; });
       return count;
     }
   };
@@ -319,8 +318,7 @@ TEST_CASE("who took little while there was time for all is told first once there
   std::uint64_t time_ns = 0;
   Watches watches(registry, [&] { return time_ns += 1'000'000; });  // whoever tells much looks at it often
   const auto join = [&](const std::vector<Entity>& of) {
-    auto session = std::make_shared<Session>(1u << 20, nullptr);
-    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 64u << 20});
+    auto session = testing::made_session({.data_bytes_max = 64u << 20});
     session::Follow what = values_of_all();
     what.world = false;
     what.entities = of;
@@ -336,9 +334,9 @@ TEST_CASE("who took little while there was time for all is told first once there
     for (const Entity e : many) registry.set(e, arena::Health{.value = value});
     for (const Entity e : few) registry.set(e, arena::Health{.value = value});
     watches.after_flush(++now_ns, ns_max);
-    testing::take_all_frames(*much->outgoing, [](const WireFrame&) {});
+    testing::take_all_frames(*much->outgoing(), [](const WireFrame&) {});
     bool is_told = false;
-    testing::take_all_frames(*little->outgoing, [&](const WireFrame&) { is_told = true; });
+    testing::take_all_frames(*little->outgoing(), [&](const WireFrame&) { is_told = true; });
     return is_told;
   };
   for (int i = 0; i < 60; ++i) turn(1'000'000'000);
@@ -351,8 +349,7 @@ TEST_CASE("what the thread took to open and change watches is told once", "[watc
   EntityRegistry registry;
   registry.create_many(1000, arena::Health{});
   Watches watches(registry, Watches::Threaded{.wake = [] {}});
-  const auto session = std::make_shared<Session>(1u << 20, nullptr);
-  session->outgoing = std::make_shared<Outgoing>();
+  const auto session = testing::made_session();
   if (const auto fault = watches.follow(session, 1, values_of_all(), 64)) FAIL(fault->text);
   while (!watches.orders_done()) std::this_thread::yield();
   CHECK(watches.take_orders_ns() > 0);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/server/made_session.h"
 #include "tests/server/watches/changer.h"
 #include "tests/server/watches/follower.h"
 
@@ -122,7 +123,7 @@ TEST_CASE("beside the world's thread watches begin with the world as it was, and
       if (step % 50 == 0) {
         followers.push_back(std::make_unique<Follower>(registry, watches, OutgoingLimits{.data_bytes_max = 3000}));
         Follower& one = *followers.back();
-        one.session->outgoing->on_room([&] { watches.room_came(); });
+        one.session->outgoing()->on_room([&] { watches.room_came(); });
         one.asked = something(changer);
         one.asked.rate_max = random.percent(50) ? 0 : 1000;
         expect_state(one, states);
@@ -168,9 +169,8 @@ TEST_CASE("watches come and go, change, and end with their sessions and with the
     for (int step = 0; step < 200; ++step) {
       for (std::uint64_t i = random.below(10); i > 0; --i) changer.step();
       if (sessions.size() < 3) {
-        sessions.push_back(std::make_shared<Session>(1u << 20, nullptr));
-        sessions.back()->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 1000});
-        sessions.back()->outgoing->on_room([&] { watches.room_came(); });
+        sessions.push_back(testing::made_session({.data_bytes_max = 1000}));
+        sessions.back()->outgoing()->on_room([&] { watches.room_came(); });
       }
       const std::shared_ptr<Session>& session = random.one_of(sessions);
       switch (random.below(8)) {
@@ -198,7 +198,7 @@ TEST_CASE("watches come and go, change, and end with their sessions and with the
           [[fallthrough]];
         default:
           for (const auto& each : sessions)
-            if (each->outgoing->take(taken)) each->outgoing->sent();
+            if (each->outgoing()->take(taken)) each->outgoing()->sent();
       }
       watches.after_flush(static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
       if (random.percent(5)) std::this_thread::sleep_for(std::chrono::microseconds(300));

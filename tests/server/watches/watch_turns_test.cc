@@ -7,6 +7,7 @@
 
 #include "server/watches/watches.h"
 #include "tests/server/arena.h"
+#include "tests/server/made_session.h"
 #include "tests/server/queued_frames.h"
 #include "tests/server/watches/seen_changes.h"
 
@@ -22,8 +23,8 @@ constexpr TypeId health = TypeTraits<arena::Health>::id;
 /// A session that one watch tells of components of the world.
 struct Told {
   explicit Told(Watches& watches, float rate_max, std::size_t data_bytes_max = 64u << 20,
-                std::vector<TypeId> components = {health}) {
-    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = data_bytes_max});
+                std::vector<TypeId> components = {health})
+      : session(testing::made_session({.data_bytes_max = data_bytes_max})) {
     session::Follow what;
     what.world = what.values = true;
     what.rate_max = rate_max;
@@ -33,7 +34,7 @@ struct Told {
   /// Calls frame(header, batch) for what came since the last call.
   template <class F>
   void read(F&& frame) {
-    testing::take_all_frames(*session->outgoing,
+    testing::take_all_frames(*session->outgoing(),
                              [&](const WireFrame& each) { frame(each.header, BatchView(each.batch)); });
   }
   /// Who was told since the last call.
@@ -46,7 +47,7 @@ struct Told {
     });
     return told;
   }
-  const std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
+  const std::shared_ptr<Session> session;
 };
 
 constexpr std::size_t count = 10'000;
@@ -139,7 +140,7 @@ TEST_CASE("a state is whole when all of it was told as it was then, whichever co
   for (const Entity e : entities) untold[{components[1], e}] = 0;
   int whole = 0;
   const auto read = [&] {
-    testing::take_all_frames(*told.session->outgoing, [&](const WireFrame& frame) {
+    testing::take_all_frames(*told.session->outgoing(), [&](const WireFrame& frame) {
       const BatchView batch(frame.batch);
       if (batch.type() == TypeTraits<session::Values>::id) {
         const auto rows = session::read<session::Values>(batch);

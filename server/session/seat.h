@@ -1,0 +1,55 @@
+// A seat: what a session has at one world. session.h draws how the two belong together.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "messages/session.h"
+#include "server/world/time/work_time.h"
+#include "system/mutex.h"
+
+namespace muster {
+
+/// The hashes of the texts that were sent to a session. Any thread.
+class TextsTold {
+ public:
+  bool has(std::uint64_t hash) const {
+    const MutexLock lock(mutex_);
+    return told_.contains(hash);
+  }
+  /// Calls `send` to queue the text, unless it was sent before and `again` is false. If another
+  /// thread is sending the text, waits until it is queued, so that messages that mention it follow
+  /// it.
+  template <class F>
+  void tell(std::uint64_t hash, bool again, F&& send) {
+    const MutexLock lock(mutex_);
+    if (told_.insert(hash).second || again) send();
+  }
+  /// Call if the client may not have received what was sent.
+  void forget() {
+    const MutexLock lock(mutex_);
+    told_.clear();
+  }
+  bool empty() const {
+    const MutexLock lock(mutex_);
+    return told_.empty();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
+};
+
+/// World thread, except texts_sent.
+struct Seat {
+  TextsTold texts_sent;                          ///< any thread
+  std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
+  std::uint64_t texts = 0, text_bytes = 0;       ///< of these, the texts that were new to the world
+  std::vector<session::Granted> grants;          ///< by index; may be unused
+  std::vector<std::uint64_t> timers;             ///< may include ended ones
+  std::uint64_t edits = 0;                       ///< edits that the world accepted
+  TimeCounts edit_waits;                         ///< processor time from arrival to answer
+};
+
+}  // namespace muster
