@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "registry/host.h"
 #include "registry/registry_impl.h"
 
 namespace muster {
@@ -102,7 +103,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic
   known().need<Name>();
   known().need<ChildOf>();
   impl_->delivery.know_lifecycle();
-  set_executor(impl_->options.executor);
+  host().set_executor(impl_->options.executor);
   impl_->note_observed();
 }
 

@@ -271,15 +271,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// message, so it is saved.
   Receipt set_handler_enabled(std::string_view name, bool enabled);
 
-  // --- passes on several workers (registry/delivery/schedule.h) ---
-
-  /// Spreads passes over the executor's workers from now on, with the same results; with null or
-  /// one worker, the caller's thread runs them. The executor must outlive the registry or the next
-  /// call. Handlers of passes then run on several threads: whatever they touch besides their
-  /// parameters must be named in their options (external_reads, external_writes) or be private to
-  /// them.
-  void set_executor(Executor* executor);
-
   // --- state ---
 
   /// A hash of everything that determines the future: rows in row order, hierarchy, ids, texts,
@@ -301,6 +292,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
   /// The number of the last input that sinks were told of.
   std::uint64_t sequence() const noexcept { return core_.state.sequence; }
+  /// The current version, which grows with every save: each column of a chunk carries the version
+  /// of its last change. See Storage::touch.
+  std::uint64_t version() const noexcept { return storage().version(); }
 
   // --- neighbors ---
 

@@ -11,6 +11,11 @@ bool RegistryReader::is_new() const noexcept {
   return state.storage.rows() == 0 && state.sequence == 0 && state.input.empty();
 }
 
+std::size_t RegistryReader::memory_waiting() const noexcept {
+  const RegistryCore& core = read_.core_;
+  return core.state.input.capacity() + core.state.cascade.capacity() + core.pushing.capacity();
+}
+
 std::optional<AtWork> RegistryReader::at_work() const {
   const Inside inside = read_.core_.inside.look();
   if (inside == Inside::nobody) return std::nullopt;
@@ -165,7 +170,21 @@ Receipt RegistryHost::drop_texts(std::span<const Text> texts) {
   return registry_.deliver_pushed();
 }
 
-// --- plugins ---
+// --- plugins and workers ---
+
+void RegistryHost::set_executor(Executor* executor) {
+  registry_.check_outside();
+  EntityRegistry::Impl& r = *registry_.impl_;
+  r.delivery.set_parallel(nullptr);
+  r.parallel.reset();
+  if (!executor || executor->workers() < 2) return;
+  r.parallel =
+      std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer,
+                                               r.now_ns, r.self, r.cascade, r.core.workers},
+                                     *executor, r.options.pass_serial_below_ns);
+  r.delivery.set_parallel(r.parallel.get());
+  r.note_observed();
+}
 
 void RegistryHost::begin_part(std::uint32_t part) { registry_.known().handlers().begin_part(part); }
 

@@ -38,6 +38,8 @@ class RegistryReader {
   const Timers& timers() const noexcept { return read_.core_.state.timers; }
   /// The number that the next timer will get.
   TimerId next_timer() const noexcept { return read_.core_.state.next_timer; }
+  /// Bytes held by the message queues, used or not. Most of it is released after a burst.
+  std::size_t memory_waiting() const noexcept;
   /// The call in progress, or no value, to find a handler that does not return. May be called from
   /// any thread during the registry's lifetime, even while handlers run.
   std::optional<AtWork> at_work() const;
@@ -48,9 +50,6 @@ class RegistryReader {
   const Hierarchy& hierarchy() const noexcept { return read_.core_.state.hierarchy; }
   /// The entity's component types, ascending by id; empty if not alive. Valid until the next input.
   std::span<const TypeId> components(Entity e) const noexcept;
-  /// The current version: each column of a chunk carries the version of its last change. See
-  /// Storage::touch.
-  std::uint64_t version() const noexcept { return storage().version(); }
   /// The texts, in the order of arrival.
   const TextTable& texts() const noexcept { return read_.core_.state.texts; }
   /// True if the text was passed to intern() in this process.
@@ -144,8 +143,14 @@ class RegistryHost : public RegistryReader {
   /// sessions or the host). The order of the remaining texts is unchanged.
   Receipt drop_texts(std::span<const Text> texts);
 
-  // --- plugins ---
+  // --- plugins and workers ---
 
+  /// Spreads passes over the executor's workers from now on, with the same results; with null or
+  /// one worker, the caller's thread runs them. RegistryOptions::executor sets the first one. The
+  /// executor must outlive the registry or the next call. Handlers of passes then run on several
+  /// threads: whatever they touch besides their parameters must be named in their options
+  /// (external_reads, external_writes) or be private to them. See registry/delivery/schedule.h.
+  void set_executor(Executor* executor);
   /// Assigns handlers that are subscribed from now on to this part of the program; 0 initially.
   /// Unnamed handlers run in the order of their parts, whenever they were subscribed: a server
   /// numbers its plugins so that a reloaded plugin gets its old position.

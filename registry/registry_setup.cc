@@ -31,20 +31,6 @@ void Subscription::end() noexcept {
     if (const auto registry = registry_.lock()) (*registry)->end_handler(ordinal);
 }
 
-void EntityRegistry::set_executor(Executor* executor) {
-  check_outside();
-  Impl& r = *impl_;
-  r.delivery.set_parallel(nullptr);
-  r.parallel.reset();
-  if (!executor || executor->workers() < 2) return;
-  r.parallel =
-      std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer,
-                                               r.now_ns, r.self, r.cascade, r.core.workers},
-                                     *executor, r.options.pass_serial_below_ns);
-  r.delivery.set_parallel(r.parallel.get());
-  r.note_observed();
-}
-
 // --- runtime components ---
 
 void EntityRegistry::Impl::restore_values(TypeId type) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "registry/entity_registry.h"
+#include "registry/profile.h"
 
 namespace muster {
 
@@ -23,16 +24,16 @@ std::expected<void, std::string> TraceFile::begin(EntityRegistry& registry) {
   if (!file) return failed(path_, errno);
   std::fclose(file);
   registry_ = &registry;
-  registry.set_trace(&trace_);
-  registry.observe(true);
+  registry.profile().set_trace(&trace_);
+  registry.profile().observe(true);
   return {};
 }
 
 std::expected<void, std::string> TraceFile::end() {
   if (!registry_) return {};
   EntityRegistry& registry = *std::exchange(registry_, nullptr);
-  registry.observe(false);
-  registry.set_trace(nullptr);
+  registry.profile().observe(false);
+  registry.profile().set_trace(nullptr);
 
   std::FILE* const file = std::fopen(path_.c_str(), "wb");
   if (!file) return failed(path_, errno);

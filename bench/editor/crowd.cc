@@ -33,7 +33,7 @@ void begin(muster::EntityRegistry& registry) {
       const float shade = static_cast<float>(i % 7) / 10;
       registry.create_under(parent, "box-" + std::to_string(i), scene::Transform{.position = {.x = x, .z = z}},
                             scene::Shape{.size = {.x = 1, .y = 1, .z = 1}},
-                            scene::Color{.value = {.r = 0.3f + shade, .g = 0.4f, .b = 0.9f - shade}});
+                            scene::Color{.value = {.r = 0.3f + shade, .g = 0.4f, .b = 0.9f - shade}}).or_stop();
     }
   }
 }

@@ -186,7 +186,7 @@ struct Handler {
   std::string name;
   TypeId message = 0;
   std::uint64_t ordinal = 0;  ///< of its subscription
-  std::uint32_t part = 0;     ///< see EntityRegistry::begin_part
+  std::uint32_t part = 0;     ///< see RegistryHost::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
   /// Offset in the message of the entity that terms with source other refer to.

@@ -58,7 +58,7 @@ class Ticking {
                           subscribe_damage(registry)};
                 },
                 {.hz = hz});
-    world.registry().create("orc", arena::Health{.value = 0});
+    world.registry().create("orc", arena::Health{.value = 0}).or_stop();
     world.commit();
     Server server(world, {.listen = "127.0.0.1:0",
                           .token = token,

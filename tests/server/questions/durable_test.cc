@@ -63,7 +63,7 @@ class Served {
                   return {subscribe_damage(registry)};
                 },
                 {.hz = options.hz, .durability = options.durability, .autosave = options.autosave});
-    world.registry().create("orc", arena::Health{.value = 100});
+    world.registry().create("orc", arena::Health{.value = 100}).or_stop();
     world.commit();
     Server server(world, {.listen = "127.0.0.1:0",
                           .token = token,
