@@ -189,7 +189,7 @@ void memory() {
   const muster::Receipt receipt = registry.push(registry.create(Health{}), Damage{});
   require(receipt.cut_short);                                  // the rest waits for the next input
   require(warned.find("\"cook.echo\"") != std::string::npos);  // which handler it is
-  require(registry.host().memory_waiting() < (1u << 20));             // bytes in queues of messages
+  require(registry.host().memory_waiting() < (1u << 20));      // bytes in queues of messages
   // guide: end
 }
 

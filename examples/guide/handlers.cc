@@ -139,7 +139,7 @@ void handlers() {
   // guide: end
 
   // guide: several workers
-  muster::ThreadPool workers(4);    // or an Executor of your own, over your job system
+  muster::ThreadPool workers(4);           // or an Executor of your own, over your job system
   registry.host().set_executor(&workers);  // passes are spread over them from now on
   registry.push(muster::Update{.dt = 0.5f});
   require(registry.get<Health>(knight).value == 89.5f);  // what one worker would have come to

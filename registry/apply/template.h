@@ -163,7 +163,8 @@ struct SpawnOptions {
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
   std::uint32_t count = 1;             ///< number of trees
-  std::vector<Entity>* ids = nullptr;  ///< receives the ids of all nodes in pre-order, tree after tree
+  /// Receives the ids of all nodes in pre-order, tree after tree. Unchanged if the spawn is refused.
+  std::vector<Entity>* ids = nullptr;
 };
 
 /// Appends a Spawn under these ids: one per node of the template, or a multiple of that. `root`
