@@ -10,7 +10,8 @@
 //     settle                     counters, receipt
 //     cascade                    deliver what handlers wrote to their Outbox (registry/apply/outbox.h)
 //
-// A registry may be used by one thread at a time; other threads reach it through the inbox.
+// A registry may be used by one thread at a time; other threads reach it through the inbox
+// (registry/host.h).
 // Handlers must not use it: doing so stops the program with an error that names the handler. They
 // may only call alive, name, path, parent and children, whose results cannot change before the
 // handlers return. Every call that makes an input throws what an InputSink throws; the input then
@@ -45,7 +46,8 @@ namespace muster {
 class Manager;          // registry/apply/manager.h
 class RegistryReader;   // registry/host.h
 class RegistryHost;     //
-class RegistryProfile;  // registry/profile.h
+class RegistryFigures;  // registry/profile.h
+class RegistryProfile;  //
 struct DynamicCall;     // registry/handlers/dynamic_handler.h
 struct DynamicShape;    //
 class StateSink;        // registry/state/state.h
@@ -308,14 +310,16 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// What servers, savers, replays and replicas need: see registry/host.h, which defines these.
   RegistryHost host() noexcept;
   RegistryReader host() const noexcept;
-  /// Figures and traces of what takes time: see registry/profile.h, which defines this.
+  /// Figures and traces of what takes time: see registry/profile.h, which defines these.
   RegistryProfile profile() noexcept;
+  RegistryFigures profile() const noexcept;
 
  private:
   /// Interns a name for the registry itself. If this is refused, `refused` receives the refusal.
   Text intern_name(std::string_view text, Receipt* refused = nullptr);
   friend class RegistryReader;
   friend class RegistryHost;
+  friend class RegistryFigures;
   friend class RegistryProfile;
   friend class Subscription;
   friend class StateWriter;

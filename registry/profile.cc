@@ -12,7 +12,7 @@ void RegistryProfile::observe(bool on) {
   r.counting = on;
   r.note_observed();
 }
-bool RegistryProfile::observing() const noexcept { return registry_.impl_->counting; }
+bool RegistryFigures::observing() const noexcept { return read_.impl_->counting; }
 void RegistryProfile::record_causes(bool on) {
   registry_.check_outside();
   EntityRegistry::Impl& r = *registry_.impl_;
@@ -20,11 +20,11 @@ void RegistryProfile::record_causes(bool on) {
   r.delivery.number_messages(registry_.core_.state.sequence);
   r.note_observed();
 }
-std::vector<HandlerFigures> RegistryProfile::handler_figures() const {
-  return registry_.impl_->observer ? registry_.impl_->observer->handlers() : std::vector<HandlerFigures>();
+std::vector<HandlerFigures> RegistryFigures::handler_figures() const {
+  return read_.impl_->observer ? read_.impl_->observer->handlers() : std::vector<HandlerFigures>();
 }
-std::vector<MessageFigures> RegistryProfile::message_figures() const {
-  return registry_.impl_->observer ? registry_.impl_->observer->messages() : std::vector<MessageFigures>();
+std::vector<MessageFigures> RegistryFigures::message_figures() const {
+  return read_.impl_->observer ? read_.impl_->observer->messages() : std::vector<MessageFigures>();
 }
 void RegistryProfile::set_trace(Trace* trace) {
   registry_.check_outside();
@@ -32,9 +32,9 @@ void RegistryProfile::set_trace(Trace* trace) {
   if (registry_.impl_->observer) registry_.impl_->observer->set_trace(trace);
 }
 
-const PassCounters& RegistryProfile::pass_counters() const noexcept {
+const PassCounters& RegistryFigures::pass_counters() const noexcept {
   static constexpr PassCounters none{};
-  return registry_.impl_->parallel ? registry_.impl_->parallel->counters() : none;
+  return read_.impl_->parallel ? read_.impl_->parallel->counters() : none;
 }
 
 }  // namespace muster

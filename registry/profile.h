@@ -12,20 +12,32 @@ namespace muster {
 
 class Trace;  // registry/observe/trace.h
 
-/// Refers to its registry; EntityRegistry::profile() makes one.
-class RegistryProfile {
+/// Reads the figures. Refers to its registry; profile() of a const registry makes one.
+class RegistryFigures {
  public:
-  explicit RegistryProfile(EntityRegistry& registry) noexcept : registry_(registry) {}
+  explicit RegistryFigures(const EntityRegistry& registry) noexcept : read_(registry) {}
 
-  /// Starts or stops counting and timing deliveries. Starting resets the figures; after stopping
-  /// they can still be read. Initially off, at no cost: the only test is one that a push makes
-  /// anyway.
-  void observe(bool on);
   bool observing() const noexcept;
   /// Sorted by subscription; includes handlers that have ended, excludes those never called.
   std::vector<HandlerFigures> handler_figures() const;
   /// In the order in which the types were first delivered.
   std::vector<MessageFigures> message_figures() const;
+  /// Passes since set_executor() was called with more than one worker.
+  const PassCounters& pass_counters() const noexcept;
+
+ private:
+  const EntityRegistry& read_;
+};
+
+/// Also decides what is measured. Refers to its registry; EntityRegistry::profile() makes one.
+class RegistryProfile : public RegistryFigures {
+ public:
+  explicit RegistryProfile(EntityRegistry& registry) noexcept : RegistryFigures(registry), registry_(registry) {}
+
+  /// Starts or stops counting and timing deliveries. Starting resets the figures; after stopping
+  /// they can still be read. Initially off, at no cost: the only test is one that a push makes
+  /// anyway.
+  void observe(bool on);
   /// Records into `trace` while observing; null stops. The trace must outlive its recording.
   void set_trace(Trace* trace);
   /// Makes handlers' pushes carry the message that caused them in their batch's bytes
@@ -33,13 +45,12 @@ class RegistryProfile {
   /// message, with the same results. Initially off, which adds no bytes. Messages from timers have
   /// no cause.
   void record_causes(bool on);
-  /// Passes since set_executor() was called with more than one worker.
-  const PassCounters& pass_counters() const noexcept;
 
  private:
   EntityRegistry& registry_;
 };
 
 inline RegistryProfile EntityRegistry::profile() noexcept { return RegistryProfile(*this); }
+inline RegistryFigures EntityRegistry::profile() const noexcept { return RegistryFigures(*this); }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #include <map>
 #include <thread>
 
+#include "registry/explain.h"
 #include "registry/host.h"
 #include "registry/profile.h"
 #include "tests/registry/delivery/busy_world.h"

@@ -203,7 +203,7 @@ TEST_CASE("a lost template, handler's name, archetype, schema or queue of free i
   EntityRegistry world;
   TemplateTree tree("camp");
   tree.set("", game::Health{1});
-  world.define(tree);
+  world.define_template(tree);
   const Entity gone = world.create(game::Armor{});
   world.create(game::Health{});
   world.destroy(gone);
@@ -414,7 +414,7 @@ TEST_CASE("a registry's row without the counts at its end is read, and what they
   EntityRegistry world;
   TemplateTree tree("camp");
   tree.set("", game::Health{1});
-  world.define(tree);
+  world.define_template(tree);
   naive::StateRows rows = in_format_1(world, naive::saved_rows(world));
   rows.at({StateSection::registry, 0, 0}).resize(registry_row_first);
   EntityRegistry loaded;
