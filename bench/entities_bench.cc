@@ -381,7 +381,8 @@ void reparent(Measure& measure) {
   const Entity top = r.create_under(high, {}, some_position, some_velocity, some_mass);
   for (std::uint32_t i = 0; i < twigs; ++i) {
     const Entity twig = r.create_under(top, {}, some_position, some_velocity, some_mass);
-    for (std::uint32_t j = 0; j < leaves; ++j) r.create_under(twig, {}, some_position, some_velocity, some_mass).or_stop();
+    for (std::uint32_t j = 0; j < leaves; ++j)
+      r.create_under(twig, {}, some_position, some_velocity, some_mass).or_stop();
   }
   bool is_low = false;
   measure.run(

@@ -101,7 +101,8 @@ void write_json(const char* path, const muster::EntityRegistry& registry, std::u
                 std::uint32_t workers, const std::vector<Part>& parts) {
   muster::JsonWriter json;
   json.open_object().member("units", units).member("entities", entities).member("workers", workers);
-  json.member("spread", registry.profile().pass_counters().spread).member("alone", registry.profile().pass_counters().alone);
+  json.member("spread", registry.profile().pass_counters().spread)
+      .member("alone", registry.profile().pass_counters().alone);
   json.member("tasks", registry.profile().pass_counters().tasks).key("parts").open_array();
   for (const Part& part : parts) {
     json.open_object().member("first", part.first).member("last", part.last);
@@ -171,7 +172,8 @@ int main(int argc, char** argv) {
   if (trace_file) registry.profile().set_trace(&trace);
   registry.profile().observe(split || trace_file);
   std::optional<muster::JournalRecorder> recorder;
-  if (record) registry.host().add_sink(recorder.emplace(registry, muster::JournalRecorder::Start{.code = "skirmish_ticks"}));
+  if (record)
+    registry.host().add_sink(recorder.emplace(registry, muster::JournalRecorder::Start{.code = "skirmish_ticks"}));
   std::uint64_t tick = 0, recorded_bytes = 0, copied_rows = 0;
   std::optional<muster::StateCopy> copy;
   const auto keep = [&] {
@@ -203,7 +205,8 @@ int main(int argc, char** argv) {
     }
     part.sort();
     registry.each<skirmish::Army>([&](const skirmish::Army& army) { part.lost += army.lost; });
-    part.messages = static_cast<double>(registry.host().counters().messages - messages) / static_cast<double>(part.all.size());
+    part.messages =
+        static_cast<double>(registry.host().counters().messages - messages) / static_cast<double>(part.all.size());
     std::printf(
         "ticks %5ld..%5ld  median %7.3f ms  99%% %7.3f ms  worst %7.3f ms  %7.0f messages per tick  %u units lost\n",
         part.first, part.last, median(part.all), most_of_99(part.all), part.all.back(), part.messages, part.lost);

@@ -20,8 +20,8 @@ std::optional<AtWork> RegistryReader::at_work() const {
   const Inside inside = read_.core_.inside.look();
   if (inside == Inside::nobody) return std::nullopt;
   const Handler* const straight = handler_in(inside);
-  AtWork work =
-      straight ? read_.impl_->delivery.at_work(straight, read_.core_.pushed_to.look()) : read_.impl_->delivery.at_work(read_.core_.workers);
+  AtWork work = straight ? read_.impl_->delivery.at_work(straight, read_.core_.pushed_to.look())
+                         : read_.impl_->delivery.at_work(read_.core_.workers);
   work.sequence = read_.core_.state.sequence.look();
   return work;
 }
@@ -90,7 +90,9 @@ std::span<const std::byte> RegistryReader::template_batch(std::string_view name)
   return entry->batch;
 }
 
-std::size_t RegistryReader::template_count() const noexcept { return read_.impl_->structure.templates().entries().size(); }
+std::size_t RegistryReader::template_count() const noexcept {
+  return read_.impl_->structure.templates().entries().size();
+}
 
 std::vector<std::string_view> RegistryReader::template_names() const {
   std::vector<std::string_view> names;
@@ -101,7 +103,7 @@ std::vector<std::string_view> RegistryReader::template_names() const {
 // --- inputs ---
 
 Receipt RegistryHost::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request,
-                                   std::uint64_t user) {
+                                 std::uint64_t user) {
   registry_.check_outside();
   return registry_.impl_->inputs.push_batches(batches, author, request, user);
 }
@@ -116,7 +118,8 @@ void RegistryHost::post_batch(std::span<const std::byte> batches) {
 
 Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte> batch) {
   registry_.check_outside();
-  require(recorded.sequence == registry_.core_.state.sequence + 1, "RegistryHost::replay: not the input that comes next");
+  require(recorded.sequence == registry_.core_.state.sequence + 1,
+          "RegistryHost::replay: not the input that comes next");
   if (!registry_.core_.state.input.empty()) {
     // A batch saved as posted: replaying it must deliver it first.
     require(recorded.kind == InputKind::post, "RegistryHost::replay: something else was posted");
@@ -178,10 +181,9 @@ void RegistryHost::set_executor(Executor* executor) {
   r.delivery.set_parallel(nullptr);
   r.parallel.reset();
   if (!executor || executor->workers() < 2) return;
-  r.parallel =
-      std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer,
-                                               r.now_ns, r.self, r.cascade, r.core.workers},
-                                     *executor, r.options.pass_serial_below_ns);
+  r.parallel = std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(),
+                                                        r.next_timer, r.now_ns, r.self, r.cascade, r.core.workers},
+                                              *executor, r.options.pass_serial_below_ns);
   r.delivery.set_parallel(r.parallel.get());
   r.note_observed();
 }

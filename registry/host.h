@@ -89,8 +89,8 @@ class RegistryReader {
   const EntityRegistry& read_;
 };
 
-/// The calls of a RegistryReader, and those that change the registry. Calls that make an input throw
-/// what an InputSink throws; the input then has not happened.
+/// The calls of a RegistryReader, and those that change the registry. Calls that make an input
+/// throw what an InputSink throws; the input then has not happened.
 class RegistryHost : public RegistryReader {
  public:
   explicit RegistryHost(EntityRegistry& registry) noexcept : RegistryReader(registry), registry_(registry) {}

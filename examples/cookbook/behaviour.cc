@@ -123,7 +123,7 @@ void errors() {
   const Entity dice = registry.create("dice", Dice{});
   require(registry.push(dice, Open{}).unhandled == 1);  // no handler takes it here
   const muster::Created other = registry.create("dice", Dice{});
-  require(!other && other.refusal().code == muster::RefusalCode::name_taken);  // other.text() says who has it
+  require(!other && other.refusal().code == muster::RefusalCode::name_taken);  // see text()
   const muster::Receipt moved = registry.reparent(dice, dice);
   require(moved.refused == 1 && moved.refusal.code == muster::RefusalCode::cycle);
   registry.destroy(dice);

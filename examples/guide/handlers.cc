@@ -123,7 +123,7 @@ void handlers() {
   // guide: end
 
   // guide: switching off
-  registry.set_handler_enabled("guide.wear_armor", false);  // a message, so it is saved with the world
+  registry.set_handler_enabled("guide.wear_armor", false);  // a message, so it is saved
   registry.push(knight, Damage{.amount = 4.5f});
   require(registry.get<Health>(knight).value == 90);
   // guide: end

@@ -31,7 +31,8 @@ void templates() {
   registry.define_template(squad);
 
   const Entity alpha = registry.spawn("squad", {.parent = camp, .name = "alpha"});
-  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7}).or_stop();  // ten; the roots get this Health
+  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7})
+      .or_stop();  // ten; the roots get this Health
   // guide: end
   require(registry.get<Soldier>(registry.find_path("/camp/alpha/left")).leader == alpha);
   require(registry.get<Health>(registry.find_path("/beta~10")).value == 7);
@@ -39,7 +40,7 @@ void templates() {
   // guide: other sources
   TemplateTree copy = TemplateTree::of(registry, alpha, "copy");  // a living tree; references inside stay inside
   TemplateTree again = TemplateTree::read(*registry.host().template_definition("squad"));  // one that the world knows
-  again.merge(again.root(), copy);                                                  // a base, plus and minus components
+  again.merge(again.root(), copy);  // a base, plus and minus components
   again.remove<Health>("left");
   // guide: end
 

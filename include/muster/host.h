@@ -1,7 +1,7 @@
 // What servers, savers, replays and replicas need of a registry, and what explains and measures it.
 #pragma once
 
-#include <muster/registry.h>
+#include "schema/language.h"
 
 #include "registry/delivery/pushed_sink.h"
 #include "registry/explain.h"

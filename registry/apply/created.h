@@ -28,8 +28,8 @@ struct Made {
 }  // namespace detail
 
 /// The id of a new entity, or the reason why it was refused. It converts to the id, so the result
-/// of create() can be used as an Entity. Taking the id of a refused entity stops the program with an
-/// error that has text(); code that can go on without the entity tests the value first:
+/// of create() can be used as an Entity. Taking the id of a refused entity stops the program with
+/// an error that has text(); code that can go on without the entity tests the value first:
 ///
 ///   if (const muster::Created orc = registry.create("orc", Health{}))
 ///     registry.push(orc, Damage{.amount = 7});
@@ -47,7 +47,7 @@ class [[nodiscard(
       stop();
     return id_;
   }
-  /// The refusal; its code is none if the entity was created. `entity` is the one that text() names.
+  /// The refusal; its code is none if the entity was created. `entity` is what text() names.
   Refusal refusal() const noexcept { return refused_ ? refused_->refusal : Refusal{}; }
   /// The refusal as a sentence; empty if the entity was created. Valid for the lifetime of this
   /// value.

@@ -162,7 +162,7 @@ struct SpawnOptions {
   Entity before = {};  ///< the sibling to insert it before; nil: it becomes the last child
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
-  std::uint32_t count = 1;             ///< number of trees
+  std::uint32_t count = 1;  ///< number of trees
   /// Receives the ids of all nodes in pre-order, tree after tree. Unchanged if the spawn is refused.
   std::vector<Entity>* ids = nullptr;
 };

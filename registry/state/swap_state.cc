@@ -53,7 +53,8 @@ RegistryState RegistryReader::make_state() const {
 
 std::expected<void, StateError> RegistryHost::swap_state(RegistryState& other) {
   registry_.check_outside();
-  require(other.storage.types() == registry_.core_.state.storage.types(), "RegistryHost::swap_state: another registry's state");
+  require(other.storage.types() == registry_.core_.state.storage.types(),
+          "RegistryHost::swap_state: another registry's state");
   EntityRegistry::Impl& r = *registry_.impl_;
   std::uint64_t key = 0;
   if (std::string wrong = r.managers.exchange(other.managers, key); !wrong.empty())

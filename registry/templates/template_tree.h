@@ -1,6 +1,6 @@
 // A template under construction: a tree that is read from a file, copied from living entities or
-// built in code, merged with others and changed, until it is defined (EntityRegistry::define_template) and
-// becomes a Template that can be spawned.
+// built in code, merged with others and changed, until EntityRegistry::define_template makes it a
+// Template that can be spawned.
 //
 //   TemplateTree orc("game.orc");
 //   orc.set("", game::Health{.value = 30}).set("body/arm", game::Armor{});

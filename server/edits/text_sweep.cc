@@ -24,7 +24,8 @@ bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
   const std::size_t end = std::min(before, next_ + at_once_);
   std::vector<Text> unneeded;
   for (std::size_t i = next_; i < end; ++i)
-    if (const Text text = registry_.host().texts().at(i); !registry_.host().is_host_text(text) && !known(text)) unneeded.push_back(text);
+    if (const Text text = registry_.host().texts().at(i); !registry_.host().is_host_text(text) && !known(text))
+      unneeded.push_back(text);
   if (!unneeded.empty()) registry_.host().drop_texts(unneeded);
   const std::size_t after = registry_.host().texts().size();
   const std::size_t gone = before > after ? before - after : 0;

@@ -243,10 +243,11 @@ World::World(std::string path, const Install& install, WorldOptions options, std
   }
   impl_->code_mark = impl_->marked_code();
   if (impl_->options.watchdog.count() > 0)
-    impl_->watchdog.emplace(impl_->options.watchdog,
-                            Watchdog::Host{.at_work = [&registry = impl_->registry] { return registry.host().at_work(); },
-                                           .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
-                                           .told = impl_->options.on_hang});
+    impl_->watchdog.emplace(
+        impl_->options.watchdog,
+        Watchdog::Host{.at_work = [&registry = impl_->registry] { return registry.host().at_work(); },
+                       .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
+                       .told = impl_->options.on_hang});
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
     // A load would silently discard everything that `install` created.
     if (!impl_->registry.host().is_new()) return std::unexpected(StateError{{}, "the registry is not new"});

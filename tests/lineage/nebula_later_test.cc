@@ -131,7 +131,7 @@ TEST_CASE("nebula 18: a lane is first in, first out; every request is answered o
   const Entity orc = registry.create(Health{}), rock = registry.create(), dead = registry.create();
   registry.destroy(dead);
   registry.host().add_sink(seen);
-  const auto lane = registry.host().inbox().open_lane(5);  // on this thread: nothing needs a second one
+  const auto lane = registry.host().inbox().open_lane(5);  // on this thread
   std::uint64_t request = 100;
   BatchBuilder builder;
   for (const Entity target : {orc, rock, dead, orc}) {

@@ -312,8 +312,9 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::advance: made.receipt = registry.advance(a.number); break;
     case Do::cancel: made.receipt = registry.cancel(a.number); break;
     case Do::create:
-      with_rows(a.rows,
-                [&](const auto&... cs) { made.made.push_back(id_or_nil(registry.create_under(a.parent, a.text, cs...))); });
+      with_rows(a.rows, [&](const auto&... cs) {
+        made.made.push_back(id_or_nil(registry.create_under(a.parent, a.text, cs...)));
+      });
       break;
     case Do::create_many:
       with_rows(a.rows, [&](const auto&... cs) {

@@ -121,8 +121,9 @@ TEST_CASE("the id of a refused entity stops the program with the sentence") {
 
 TEST_CASE("a component that the registry keeps stops a create that cannot be refused") {
   EntityRegistry registry;
-  CHECK(test::last_words([&] { registry.create(Name{}); })
-            .starts_with("muster: an entity was not created, and its id was used: muster.Name is kept by the registry"));
+  CHECK(test::last_words([&] {
+          registry.create(Name{});
+        }).starts_with("muster: an entity was not created, and its id was used: muster.Name is kept by the registry"));
 }
 
 }  // namespace refused_creations_test

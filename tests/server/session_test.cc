@@ -82,7 +82,8 @@ TEST_CASE("children are listed in parts, with names, counts and components", "[s
   LiveWorld world;
   const Entity town = world.run([](EntityRegistry& r) {
     const Entity made = r.create("town");
-    for (int i = 0; i < 25; ++i) r.create_under(made, "house" + std::to_string(i), arena::Position{double(i), 0, 0}).or_stop();
+    for (int i = 0; i < 25; ++i)
+      r.create_under(made, "house" + std::to_string(i), arena::Position{double(i), 0, 0}).or_stop();
     r.create_under(r.find_child(made, "house3"), "door").or_stop();
     return made;
   });

@@ -1,5 +1,5 @@
-#include "registry/explain.h"
 #include "tests/skirmish/workers.h"
+#include "registry/explain.h"
 
 using namespace muster;
 

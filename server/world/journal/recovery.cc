@@ -255,7 +255,8 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
       note_failure(group, sequence, "ids that were granted then are used by now");
     } else if (serves_edits(type)) {
       posts_first_ = false;
-      registry_.host().replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push}, record.batch);
+      registry_.host().replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push},
+                              record.batch);
       return;
     }
     ++report_.left_out;
@@ -263,11 +264,11 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
   }
   posts_first_ = false;
   const Receipt receipt = registry_.host().replay({.sequence = sequence,
-                                            .author = record.envelope.author,
-                                            .user = record.envelope.user,
-                                            .request = record.envelope.request,
-                                            .kind = InputKind::push},
-                                           record.batch);
+                                                   .author = record.envelope.author,
+                                                   .user = record.envelope.user,
+                                                   .request = record.envelope.request,
+                                                   .kind = InputKind::push},
+                                                  record.batch);
   ++report_.edits;
   const TypeDescriptor* const known = registry_.types().find(type);
   const std::string name = known ? known->name : "a message";

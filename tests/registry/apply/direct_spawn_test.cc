@@ -69,8 +69,7 @@ struct Side final : InputSink, ColumnPreserver {
         case 2: all.push_back(registry.spawn(what)); break;
         case 3:
         case 4:
-          if (registry.spawn(what, {.parent = any(), .ids = &ids}))
-            all.insert(all.end(), ids.begin(), ids.end());
+          if (registry.spawn(what, {.parent = any(), .ids = &ids})) all.insert(all.end(), ids.begin(), ids.end());
           break;
         case 5: registry.spawn(what, {.name = "named"}).or_stop(); break;
         case 6: (void)registry.spawn(what, {.parent = any(), .clash = NameClash::refuse, .count = 1 + below(3)}); break;

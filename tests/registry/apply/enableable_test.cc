@@ -16,7 +16,9 @@ using namespace ward;
 
 namespace {
 
-const Archetype& archetype_of(const EntityRegistry& r, Entity e) { return *r.host().storage().find(e).chunk->archetype; }
+const Archetype& archetype_of(const EntityRegistry& r, Entity e) {
+  return *r.host().storage().find(e).chunk->archetype;
+}
 
 std::vector<TypeId> sorted(std::vector<TypeId> types) {
   std::ranges::sort(types);

@@ -198,7 +198,8 @@ TEST_CASE("an id granted once stays dead after its entity is destroyed") {
 
 TEST_CASE("a run of 64 returned ids waits for a grant, one of 63 is for whoever needs an id") {
   EntityRegistry registry;
-  const Entity first = registry.host().grant(64, 5), second = registry.host().grant(63, 5), last = registry.host().grant(1, 5);
+  const Entity first = registry.host().grant(64, 5), second = registry.host().grant(63, 5),
+               last = registry.host().grant(1, 5);
   registry.host().return_grant(first, 64);
   registry.host().return_grant(second, 63);
   for (const Entity one : {first, Entity{first.index + 63, 1}})

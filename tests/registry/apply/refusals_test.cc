@@ -248,8 +248,10 @@ TEST_CASE("a refused Create gives its id back") {
   const std::size_t free = registry.host().storage().ids().free_queue().size();
   const std::size_t indices = registry.host().storage().ids().indices();
   CHECK_FALSE(registry.create_under(gone, "orc"));
-  CHECK(registry.host().storage().ids().free_queue().size() + registry.host().storage().ids().indices() >= free + indices);
-  CHECK(registry.host().storage().ids().free_queue().size() == free + registry.host().storage().ids().indices() - indices);
+  CHECK(registry.host().storage().ids().free_queue().size() + registry.host().storage().ids().indices() >=
+        free + indices);
+  CHECK(registry.host().storage().ids().free_queue().size() ==
+        free + registry.host().storage().ids().indices() - indices);
 }
 
 TEST_CASE("the hash tells which handlers are off") {

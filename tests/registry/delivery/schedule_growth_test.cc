@@ -71,7 +71,8 @@ Spent spent(std::uint32_t count, bool all_write, bool begins) {
   Spent result{.making = schedule.steps};
   for (const PassSchedule::Node& node : schedule.nodes) result.edges += node.earlier.size();
   registry.push(Update{});
-  const std::uint64_t before = registry.profile().pass_counters().steps, spread = registry.profile().pass_counters().spread;
+  const std::uint64_t before = registry.profile().pass_counters().steps,
+                      spread = registry.profile().pass_counters().spread;
   registry.push(Update{});
   REQUIRE(registry.profile().pass_counters().spread == spread + 1);
   result.passing = registry.profile().pass_counters().steps - before;

@@ -111,7 +111,8 @@ TEST_CASE("changes can be followed by run-time ids") {
   int calls = 0;
   const auto s = registry.subscribe(
       "dynamic",
-      DynamicShape{.message = registry.host().change_message(ChangeKind::added, TypeTraits<game::Health>::id), .terms = {}},
+      DynamicShape{.message = registry.host().change_message(ChangeKind::added, TypeTraits<game::Health>::id),
+                   .terms = {}},
       [&](const DynamicCall& call) {
         ++calls;
         CHECK(call.message.empty());  // a change says nothing but that it was

@@ -104,8 +104,10 @@ class Full {
   void fill(int variant) {
     const Entity squad = registry.create("squad" + std::to_string(variant), game::Health{}, game::Position{});
     for (int i = 0; i < 30 + variant; ++i)
-      registry.create_under(squad, i % 3 ? "m" + std::to_string(i) : std::string(), game::Health{.value = 50},
-                            game::Position{}, game::Velocity{.by = {.x = static_cast<float>(i)}}, game::Count{}).or_stop();
+      registry
+          .create_under(squad, i % 3 ? "m" + std::to_string(i) : std::string(), game::Health{.value = 50},
+                        game::Position{}, game::Velocity{.by = {.x = static_cast<float>(i)}}, game::Count{})
+          .or_stop();
     std::vector<Entity> many = registry.create_many(200, game::Count{}, game::Slots{});
     for (std::size_t i = static_cast<std::size_t>(variant); i < many.size(); i += 3) registry.destroy(many[i]);
     registry.create(game::Oath{}, Has<Spirit>{});
@@ -152,7 +154,8 @@ class Full {
     if (registry.types().schemas().size() != twin.registry.types().schemas().size()) return "schemas";
     if (registry.types().types().size() != twin.registry.types().types().size()) return "types";
     if (registry.types().fingerprint() != twin.registry.types().fingerprint()) return "fingerprint of types";
-    if (registry.host().storage().components().size() != twin.registry.host().storage().components().size()) return "components";
+    if (registry.host().storage().components().size() != twin.registry.host().storage().components().size())
+      return "components";
     if (registry.host().timers().size() != twin.registry.host().timers().size()) return "timers";
     if (registry.host().texts().size() != twin.registry.host().texts().size()) return "texts";
     if (registry.host().storage().ids().free_queue().size() != twin.registry.host().storage().ids().free_queue().size())
@@ -163,8 +166,10 @@ class Full {
     if (called != twin.called) return "calls";
     if (restored != twin.restored) return "restored values";
     if (registry.host().counters().messages != twin.registry.host().counters().messages) return "counters";
-    if (registry.host().handlers().handlers().size() != twin.registry.host().handlers().handlers().size()) return "subscriptions";
-    if (registry.host().handlers().disabled() != twin.registry.host().handlers().disabled()) return "handlers that are off";
+    if (registry.host().handlers().handlers().size() != twin.registry.host().handlers().handlers().size())
+      return "subscriptions";
+    if (registry.host().handlers().disabled() != twin.registry.host().handlers().disabled())
+      return "handlers that are off";
     return {};
   }
 

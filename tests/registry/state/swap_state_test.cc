@@ -346,7 +346,7 @@ TEST_CASE("a cascade that was cut inside a batch goes on where it was, also when
   for (World* each : {&world, &twin}) {
     for (int i = 0; i < 600; ++i) each->registry.create(game::Health{}, game::Position{}, game::Velocity{});
     REQUIRE(each->registry.push(Update{.dt = 1}).cut_short);  // one batch of 120
-    CHECK_FALSE(each->registry.spawn("no such template"));  // goes on with it, and is no input
+    CHECK_FALSE(each->registry.spawn("no such template"));    // goes on with it, and is no input
   }
   REQUIRE(world.registry.host().swap_state(other));
   const Entity there = world.registry.create(game::Count{});

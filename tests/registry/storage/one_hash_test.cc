@@ -32,7 +32,8 @@ struct Seen {
 Seen look(const EntityRegistry& registry) {
   std::uint64_t rows = 0;
   registry.each<>([&](Entity e) { rows = hash64(registry.path(e), rows); });
-  return {registry.host().texts().size(), registry.host().template_count(), registry.host().texts().bytes(), registry.entity_count(), rows};
+  return {registry.host().texts().size(), registry.host().template_count(), registry.host().texts().bytes(),
+          registry.entity_count(), rows};
 }
 
 struct Silent final : Manager {};

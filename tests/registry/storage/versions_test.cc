@@ -183,7 +183,9 @@ TEST_CASE(
   CHECK(registry.get<game::Health>(child).value == 7);
   CHECK(column_version(registry, child, health) > then);
   CHECK(column_version(registry, child, armor) <= then);
-  const auto parents_version = [&] { return registry.host().storage().find(child).chunk->slots()[column_parents].version; };
+  const auto parents_version = [&] {
+    return registry.host().storage().find(child).chunk->slots()[column_parents].version;
+  };
   CHECK(parents_version() <= then);
   REQUIRE(registry.push(child, Reparent{.parent = other}).handled == 1);
   CHECK(registry.parent(child) == other);

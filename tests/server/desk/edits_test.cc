@@ -191,8 +191,8 @@ TEST_CASE("a session creates with its own ids only", "[abuse]") {
   REQUIRE(behind[0].index == own[1].index + 1);
   CHECK(refused(create(thief, behind[0])).reason == "id_not_granted");
   // What the world hands out itself cannot be guessed either.
-  const Entity next =
-      world.run([](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.host().storage().ids().indices()), 1}; });
+  const Entity next = world.run(
+      [](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.host().storage().ids().indices()), 1}; });
   CHECK(refused(create(thief, next)).reason == "id_not_granted");
 }
 

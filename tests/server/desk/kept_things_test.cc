@@ -118,7 +118,8 @@ TEST_CASE("an id stays granted exactly as long as a timer that was kept waits an
     std::set<std::uint32_t> expected;
     for (const std::uint32_t id : before) {
       bool named = !touched.contains(id);
-      for (const auto& [timer, of] : kept) named = named || (world.registry.host().timers().waits(timer) && of.contains(id));
+      for (const auto& [timer, of] : kept)
+        named = named || (world.registry.host().timers().waits(timer) && of.contains(id));
       if (named) expected.insert(id);
     }
     REQUIRE(world.granted() == expected);

@@ -105,7 +105,8 @@ Targets tend(EntityRegistry& registry, std::uint32_t round) {
   if (targets.alive.size() < 20) {
     const Entity parent = registry.create("", arena::Health{.value = 500});
     for (int i = 0; i < 10; ++i)
-      registry.create_under(parent, "", arena::Health{.value = 100}, arena::Position{1, 2, 3}, arena::Target{}).or_stop();
+      registry.create_under(parent, "", arena::Health{.value = 100}, arena::Position{1, 2, 3}, arena::Target{})
+          .or_stop();
   }
   if (round % 64 == 0) (void)registry.advance(1'000'000'000);
   targets.alive.clear();

@@ -57,9 +57,10 @@ struct Engine {
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
       for (int i = 0; i < 20; ++i)
-        registry.create("e" + std::to_string(i), game::Position{},
-                        game::Velocity{.by = {.x = static_cast<float>(i) / 3, .y = 0, .z = 0}},
-                        game::Health{.value = 1000}).or_stop();
+        registry
+            .create("e" + std::to_string(i), game::Position{},
+                    game::Velocity{.by = {.x = static_cast<float>(i) / 3, .y = 0, .z = 0}}, game::Health{.value = 1000})
+            .or_stop();
       world.commit();
     }
   }

@@ -39,7 +39,8 @@ WorldOptions recorded(Durability durability = Durability::commit, std::string co
 }
 
 void populate(EntityRegistry& r) {
-  for (int i = 0; i < 20; ++i) r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)}).or_stop();
+  for (int i = 0; i < 20; ++i)
+    r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)}).or_stop();
 }
 
 /// A world in which the host makes ticks and three lanes bring edits, all drawn by the tick's number alone.

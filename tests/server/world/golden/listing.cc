@@ -57,8 +57,10 @@ Listing list(const World& world) {
     made.state += "timer " + std::to_string(key.id) + " at " + std::to_string(key.due_ns) + ": " +
                   (type ? type->name : std::string("?")) + "\n";
   }
-  for (const std::string_view name : registry.host().template_names()) made.state += "template " + std::string(name) + "\n";
-  for (const Text off : registry.host().handlers().disabled()) made.state += "off " + std::string(registry.text(off)) + "\n";
+  for (const std::string_view name : registry.host().template_names())
+    made.state += "template " + std::string(name) + "\n";
+  for (const Text off : registry.host().handlers().disabled())
+    made.state += "off " + std::string(registry.text(off)) + "\n";
 
   for (const std::string& change : world.load_report().converted) made.opened += "converted " + change + "\n";
   const RecoveryReport& journal = world.recovery_report();

@@ -18,7 +18,8 @@ namespace {
 /// Does something with a game that has sessions 5 and 6, both of user 2; every call draws the same from the same seed.
 struct Player {
   explicit Player(RecordedGame& of, std::uint64_t seed) : game(of), random(seed) {
-    lanes = {of.registry.host().inbox().open_lane(5, 1u << 20, 2), of.registry.host().inbox().open_lane(6, 1u << 20, 2)};
+    lanes = {of.registry.host().inbox().open_lane(5, 1u << 20, 2),
+             of.registry.host().inbox().open_lane(6, 1u << 20, 2)};
   }
   std::uint64_t draw(std::uint64_t below) { return random() % below; }
   Entity some() {
