@@ -31,8 +31,7 @@ void templates() {
   registry.define_template(squad);
 
   const Entity alpha = registry.spawn("squad", {.parent = camp, .name = "alpha"});
-  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7})
-      .or_stop();  // ten; the roots get this Health
+  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7}).or_stop();  // the roots get this Health
   // guide: end
   require(registry.get<Soldier>(registry.find_path("/camp/alpha/left")).leader == alpha);
   require(registry.get<Health>(registry.find_path("/beta~10")).value == 7);

@@ -369,7 +369,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     case Do::hand_over: hand_over(); break;
     case Do::forget:
-      registry.host().host().remove_runtime_type<Spark>();
+      registry.host().remove_runtime_type<Spark>();
       know_sparks();
       break;
     case Do::reload: break;

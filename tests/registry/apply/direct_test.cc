@@ -320,7 +320,7 @@ TEST_CASE("a tag that becomes a runtime component is not written to directly any
   EntityRegistry r;
   r.create(Has<Sound>{}, Health{1});
   r.create(Has<Sound>{}, Health{2});
-  r.host().host().remove_runtime_type<Sound>();
+  r.host().remove_runtime_type<Sound>();
   const Entity e = r.create(Health{3}, Count{1});
   r.set(e, Count{2});
   r.add_runtime_type<Sound>();

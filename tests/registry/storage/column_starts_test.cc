@@ -31,7 +31,7 @@ struct Squads {
       const Entity up = kind == 0   ? registry.create(number)
                         : kind == 1 ? registry.create(number, armor)
                         : kind == 2 ? registry.create(number, armor, Position{})
-                                    : registry.create(armor, Velocity{}).or_stop();
+                                    : registry.create(armor, Velocity{});
       parents.push_back(up);
       registry.create_under(up, {}, Count{}, Health{}).or_stop();
       registry.create_under(registry.create_under(up, {}, Position{}), {}, Count{}, Health{}).or_stop();

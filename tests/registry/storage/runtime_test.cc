@@ -173,10 +173,10 @@ TEST_CASE("a plugin takes its runtime type away and brings it back; handlers in 
   const Entity e = registry.create(Has<Voice>{}, Hits{.count = 7, .sum = 0}, Has<Wide>{});
   {
     const auto s = registry.subscribe("write", [](const Bump&, Voice&) {});
-    CHECK_THROWS_AS(registry.host().host().remove_runtime_type<Voice>(), SetupError);
+    CHECK_THROWS_AS(registry.host().remove_runtime_type<Voice>(), SetupError);
   }
   const auto hits = registry.subscribe("hits", [](const Bump&, Hits& h, const Wide& w) { h.count += w.c == 'w'; });
-  registry.host().host().remove_runtime_type<Voice>();
+  registry.host().remove_runtime_type<Voice>();
   CHECK(Voice::alive == 0);
   CHECK(registry.host().components(e).size() == 3);
   registry.push(e, Bump{});
@@ -217,7 +217,7 @@ TEST_CASE("a push finds its row where the columns were laid out anew since the p
   const auto hit = registry.subscribe("hit", [](const Bump&, Hits& hits) { ++hits.count; });
   const Entity e = registry.create(Has<Voice>{}, Hits{.count = 0, .sum = 0});
   registry.push(e, Bump{});
-  registry.host().host().remove_runtime_type<Voice>();
+  registry.host().remove_runtime_type<Voice>();
   registry.push(e, Bump{});
   CHECK(registry.get<Hits>(e).count == 2);
   registry.add_runtime_type<Voice>();
