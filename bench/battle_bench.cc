@@ -11,6 +11,7 @@
 #include "bench/battle_types.h"
 #include "bench/measuring_pool.h"
 #include "bench/support.h"
+#include "registry/host.h"
 
 using muster::Entity;
 
@@ -23,9 +24,10 @@ void make_unit(Maker& maker, const Unit& unit, const Offset& offset) {
   const Weapon weapon{.ready_in = first_cooldown(unit.serial)};
   const Health health{.value = full_health};
   if (is_armoured(unit.serial))
-    maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health, Armour{.factor = armour_factor});
+    maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health, Armour{.factor = armour_factor})
+        .or_stop();
   else
-    maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health);
+    maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health).or_stop();
 }
 
 void march(const muster::Update&, Squad& squad, Place& place) {
@@ -182,7 +184,7 @@ void beside(bench::Measure& measure) {
   std::exit(1);
 }
 
-void spread_over(MessageBattle& battle, bench::MeasuringPool* pool) { battle.registry.set_executor(pool); }
+void spread_over(MessageBattle& battle, bench::MeasuringPool* pool) { battle.registry.host().set_executor(pool); }
 void spread_over(PromisedBattle& battle, bench::MeasuringPool* pool) { battle.set_executor(pool); }
 bool alike(MessageBattle& a, MessageBattle& b) { return a.registry.hash() == b.registry.hash(); }
 bool alike(PromisedBattle& a, PromisedBattle& b) { return a.summary() == b.summary() && a.hits() == b.hits(); }

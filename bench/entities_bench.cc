@@ -3,6 +3,7 @@
 
 #include "bench/plain_rows.h"
 #include "bench/support.h"
+#include "registry/host.h"
 #include "registry/storage/hierarchy.h"
 #include "registry/templates/template_tree.h"
 
@@ -142,7 +143,7 @@ void template_trees(Measure& measure) {
   TemplateTree tree("ten");
   for (std::uint32_t i = 0; i < tree_nodes; ++i)
     tree.set(node_name(i), some_position).set(node_name(i), some_velocity).set(node_name(i), some_mass);
-  world.registry.define(tree);
+  world.registry.define_template(tree);
   std::vector<Entity> roots(many / tree_nodes);
   measure.run(
       many,
@@ -291,7 +292,7 @@ void remove_enableable_limit(Measure& measure) {
 template <bool adds, bool sink>
 void enableable(Measure& measure) {
   Crowd crowd;
-  if (!sink) crowd.registry.remove_sink(crowd.features);
+  if (!sink) crowd.registry.host().remove_sink(crowd.features);
   crowd.fill();
   const auto add = [&] {
     for (const Entity e : crowd.made) crowd.registry.set(e, Charge{7});
@@ -380,7 +381,8 @@ void reparent(Measure& measure) {
   const Entity top = r.create_under(high, {}, some_position, some_velocity, some_mass);
   for (std::uint32_t i = 0; i < twigs; ++i) {
     const Entity twig = r.create_under(top, {}, some_position, some_velocity, some_mass);
-    for (std::uint32_t j = 0; j < leaves; ++j) r.create_under(twig, {}, some_position, some_velocity, some_mass);
+    for (std::uint32_t j = 0; j < leaves; ++j)
+      r.create_under(twig, {}, some_position, some_velocity, some_mass).or_stop();
   }
   bool is_low = false;
   measure.run(

@@ -10,6 +10,7 @@
 #include "bench/support.h"
 #include "messages/type_table.h"
 #include "registry/delivery/executor.h"
+#include "registry/profile.h"
 #include "registry/state/state.h"
 #include "registry/templates/template_tree.h"
 #include "server/world/world.h"
@@ -101,7 +102,7 @@ void conflicting_pass(Measure& measure, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) all.push_back(registry.subscribe<take>("handler " + std::to_string(i)));
   registry.push(Hit{});
   measure.run(count, [&] { registry.push(Hit{}); });
-  if (registry.pass_counters().spread == 0) std::abort();
+  if (registry.profile().pass_counters().spread == 0) std::abort();
 }
 const Grows conflicting_rows("conflicting_pass", {100, 1000}, conflicting_pass);
 
@@ -211,9 +212,9 @@ void deep_spawn(Measure& measure, std::uint32_t depth) {
       depth,
       [&] {
         registry = std::make_unique<EntityRegistry>();
-        if (registry->define(tree).refused) std::abort();
+        if (registry->define_template(tree).refused) std::abort();
       },
-      [&] { registry->spawn("deep"); });
+      [&] { registry->spawn("deep").or_stop(); });
 }
 /// Rows in a map, as a file would have them by key.
 class Rows final : public StateSink, public StateSource {

@@ -2,6 +2,7 @@
 #include "bench/handlers.h"
 #include "bench/plain_rows.h"
 #include "bench/support.h"
+#include "registry/host.h"
 
 using namespace muster;
 using namespace bench;
@@ -49,13 +50,13 @@ template <bool random, bool sink>
 void push(Measure& measure) {
   auto& targets = kept<Targets<10'000, random>>();
   EntityRegistry& registry = targets.registry;
-  if (!sink) registry.remove_sink(targets.features);
+  if (!sink) registry.host().remove_sink(targets.features);
   const auto s = registry.subscribe<on_hit>("hit");
   measure.run(targets.entities.size(), [&] {
     targets.checkpoint();
     for (const Entity e : targets.entities) registry.push(e, Hit{1});
   });
-  if (!sink) registry.add_sink(targets.features);
+  if (!sink) registry.host().add_sink(targets.features);
 }
 const Entry push_in_order_limit_row("push_in_order/limit", no_goal, push_limit<false>);
 const Entry push_in_order_row("push_in_order/muster", promised(1.5), push<false, true>);

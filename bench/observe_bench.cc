@@ -2,6 +2,7 @@
 #include "bench/handlers.h"
 #include "bench/support.h"
 #include "registry/observe/trace.h"
+#include "registry/profile.h"
 
 using namespace muster;
 using namespace bench;
@@ -20,12 +21,12 @@ struct Watched : World {
   Watched() {
     entities = registry.create_many(count, Position{}, Velocity{1, 2}, Mass{});
     if (how == Observed::never) return;
-    if (how == Observed::traced) registry.set_trace(&trace);
-    registry.observe(true);
-    if (how == Observed::off) registry.observe(false);
-    if (how == Observed::causes) registry.record_causes(true);
+    if (how == Observed::traced) registry.profile().set_trace(&trace);
+    registry.profile().observe(true);
+    if (how == Observed::off) registry.profile().observe(false);
+    if (how == Observed::causes) registry.profile().record_causes(true);
   }
-  ~Watched() { registry.set_trace(nullptr); }
+  ~Watched() { registry.profile().set_trace(nullptr); }
 };
 
 /// `send` gives every entity its message.

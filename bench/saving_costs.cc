@@ -31,6 +31,7 @@
 
 #include "bench/bench.h"
 #include "examples/skirmish/skirmish.h"
+#include "registry/host.h"
 #include "schema/skirmish.h"
 #include "server/world/world.h"
 
@@ -231,7 +232,7 @@ int battle(std::uint32_t units, int ticks) {
   skirmish::define_squads(registry);
   registry.push(skirmish::Deploy{.entities = 2 + 4 + (units + 15) / 16 * 2 * 17, .distance = 90});
   world.commit();
-  std::uint64_t since = registry.begin_version(), columns = 0, managers = 0;
+  std::uint64_t since = registry.host().begin_version(), columns = 0, managers = 0;
   std::map<StateKey, std::vector<std::byte>> known;
   Changed deployed(0, known);
   registry.save(deployed);
@@ -242,7 +243,7 @@ int battle(std::uint32_t units, int ticks) {
     if (!saves.tick()) continue;
     Changed changed(since, known);
     registry.save(changed);
-    since = registry.begin_version();
+    since = registry.host().begin_version();
     columns += changed.columns;
     managers += changed.managers;
   }
@@ -295,7 +296,7 @@ int recovery(std::uint32_t count, std::uint32_t messages) {
       (void)world.next_frame();
     }
     std::printf("%u entities, %llu messages, hash %016llx, journal %.1f MiB\n", count,
-                static_cast<unsigned long long>(world.registry().counters().messages),
+                static_cast<unsigned long long>(world.registry().host().counters().messages),
                 static_cast<unsigned long long>(world.registry().hash()),
                 static_cast<double>(world.journal_bytes()) / 1048576);
   });
@@ -304,7 +305,7 @@ int recovery(std::uint32_t count, std::uint32_t messages) {
       const World world(path, install, {.open = OpenMode::open_existing});
       const double own = cpu_ms(CLOCK_PROCESS_CPUTIME_ID);
       std::printf("back with %llu messages, hash %016llx, replayed to %llu, %.3f s of processor time\n",
-                  static_cast<unsigned long long>(world.registry().counters().messages),
+                  static_cast<unsigned long long>(world.registry().host().counters().messages),
                   static_cast<unsigned long long>(world.registry().hash()),
                   static_cast<unsigned long long>(world.registry().sequence()), own / 1e3);
     });

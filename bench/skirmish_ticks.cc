@@ -24,8 +24,10 @@
 #include "messages/json_writer.h"
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/observe/figures.h"
 #include "registry/observe/trace.h"
+#include "registry/profile.h"
 #include "schema/skirmish.h"
 #include "server/world/journal/journal_recorder.h"
 #include "server/world/rows/state_copy.h"
@@ -71,7 +73,7 @@ double per(std::uint64_t sum, long ticks) { return static_cast<double>(sum) / st
 
 /// As tables in Markdown.
 void print_split(const muster::EntityRegistry& registry, long ticks) {
-  std::vector<muster::HandlerFigures> handlers = registry.handler_figures();
+  std::vector<muster::HandlerFigures> handlers = registry.profile().handler_figures();
   std::ranges::sort(handlers, std::greater{}, &muster::HandlerFigures::ns);
   std::uint64_t sum = 0;
   for (const muster::HandlerFigures& h : handlers) sum += h.ns;
@@ -85,7 +87,7 @@ void print_split(const muster::EntityRegistry& registry, long ticks) {
                 100 * static_cast<double>(h.ns) / static_cast<double>(std::max<std::uint64_t>(sum, 1)));
   }
   std::printf("| all handlers | | | %.3f | | |\n", per(sum, ticks) / 1e6);
-  std::vector<muster::MessageFigures> messages = registry.message_figures();
+  std::vector<muster::MessageFigures> messages = registry.profile().message_figures();
   std::ranges::sort(messages, std::greater{}, &muster::MessageFigures::ns);
   std::printf(
       "\n| message | pushed | caused | handled | dropped | carried | ms per tick |\n|---|--:|--:|--:|--:|--:|--:|\n");
@@ -99,8 +101,9 @@ void write_json(const char* path, const muster::EntityRegistry& registry, std::u
                 std::uint32_t workers, const std::vector<Part>& parts) {
   muster::JsonWriter json;
   json.open_object().member("units", units).member("entities", entities).member("workers", workers);
-  json.member("spread", registry.pass_counters().spread).member("alone", registry.pass_counters().alone);
-  json.member("tasks", registry.pass_counters().tasks).key("parts").open_array();
+  json.member("spread", registry.profile().pass_counters().spread)
+      .member("alone", registry.profile().pass_counters().alone);
+  json.member("tasks", registry.profile().pass_counters().tasks).key("parts").open_array();
   for (const Part& part : parts) {
     json.open_object().member("first", part.first).member("last", part.last);
     json.member("messages", part.messages).member("lost", part.lost);
@@ -112,7 +115,7 @@ void write_json(const char* path, const muster::EntityRegistry& registry, std::u
     json.close_object();
   }
   json.close_array().key("handlers").open_array();
-  for (const muster::HandlerFigures& h : registry.handler_figures()) {
+  for (const muster::HandlerFigures& h : registry.profile().handler_figures()) {
     const muster::TypeDescriptor* message = registry.types().find(h.message);
     json.open_object().member("name", h.name).member("message", message ? message->name : "change");
     json.member("calls", h.calls).member("rows", h.rows).member("ns", h.ns).close_object();
@@ -166,10 +169,11 @@ int main(int argc, char** argv) {
   std::printf("%u units, %llu entities deployed in %.1f ms\n", units, static_cast<unsigned long long>(deployed),
               Clocks().all_ms - deploying.all_ms);
   muster::Trace trace;
-  if (trace_file) registry.set_trace(&trace);
-  registry.observe(split || trace_file);
+  if (trace_file) registry.profile().set_trace(&trace);
+  registry.profile().observe(split || trace_file);
   std::optional<muster::JournalRecorder> recorder;
-  if (record) registry.add_sink(recorder.emplace(registry, muster::JournalRecorder::Start{.code = "skirmish_ticks"}));
+  if (record)
+    registry.host().add_sink(recorder.emplace(registry, muster::JournalRecorder::Start{.code = "skirmish_ticks"}));
   std::uint64_t tick = 0, recorded_bytes = 0, copied_rows = 0;
   std::optional<muster::StateCopy> copy;
   const auto keep = [&] {
@@ -177,21 +181,21 @@ int main(int argc, char** argv) {
     if (tick % 6 == 0)
       for (const muster::JournalGroup& group : recorder->take()) recorded_bytes += group.records.size();
     if (copy && tick % 120 == 30) {
-      registry.remove_preserver(*copy->preserver());
+      registry.host().remove_preserver(*copy->preserver());
       copy.reset();
     }
     if (tick % 120 != 0) return;
-    registry.begin_version();
+    registry.host().begin_version();
     copy.emplace(nullptr, 0, std::uint64_t{1} << 30);
     registry.save(*copy);
-    registry.add_preserver(*copy->preserver());
+    registry.host().add_preserver(*copy->preserver());
     copied_rows += copy->size();
   };
   std::vector<Part> parts;
   const Clocks battle;
   for (int fifth = 0; fifth < 5; ++fifth) {
     Part& part = parts.emplace_back(Part{.first = fifth * (ticks / 5), .last = (fifth + 1) * (ticks / 5) - 1});
-    const std::uint64_t messages = registry.counters().messages;
+    const std::uint64_t messages = registry.host().counters().messages;
     for (long i = 0; i < ticks / 5; ++i) {
       const Clocks before;
       registry.advance(1'000'000'000 / 60);
@@ -201,12 +205,13 @@ int main(int argc, char** argv) {
     }
     part.sort();
     registry.each<skirmish::Army>([&](const skirmish::Army& army) { part.lost += army.lost; });
-    part.messages = static_cast<double>(registry.counters().messages - messages) / static_cast<double>(part.all.size());
+    part.messages =
+        static_cast<double>(registry.host().counters().messages - messages) / static_cast<double>(part.all.size());
     std::printf(
         "ticks %5ld..%5ld  median %7.3f ms  99%% %7.3f ms  worst %7.3f ms  %7.0f messages per tick  %u units lost\n",
         part.first, part.last, median(part.all), most_of_99(part.all), part.all.back(), part.messages, part.lost);
   }
-  const muster::PassCounters& passes = registry.pass_counters();
+  const muster::PassCounters& passes = registry.profile().pass_counters();
   if (workers > 1)
     std::printf("%llu passes on several workers in %llu tasks, %llu on one\n",
                 static_cast<unsigned long long>(passes.spread), static_cast<unsigned long long>(passes.tasks),
@@ -214,13 +219,13 @@ int main(int argc, char** argv) {
   const long done = ticks / 5 * 5;
   std::printf("%.3f ms of wall time per tick\n", (Clocks().wall_ms - battle.wall_ms) / static_cast<double>(done));
   if (recorder) {
-    registry.remove_sink(*recorder);
+    registry.host().remove_sink(*recorder);
     std::printf("%llu bytes of records, %llu rows copied\n", static_cast<unsigned long long>(recorded_bytes),
                 static_cast<unsigned long long>(copied_rows));
   }
   if (split) print_split(registry, done);
   if (json_file) write_json(json_file, registry, units, deployed, workers, parts);
-  if (copy) registry.remove_preserver(*copy->preserver());
+  if (copy) registry.host().remove_preserver(*copy->preserver());
   if (!trace_file) return 0;
   std::FILE* const file = std::fopen(trace_file, "wb");
   if (!file) return std::perror(trace_file), 1;

@@ -22,6 +22,7 @@
 
 #include "bench/bench.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 
 namespace bench {
 
@@ -172,12 +173,12 @@ struct World {
   Features features;
   muster::EntityRegistry registry;
   World() {
-    registry.add_sink(features);
-    registry.add_preserver(features);
+    registry.host().add_sink(features);
+    registry.host().add_preserver(features);
   }
-  ~World() { registry.remove_preserver(features); }
+  ~World() { registry.host().remove_preserver(features); }
   /// As after a checkpoint: every column's next write is its first.
-  void checkpoint() { registry.begin_version(); }
+  void checkpoint() { registry.host().begin_version(); }
 };
 
 /// Made once per program and kept: to build a large world again for every repetition would take most of the time.

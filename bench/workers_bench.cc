@@ -7,6 +7,8 @@
 
 #include "bench/measuring_pool.h"
 #include "bench/support.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 
 namespace workers_bench {
 
@@ -58,7 +60,7 @@ void measure(benchmark::State& state) {
   if (std::getenv("BENCH_INSTRUCTIONS")) return state.SkipWithError("counted elsewhere");
   EntityRegistry& registry = kept<Where>().registry;
   MeasuringPool pool(workers, one_thread);
-  registry.set_executor(&pool);
+  registry.host().set_executor(&pool);
   {
     std::optional<Subscription> s;
     const auto subscribe = [&] {
@@ -70,12 +72,12 @@ void measure(benchmark::State& state) {
     double mean = 0, larger = 0, spread = 0;
     for (auto _ : state) {
       for (int tries = 0; tries < 4; ++tries) {
-        const std::uint64_t before = registry.pass_counters().spread;
+        const std::uint64_t before = registry.profile().pass_counters().spread;
         pool.extra(), pool.larger();
         const double begin = thread_ns();
         registry.push(Update{.dt = 0.1f});
         const double pushing = thread_ns() - begin, ns = pushing + pool.extra();
-        const bool was_spread = registry.pass_counters().spread > before;
+        const bool was_spread = registry.profile().pass_counters().spread > before;
         if (only_spread && !was_spread && tries < 3) {
           subscribe();
           continue;
@@ -90,7 +92,7 @@ void measure(benchmark::State& state) {
     if (workers > 1) state.counters["larger"] = larger / mean;
     if (workers > 1) state.counters["spread"] = spread / static_cast<double>(state.iterations());
   }
-  registry.set_executor(nullptr);
+  registry.host().set_executor(nullptr);
   items(state, rows);
 }
 

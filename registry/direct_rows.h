@@ -106,7 +106,7 @@ template <ComponentType... Cs>
       return made;
     }
   }
-  return create_named<Cs...>(Entity{}, std::string_view{}, components...);
+  return Created(create_named<Cs...>(Entity{}, std::string_view{}, components...));
 }
 
 template <ComponentType... Cs>

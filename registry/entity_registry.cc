@@ -1,11 +1,8 @@
 #include "registry/entity_registry.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
+#include <string>
 
-#include <flatbuffers/flatbuffers.h>
-
+#include "registry/host.h"
 #include "registry/registry_impl.h"
 
 namespace muster {
@@ -38,20 +35,6 @@ void EntityRegistry::tell_receipt(const Envelope& envelope, Receipt receipt) {
 }
 void EntityRegistry::handler_failed() { impl_->inputs.delivery_failed(); }
 
-Receipt EntityRegistry::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request,
-                                   std::uint64_t user) {
-  check_outside();
-  return impl_->inputs.push_batches(batches, author, request, user);
-}
-
-void EntityRegistry::post_batch(std::span<const std::byte> batches) {
-  check_outside();
-  for_each_batch(batches, [&](const BatchView& batch) {
-    impl_->inputs.claim_timer(batch);
-    input().append_batch(batch);
-  });
-}
-
 void EntityRegistry::Impl::tell_unknown_names() {
   if (!unknown_names.has_new(types.handlers())) [[likely]]
     return;
@@ -71,39 +54,11 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
   return impl_->inputs.advance(ns);
 }
 
-Receipt EntityRegistry::replay(const Envelope& recorded, std::span<const std::byte> batch) {
-  check_outside();
-  require(recorded.sequence == core_.state.sequence + 1, "EntityRegistry::replay: not the input that comes next");
-  if (!core_.state.input.empty()) {
-    // A batch saved as posted: replaying it must deliver it first.
-    require(recorded.kind == InputKind::post, "EntityRegistry::replay: something else was posted");
-    core_.state.input.seal();
-    core_.state.input.pop_front();
-  }
-  return impl_->inputs.replay(recorded, batch);
-}
-
 TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
   check_outside();
   const TimerId id = core_.state.next_timer++;
   input().append_timed(due_ns, id, inner);
   return id;
-}
-
-Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
-  check_outside();
-  known().need<Grant>();
-  Entity first;
-  // Waiting messages may take ids, so this must come after them.
-  impl_->inputs.push([&](Arena& pushing) {
-    first = {core_.state.storage.next_grant(count), 1};
-    pushing.append_world(Grant{.first = first.index, .count = count, .author = author});
-  });
-  return first;
-}
-
-void EntityRegistry::return_grant(Entity first, std::uint32_t count) {
-  push(ReturnGrant{.first = first.index, .count = count});
 }
 
 Text EntityRegistry::intern(std::string_view text) {
@@ -112,54 +67,20 @@ Text EntityRegistry::intern(std::string_view text) {
   return interned;
 }
 
-bool EntityRegistry::is_host_text(Text text) const noexcept { return impl_->host_texts.contains(text.hash); }
-
-Receipt EntityRegistry::drop_texts(std::span<const Text> texts) {
-  check_outside();
-  known().need<DropTexts>();
-  DropTexts message;
-  message.texts.reserve(texts.size());
-  for (const Text text : texts) message.texts.push_back(text.hash);
-  core_.pushing.append_table(TypeTraits<DropTexts>::id, Entity{}, encode(message));
-  return deliver_pushed();
-}
-
 Text EntityRegistry::intern_name(std::string_view text, Receipt* refused) {
   if (text.empty()) return {};
   const Text hash = text_of(text);
   if (impl_->texts.find(hash) == text) return hash;
   check_outside();
   known().need<InternText>();
-  flatbuffers::FlatBufferBuilder builder(64 + text.size());
-  const auto string = builder.CreateString(text.data(), text.size());
-  const auto start = builder.StartTable();
-  builder.AddOffset(4, string);
-  builder.Finish(flatbuffers::Offset<flatbuffers::Table>(builder.EndTable(start)));
-  core_.pushing.append_table(TypeTraits<InternText>::id, Entity{},
-                             {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()});
+  core_.pushing.append_table(TypeTraits<InternText>::id, Entity{}, encode(InternText{.text = std::string(text)}));
   const Receipt receipt = deliver_pushed();
   if (!receipt.refused) return hash;
   if (refused) *refused = receipt;
   return {};
 }
 
-// --- neighbours, life ---
-
-Inbox& EntityRegistry::inbox() noexcept { return impl_->inputs.inbox(); }
-void EntityRegistry::add_sink(InputSink& sink) {
-  check_outside();
-  core_.sinks.push_back(&sink);
-  for (const InputKind kind :
-       {InputKind::push, InputKind::post, InputKind::flush, InputKind::advance, InputKind::inbox})
-    if (sink.wants_receipts(kind)) core_.receipt_sinks[static_cast<std::size_t>(kind)].push_back(&sink);
-  core_.note_sinks();
-}
-void EntityRegistry::remove_sink(InputSink& sink) noexcept {
-  std::erase(core_.sinks, &sink);
-  for (auto& sinks : core_.receipt_sinks) std::erase(sinks, &sink);
-  core_.note_sinks();
-}
-void EntityRegistry::set_pushed_sink(PushedSink* sink) noexcept { impl_->inputs.set_pushed_sink(sink); }
+// --- life ---
 
 EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic)
     : core_(options), impl_(std::make_unique<Impl>(*this, std::move(options))) {
@@ -182,7 +103,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic
   known().need<Name>();
   known().need<ChildOf>();
   impl_->delivery.know_lifecycle();
-  set_executor(impl_->options.executor);
+  host().set_executor(impl_->options.executor);
   impl_->note_observed();
 }
 

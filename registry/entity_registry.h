@@ -10,7 +10,8 @@
 //     settle                     counters, receipt
 //     cascade                    deliver what handlers wrote to their Outbox (registry/apply/outbox.h)
 //
-// A registry may be used by one thread at a time; other threads reach it through the inbox.
+// A registry may be used by one thread at a time; other threads reach it through the inbox
+// (registry/host.h).
 // Handlers must not use it: doing so stops the program with an error that names the handler. They
 // may only call alive, name, path, parent and children, whose results cannot change before the
 // handlers return. Every call that makes an input throws what an InputSink throws; the input then
@@ -21,20 +22,17 @@
 #include <expected>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "registry/apply/manager.h"
+#include "registry/apply/created.h"
 #include "registry/apply/outbox.h"
 #include "registry/apply/receipt.h"
-#include "registry/apply/template.h"
 #include "registry/apply/wrong_calls.h"
 #include "registry/arithmetic.h"
-#include "registry/delivery/inbox.h"
 #include "registry/delivery/registry_core.h"
 #include "registry/handlers/builtin_messages.h"
 #include "registry/handlers/signature.h"
@@ -45,19 +43,18 @@
 namespace muster {
 
 // Defined in their own headers.
+class Manager;          // registry/apply/manager.h
+class RegistryReader;   // registry/host.h
+class RegistryHost;     //
+class RegistryFigures;  // registry/profile.h
+class RegistryProfile;  //
 struct DynamicCall;     // registry/handlers/dynamic_handler.h
 struct DynamicShape;    //
-struct HandlerFigures;  // registry/observe/figures.h
-struct MessageFigures;  //
-struct PassCounters;    // registry/delivery/executor.h
-class Trace;            // registry/observe/trace.h
 class StateSink;        // registry/state/state.h
 class StateSource;      //
 struct StateError;      //
 struct LoadReport;      //
 class TemplateTree;     // registry/templates/template_tree.h
-class Timers;           // registry/apply/timers.h
-class PushedSink;       // registry/delivery/pushed_sink.h
 
 class EntityRegistry : detail::WrongMessages<Receipt>,
                        detail::WrongPosts,
@@ -76,9 +73,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   EntityRegistry(const EntityRegistry&) = delete;
   EntityRegistry& operator=(const EntityRegistry&) = delete;
 
-  /// The options passed in, except for bounds that were loaded with saved state.
-  const RegistryOptions& options() const noexcept;
-
   // --- reading: pointers and references are valid until the next push, flush or advance ---
 
   /// Reads one array entry. False for ids that are nil, stale or were never issued.
@@ -94,15 +88,11 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Looks up a value by run-time type. Null if absent; for a tag that is present, a pointer that
   /// is not null and must not be read.
   const std::byte* find(Entity e, TypeId component) const noexcept;
-  /// The entity's component types, ascending by id; empty if not alive. Valid until the next input.
-  std::span<const TypeId> components(Entity e) const noexcept;
   /// Calls f(Entity, const Cs&...) or f(const Cs&...) for every entity that has all of Cs, in row
-  /// order. Stops the program if f adds, removes or moves rows.
+  /// order (depth, archetype, position); each<>(f) calls f(Entity) for every entity. Stops the
+  /// program if f adds, removes or moves rows.
   template <class... Cs, class F>
   void each(F&& f) const;
-  /// Calls f(Entity) for every entity in row order (depth, archetype, position), as each() does.
-  template <class F>
-  void each_entity(F&& f) const;
   std::uint64_t entity_count() const noexcept { return storage().rows(); }
 
   // For entities that are not alive, these return nil, 0 or an empty text.
@@ -148,12 +138,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   template <TableMessageType M>
     requires NativeTable<M>
   Receipt push(const M& message);
-  /// Pushes batches made by a BatchBuilder from known types, or checked by the Verifier.
-  /// Consecutive batches are separate pushes; the receipt has the sums of their counts. An empty
-  /// span is not an input. Stops the program if the bytes end inside a batch. Sinks see the session
-  /// (`author`; 0: the host), its request and its user.
-  Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0,
-                     std::uint64_t user = 0);
 
   // --- post: waits for the next push, flush or advance ---
 
@@ -163,27 +147,12 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void post(std::span<const Entity> targets, const M& message);
   template <MessageType M>
   void post(const M& message);
-  template <MessageType M>
-  void post_subtree(Entity target, std::uint64_t parts, const M& message);
   template <TableMessageType M>
     requires NativeTable<M>
   void post(Entity target, const M& message);
-  /// Accepts what push_batch accepts.
-  void post_batch(std::span<const std::byte> batches);
   /// Delivers posted messages, then the contents of the inbox, then everything handlers push. The
   /// counts are sums. If nothing was waiting, this is not an input.
   Receipt flush();
-
-  /// Repeats an input of another registry from the envelope and the bytes that a sink received
-  /// there, whatever the kind. If both registries had the same state, handlers and options before
-  /// the first of these inputs, this one has the same state, sequence and receipts after each push,
-  /// flush and advance. A replayed post or lane batch is delivered, and its handlers' pushes wait
-  /// for the next push, flush or advance. The bytes must have been verified (verify_batch). Stops
-  /// the program if the input is not the next one or if anything was posted here; batches in this
-  /// registry's lanes wait for a flush(). Without a batch, a push, post or lane batch is one that
-  /// was not recorded because its handlers could change nothing. It delivers nothing, but counts as
-  /// an input.
-  Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
 
   // --- time: the host moves the registry's clock ---
 
@@ -199,29 +168,22 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// never goes back.
   Receipt advance(std::uint64_t ns);
   std::uint64_t now_ns() const noexcept;
-  /// Sets `due_ns` to the due time of the next timer. False if there is none.
-  bool next_due(std::uint64_t& due_ns) const noexcept;
-  /// The number that the next timer will get.
-  TimerId next_timer() const noexcept;
-  /// The pending timers. Valid until the next push, flush or advance.
-  const Timers& timers() const noexcept;
 
   // --- structure: each call is a message that is pushed and delivered at once ---
 
   /// Creates a root without a name. This cannot be refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
-  /// Creates a root. Returns nil and does nothing if another root has the name, or another text its
-  /// hash.
+  /// Creates a root. Refused without effect if another root has the name, or another text its hash.
   template <ComponentType... Cs>
-  Entity create(std::string_view name, const Cs&... components) {
-    return create_under(Entity{}, name, components...);
+  [[gnu::always_inline]] Created create(std::string_view name, const Cs&... components) {
+    return Created(create_named<Cs...>(Entity{}, name, components...));
   }
-  /// Creates the last child of `parent` (nil: a root); `name` may be empty. Returns nil and does
-  /// nothing if refused (the name is taken or the parent is dead).
+  /// Creates the last child of `parent` (nil: a root); `name` may be empty. Refused without effect
+  /// if the parent is dead or the name is taken.
   template <ComponentType... Cs>
-  Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
-    return create_named<Cs...>(parent, name, components...);
+  [[gnu::always_inline]] Created create_under(Entity parent, std::string_view name, const Cs&... components) {
+    return Created(create_named<Cs...>(parent, name, components...));
   }
   /// Creates `count` unnamed roots with the same values. If memory runs out (std::bad_alloc), some
   /// may have been created; their ids are lost.
@@ -243,47 +205,23 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Renames the entity; an empty name removes its name. Refused if a sibling has the name, or
   /// another text its hash.
   Receipt rename(Entity e, std::string_view name);
-  /// Grants never-used ids to another thread or a session, which can then create entities without
-  /// asking: `count` indices starting at the returned entity's, all of generation 1. Always
-  /// succeeds, and reuses a returned range that is long enough. Stops the program once 2^32 indices
-  /// are used up.
-  Entity grant(std::uint32_t count, std::uint64_t author);
-  /// Returns the unused ids of a grant. Runs of 64 or more are kept for later grants; the registry
-  /// itself uses up shorter runs. Ids that are used or were never granted are ignored. The grantee
-  /// may no longer create with these ids.
-  void return_grant(Entity first, std::uint32_t count);
-  /// The largest grant that needs no new memory: the length of the longest returned range.
-  std::uint32_t returned_ids() const noexcept { return core_.state.storage.returned_ids().longest(); }
-  /// Granted ids that a load left without an owner: unused, and not named by a waiting Create,
-  /// Spawn or MergeTemplate. Ascending ranges. After a load, hosts return them before granting
-  /// others.
-  std::vector<std::pair<Entity, std::uint32_t>> left_grants() const;
 
   // --- templates ---
 
   /// Spawns a tree from a template, as one message. `root` adds to or replaces the template's
-  /// components of the root. Returns the root's id (of the first tree if options.count is more than
-  /// one). Returns nil and does nothing if the template is unknown or the message was refused.
+  /// components of the root. The result is the root's id (of the first tree if options.count is
+  /// more than one). Refused without effect if the template is unknown, options.count is 0, or the
+  /// place or the name does not fit.
   template <ComponentType... Cs>
-  Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
-    return spawn_with<Cs...>(what, options, root...);
+  [[gnu::always_inline]] Created spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
+    return Created(spawn_with<Cs...>(what, options, root...));
   }
   /// Applies a template to a living tree, matching nodes by child names and creating missing ones.
   /// Writes the ids of all nodes to `ids`, if given, in pre-order. Refused if unknown.
-  Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
+  Receipt apply_template(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
   /// Defines a template or replaces the one of that name. Throws SetupError if the tree contradicts
   /// itself (TemplateTree::compile); other errors are refusals.
-  Receipt define(const TemplateTree& tree);
-  /// Null if unknown. Other threads may share it to make batches with append_spawn.
-  std::shared_ptr<const Template> find_template(std::string_view name) const;
-  /// The original definition, for deriving other templates (TemplateTree::read). Absent if unknown.
-  /// Valid until the next push.
-  std::optional<DefineTemplateView> template_definition(std::string_view name) const;
-  /// The DefineTemplate message's batch; empty if unknown. Valid until the next push.
-  std::span<const std::byte> template_batch(std::string_view name) const;
-  /// Sorted by the hash of their names.
-  std::vector<std::string_view> template_names() const;
-  std::size_t template_count() const noexcept;
+  Receipt define_template(const TemplateTree& tree);
 
   // --- types and texts ---
 
@@ -300,15 +238,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// is called now for existing values, and for all after a load. The hook may read the registry.
   template <RuntimeType T>
   void add_runtime_type(std::function<void(T&, Entity)> restore = {});
-  /// Destroys all values of T before the plugin defining it is unloaded. Entities keep their
-  /// presence and get fresh values when the type returns. Throws SetupError if a handler uses T.
-  template <RuntimeType T>
-  void remove_runtime_type() {
-    forget_runtime_type(TypeTraits<T>::id);
-  }
-  /// Forgets every runtime type for whose functions `whose` returns true, even if handlers use it:
-  /// for a host that unloads code. Those handlers must be gone before the next message.
-  void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
   /// Adds the text to the world (by a message, if it is new) and returns its hash. On a hash
   /// collision with another text it is refused, and the result is the empty text. Servers do not
   /// drop texts that were interned in this process, so code that keeps a Text out of the registry's
@@ -316,19 +245,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Text intern(std::string_view text);
   /// The bytes of a text; empty if unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
-  /// The texts in the order of arrival. If text_drops() changes, indices may refer to other texts.
-  std::size_t text_count() const noexcept;
-  std::string_view text_at(std::size_t i) const noexcept;
-  Text text_id(std::size_t i) const noexcept;
-  std::uint64_t text_bytes() const noexcept;  ///< of all texts
-  std::uint64_t text_drops() const noexcept;
-  /// True if the text was passed to intern() in this process.
-  bool is_host_text(Text text) const noexcept;
-  /// Forgets those of these texts that are not referenced by components, names, templates, waiting
-  /// messages (posted, carried over, timers) or disabled handlers. This is a message, so a replay
-  /// forgets them too. The caller must leave out texts that are still referenced elsewhere (by
-  /// sessions or the host). The order of the remaining texts is unchanged.
-  Receipt drop_texts(std::span<const Text> texts);
 
   // --- handlers ---
 
@@ -353,39 +269,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
                          HandlerOptions options = {});
   using WrongSubscriptions::subscribe;  // the last: compilers show candidates in this order
-  const HandlerTable& handlers() const noexcept;
   /// Enables or disables all handlers of this name, of any message, including later ones. This is a
   /// message, so it is saved.
-  Receipt enable_handler(std::string_view name, bool enabled);
-  /// The id for DynamicShape::message that lets a handler defined by run-time ids follow a
-  /// component's changes. Throws SetupError for an unknown component.
-  TypeId change_message(ChangeKind kind, TypeId component);
-  /// Assigns handlers that are subscribed from now on to this part of the program; 0 initially.
-  /// Unnamed handlers run in the order of their parts, whenever they were subscribed: a server
-  /// numbers its plugins so that a reloaded plugin gets its old position.
-  void begin_part(std::uint32_t part);
-
-  // --- passes on several workers (registry/delivery/schedule.h) ---
-
-  /// Spreads passes over the executor's workers from now on, with the same results; with null or
-  /// one worker, the caller's thread runs them. The executor must outlive the registry or the next
-  /// call. Handlers of passes then run on several threads: whatever they touch besides their
-  /// parameters must be named in their options (external_reads, external_writes) or be private to
-  /// them.
-  void set_executor(Executor* executor);
-  const PassCounters& pass_counters() const noexcept;
-  /// The call in progress, or no value, to find a handler that does not return. May be called from
-  /// any thread during the registry's lifetime, even while handlers run.
-  std::optional<AtWork> at_work() const;
-  // As text; empty if the message has no handlers yet.
-  /// The graph of a message's handlers in Graphviz format: which handler waits for which, and why.
-  std::string pass_dot(TypeId message) const;
-  /// The groups of handlers that may overlap, and whether each may be split: over rows, or over the
-  /// children of a parent.
-  std::string pass_groups(TypeId message) const;
-  /// Explains why two handlers of a message do not overlap or, given the same name twice, why that
-  /// handler is not split.
-  std::string why_apart(TypeId message, std::string_view first, std::string_view second) const;
+  Receipt set_handler_enabled(std::string_view name, bool enabled);
 
   // --- state ---
 
@@ -393,8 +279,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// queue, timers, clock.
   std::uint64_t hash() const;
   /// Writes all rows, including posted and carried-over messages. Changes nothing. To track
-  /// versions, call begin_version() right before each save: later changes then have a greater
-  /// version. Must not be called inside a handler.
+  /// versions, call RegistryHost::begin_version() right before each save: later changes then have a
+  /// greater version. Must not be called inside a handler.
   void save(StateSink& sink) const;
   /// Loads saved rows into a separate state, which then replaces the current one. If this fails or
   /// the source throws, the registry is unchanged. Invalid bool and enum values are corrected and
@@ -406,83 +292,35 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// are called last. A load is not an input: sinks do not see it. Texts passed to intern() earlier
   /// must be interned again, as at a start. Needs memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
-  /// Makes an empty state for this registry, with the cascade bounds of its options.
-  RegistryState make_state() const;
-  /// Exchanges the registry's state with another one that it made or had before, like load(), but
-  /// values of runtime components stay with their state and restore hooks are not called. Managers
-  /// receive their saved state. On an error, which names a manager, everything is unchanged. Takes
-  /// time per archetype and handler, not per row, unless a preserver reads the rows.
-  [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
-  /// True if nothing has been created, pushed, posted or loaded yet.
-  bool is_new() const noexcept;
-  /// The current version: each column of a chunk carries the version of its last change. See
-  /// Storage::touch.
-  std::uint64_t version() const noexcept;
-  /// Starts a new version: later changes get a version greater than the one returned.
-  std::uint64_t begin_version() noexcept;
-  /// Adds a reader of the past, called before columns change. Several may read at once, each from
-  /// its own moment. It must be removed or outlive the registry. Not for use inside a handler.
-  void add_preserver(ColumnPreserver& preserver);
-  void remove_preserver(ColumnPreserver& preserver) noexcept;
-
-  // --- neighbors: sinks, other threads, owners of external data ---
-
-  /// Sinks are called in the order they were added. A sink must be removed before it is destroyed.
-  void add_sink(InputSink& sink);
-  void remove_sink(InputSink& sink) noexcept;
-  /// Sets the sink that sees messages pushed by handlers and timers as they are delivered; null
-  /// (free of cost): none. It must outlive the registry or the next call.
-  void set_pushed_sink(PushedSink* sink) noexcept;
-  /// The inbox where other threads put batches for flush().
-  Inbox& inbox() noexcept;
   /// The number of the last input that sinks were told of.
-  std::uint64_t sequence() const noexcept;
-  const RegistryCounters& counters() const noexcept;
-  /// For replays: sets the counters recorded at this point, including unrecorded messages.
-  void set_counters(const RegistryCounters& recorded) noexcept { core_.state.counters = recorded; }
-  /// Bytes held by the message queues, used or not. Most of it is released after a burst.
-  std::size_t memory_waiting() const noexcept;
-  /// Adds a manager, which must be removed before it is destroyed. At once, and at each load(), it
-  /// is given the state that was saved or left behind under its name. Throws SetupError if the name
-  /// is taken or the manager refuses that state.
+  std::uint64_t sequence() const noexcept { return core_.state.sequence; }
+  /// The current version, which grows with every save: each column of a chunk carries the version
+  /// of its last change. See Storage::touch.
+  std::uint64_t version() const noexcept { return storage().version(); }
+
+  // --- neighbors ---
+
+  /// Adds an owner of external data, which must be removed before it is destroyed. At once, and at
+  /// each load(), it is given the state that was saved or left behind under its name. Throws
+  /// SetupError if the name is taken or the manager refuses that state.
   void add_manager(std::string name, Manager& manager);
   /// Removes a manager. Its state is kept, saved with the registry, and given to the next manager
   /// of that name, as when a plugin is reloaded.
   void remove_manager(Manager& manager);
-  /// Null if there is none.
-  Manager* find_manager(std::string_view name) const noexcept;
-  /// The states of absent managers, by hash64 of their names; for hosts that exchange managers and
-  /// may have to go back.
-  const ManagerStates& waiting_managers() const noexcept;
-  void set_waiting_managers(ManagerStates states);
-  /// Calls f(manager name, component) for a living entity's data in managers, in order of names.
-  void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
-  /// For readers inside Muster (state, replication); not a way to write.
-  const Storage& storage() const noexcept { return core_.state.storage; }
-  const Hierarchy& hierarchy() const noexcept { return core_.state.hierarchy; }
-
-  // --- profiling (docs/observability.md): not part of the state, never affects results ---
-
-  /// Starts or stops counting and timing deliveries. Starting resets the figures; after stopping
-  /// they can still be read. Initially off, at no cost: the only test is one that a push makes
-  /// anyway.
-  void observe(bool on);
-  bool observing() const noexcept;
-  /// Sorted by subscription; includes handlers that have ended, excludes those never called.
-  std::vector<HandlerFigures> handler_figures() const;
-  /// In the order in which the types were first delivered.
-  std::vector<MessageFigures> message_figures() const;
-  /// Records into `trace` while observing; null stops. The trace must outlive its recording.
-  void set_trace(Trace* trace);
-  /// Makes handlers' pushes carry the message that caused them in their batch's bytes
-  /// (messages/causes.h), so that traces show the chain. Runs are then delivered message by
-  /// message, with the same results. Initially off, which adds no bytes. Messages from timers have
-  /// no cause.
-  void record_causes(bool on);
+  /// What servers, savers, replays and replicas need: see registry/host.h, which defines these.
+  RegistryHost host() noexcept;
+  RegistryReader host() const noexcept;
+  /// Figures and traces of what takes time: see registry/profile.h, which defines these.
+  RegistryProfile profile() noexcept;
+  RegistryFigures profile() const noexcept;
 
  private:
   /// Interns a name for the registry itself. If this is refused, `refused` receives the refusal.
   Text intern_name(std::string_view text, Receipt* refused = nullptr);
+  friend class RegistryReader;
+  friend class RegistryHost;
+  friend class RegistryFigures;
+  friend class RegistryProfile;
   friend class Subscription;
   friend class StateWriter;
   friend struct ConversionsOf;  // registry/state/swap_state.cc
@@ -492,6 +330,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   template <class M>
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
 
+  const Storage& storage() const noexcept { return core_.state.storage; }
   TypesKnown& known() noexcept { return core_.types; }
   Arena& input() noexcept { return core_.state.input; }
   void check_outside() const noexcept {
@@ -530,9 +369,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   // Takes components by value: a reference could be to a row that moves while waiting messages are
   // delivered.
   template <ComponentType... Cs>
-  Entity create_named(Entity parent, std::string_view name, Cs... components);
+  detail::Made create_named(Entity parent, std::string_view name, Cs... components);
   template <ComponentType... Cs>
-  Entity spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
+  detail::Made spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
   /// Delivers a push that sinks have seen, while nothing is waiting. Equivalent to Inputs::push.
   Receipt push_direct(MessageRoute& route, Entity target, void* message);
   /// `place` is from Storage::locate(). Null if it is not a row, or no handler takes the route's
@@ -554,10 +393,19 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Reserves ids for the batch's targets and writes them to `ids`. `waited`: Inputs::wait_over()
   /// was just called.
   Receipt deliver_new(std::span<Entity> ids, bool waited = false);
+
+  // --- registry/refused_creations.cc ---
+  /// Says why a creation was refused. Without a receipt, its message was not pushed, because the
+  /// name has another text's hash or the template cannot be spawned.
+  [[gnu::cold]] detail::Made refuse_create(Entity parent, std::string_view name, const Receipt* receipt) const;
+  [[gnu::cold]] detail::Made refuse_spawn(std::string_view what, const SpawnOptions& options,
+                                          const Receipt* receipt) const;
+
+  // --- registry/templates/template_registry.cc ---
   Receipt push_sealed(std::span<const std::byte> batch);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
-  /// Where the ids of all nodes will be once nothing is waiting; empty if there is no such
-  /// template.
+  /// Where the ids of all nodes will be once nothing is waiting; empty if there is no such template
+  /// or the spawn would have no nodes.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
   /// Spawns an unnamed tree of a template already spawned that way, while nothing is waiting and no
@@ -583,7 +431,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options, bool of_manager = false);
   void end_handler(std::uint64_t ordinal);
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
-  void forget_runtime_type(TypeId type);
 
   // A direct member, not behind a pointer: code inlined into a loop need not reload a pointer after
   // each call.

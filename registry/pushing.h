@@ -162,10 +162,6 @@ template <MessageType M>
 void EntityRegistry::post(const M& message) {
   posting<M>().append_world(message);
 }
-template <MessageType M>
-void EntityRegistry::post_subtree(Entity target, std::uint64_t parts, const M& message) {
-  posting<M>().append_subtree(target, parts, message);
-}
 template <TableMessageType M>
   requires NativeTable<M>
 void EntityRegistry::post(Entity target, const M& message) {
@@ -189,30 +185,37 @@ TimerId EntityRegistry::post_at(std::uint64_t due_ns, const M& message) {
 // --- messages with texts ---
 
 template <ComponentType... Cs>
-Entity EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
+detail::Made EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
   (known().need<Cs>(), ...);
   const Text text = name.empty() ? Text{} : intern_name(name);
-  if (!text && !name.empty()) return {};  // refused: no entity is created without the name
+  if (!text && !name.empty()) [[unlikely]]
+    return refuse_create(parent, name, nullptr);  // no entity is created without the name
   open<Create>().append_rows(Entity{}, Create{.parent = parent, .name = text}, components...);
   Entity made;
-  return deliver_new({&made, 1}).handled ? made : Entity{};
+  const Receipt receipt = deliver_new({&made, 1});
+  if (!receipt.handled) [[unlikely]]
+    return refuse_create(parent, name, &receipt);
+  return {made};
 }
 template <ComponentType... Cs>
-Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& options, Cs... root) {
+detail::Made EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& options, Cs... root) {
   if constexpr (sizeof...(Cs) == 0)
     if (const Entity made = spawn_direct(what, options)) [[likely]]
-      return made;
+      return {made};
   (known().need<Cs>(), ...);
   Spawn message;
   const std::span<Entity> ids = prepare_spawn(what, options, message);
-  if (ids.empty()) return {};
+  if (ids.empty()) [[unlikely]]
+    return refuse_spawn(what, options, nullptr);
   if constexpr (sizeof...(Cs) == 0)
     open<Spawn>().append_shared(ids.size(), message);
   else
     open<Spawn>().append_rows_shared(ids.size(), message, root...);
-  const bool spawned = deliver_new(ids, true).handled;
+  const Receipt receipt = deliver_new(ids, true);
+  if (!receipt.handled) [[unlikely]]
+    return refuse_spawn(what, options, &receipt);
   if (options.ids) options.ids->assign(ids.begin(), ids.end());
-  return spawned ? ids.front() : Entity{};
+  return {ids.front()};
 }
 inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
   Receipt refused;
@@ -220,7 +223,7 @@ inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
   if (refused.refused) return refused;  // do not remove the existing name
   return push(e, Rename{.name = text});
 }
-inline Receipt EntityRegistry::enable_handler(std::string_view name, bool enabled) {
+inline Receipt EntityRegistry::set_handler_enabled(std::string_view name, bool enabled) {
   Receipt refused;
   const Text text = intern_name(name, &refused);
   if (refused.refused) return refused;  // do not switch handlers that have no name

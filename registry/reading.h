@@ -106,9 +106,4 @@ void EntityRegistry::each_row(F&& f) const {
     }
 }
 
-template <class F>
-void EntityRegistry::each_entity(F&& f) const {
-  each<>([&](Entity e) { f(e); });
-}
-
 }  // namespace muster

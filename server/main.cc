@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/host.h"
 #include "schema/muster.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
@@ -123,7 +124,7 @@ void warn_of_idle(const World& world, double hz) {
   if (hz > 0) return;
   std::string names;
   std::size_t count = 0;
-  for (const Handler* handler : world.registry().handlers().handlers()) {
+  for (const Handler* handler : world.registry().host().handlers().handlers()) {
     if (handler->message != TypeTraits<Update>::id) continue;
     constexpr std::size_t named_max = 3;
     if (++count <= named_max)

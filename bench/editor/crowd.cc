@@ -31,9 +31,11 @@ void begin(muster::EntityRegistry& registry) {
     for (std::uint32_t i = 0; i < in_a_group; ++i) {
       const float x = static_cast<float>(i % in_a_row) * apart, z = static_cast<float>(i / in_a_row) * apart;
       const float shade = static_cast<float>(i % 7) / 10;
-      registry.create_under(parent, "box-" + std::to_string(i), scene::Transform{.position = {.x = x, .z = z}},
-                            scene::Shape{.size = {.x = 1, .y = 1, .z = 1}},
-                            scene::Color{.value = {.r = 0.3f + shade, .g = 0.4f, .b = 0.9f - shade}});
+      registry
+          .create_under(parent, "box-" + std::to_string(i), scene::Transform{.position = {.x = x, .z = z}},
+                        scene::Shape{.size = {.x = 1, .y = 1, .z = 1}},
+                        scene::Color{.value = {.r = 0.3f + shade, .g = 0.4f, .b = 0.9f - shade}})
+          .or_stop();
     }
   }
 }

@@ -111,7 +111,7 @@ void switched_off() {
   const auto rolling = registry.subscribe<roll>("cook.roll");
   const Entity dice = registry.create(Dice{});
   // guide: switched off
-  registry.enable_handler("cook.roll", false);  // saved with the world
+  registry.set_handler_enabled("cook.roll", false);  // saved with the world
   require(registry.push(dice, Roll{}).handled == 0);
   // guide: end
 }
@@ -122,7 +122,8 @@ void errors() {
   // guide: errors
   const Entity dice = registry.create("dice", Dice{});
   require(registry.push(dice, Open{}).unhandled == 1);  // no handler takes it here
-  require(!registry.create("dice", Dice{}));            // the name is taken: a nil id
+  const muster::Created other = registry.create("dice", Dice{});
+  require(!other && other.refusal().code == muster::RefusalCode::name_taken);  // see text()
   const muster::Receipt moved = registry.reparent(dice, dice);
   require(moved.refused == 1 && moved.refusal.code == muster::RefusalCode::cycle);
   registry.destroy(dice);

@@ -95,8 +95,8 @@ void relations() {
   muster::EntityRegistry registry;
   const Entity rome = registry.create("rome"), ostia = registry.create("ostia");
   // guide: relations
-  registry.create("salt", Trades{.from = ostia, .to = rome, .price = 3});
-  registry.create("wine", Trades{.from = rome, .to = ostia, .price = 8});
+  registry.create("salt", Trades{.from = ostia, .to = rome, .price = 3}).or_stop();
+  registry.create("wine", Trades{.from = rome, .to = ostia, .price = 8}).or_stop();
   float paid = 0;
   registry.each<const Trades>([&](const Trades& trade) {
     if (trade.to == rome && registry.alive(trade.from)) paid += trade.price;

@@ -1,3 +1,4 @@
+#include <muster/host.h>
 #include <muster/messages.h>
 #include <muster/registry.h>
 
@@ -20,8 +21,8 @@ void variants() {
   muster::TemplateTree chief("orc.chief");
   chief.merge(chief.root(), orc);      // everything of an orc,
   chief.set("", Health{.value = 90});  // but for this
-  registry.define(orc);
-  registry.define(chief);
+  registry.define_template(orc);
+  registry.define_template(chief);
   const Entity boss = registry.spawn("orc.chief", {.name = "boss"});
   require(registry.get<Health>(boss).value == 90 && registry.find_path("/boss/weapon"));
   // guide: end
@@ -30,9 +31,9 @@ void variants() {
 void clone() {
   muster::EntityRegistry registry;
   const Entity orc = registry.create("orc", Health{.value = 7});
-  registry.create_under(orc, "sword", Aim{.at = orc});
+  registry.create_under(orc, "sword", Aim{.at = orc}).or_stop();
   // guide: clone
-  registry.define(muster::TemplateTree::of(registry, orc, "clipboard"));
+  registry.define_template(muster::TemplateTree::of(registry, orc, "clipboard"));
   const Entity copy = registry.spawn("clipboard", {.name = "orc-2"});
   const Entity sword = registry.find_path("/orc-2/sword");
   require(registry.get<Health>(copy).value == 7);
@@ -43,10 +44,10 @@ void clone() {
 void player_alone() {
   muster::EntityRegistry registry;
   const Entity player = registry.create("player", Health{.value = 3});
-  registry.create_under(player, "bag", Position{.x = 2});
+  registry.create_under(player, "bag", Position{.x = 2}).or_stop();
   // guide: the player alone
-  registry.define(muster::TemplateTree::of(registry, player, "save.player"));
-  const auto batch = registry.template_batch("save.player");
+  registry.define_template(muster::TemplateTree::of(registry, player, "save.player"));
+  const auto batch = registry.host().template_batch("save.player");
   const std::vector<std::byte> saved(batch.begin(), batch.end());  // to a file, a socket, another process
 
   muster::EntityRegistry elsewhere;
@@ -54,7 +55,7 @@ void player_alone() {
   elsewhere.add_type<Position>();
   const auto judged = muster::verify_batch(saved, elsewhere.types());  // foreign bytes are judged first
   require(judged.has_value());
-  elsewhere.push_batch(saved);
+  elsewhere.host().push_batch(saved);
   const Entity again = elsewhere.spawn("save.player", {.name = "player"});
   require(elsewhere.get<Health>(again).value == 3 && elsewhere.find_path("/player/bag"));
   // guide: end
@@ -84,13 +85,13 @@ void lockstep() {
   const auto there_hurts = there.subscribe<hurt>("cook.hurt");
   there.add_type<Health>();
   Step step;
-  here.add_sink(step);
+  here.host().add_sink(step);
   const Entity orc = here.create("orc", Health{});
   here.push(orc, Damage{.amount = 12});
   here.advance(16'666'666);
-  for (const Step::Input& input : step.inputs) there.replay(input.envelope, input.batch);
+  for (const Step::Input& input : step.inputs) there.host().replay(input.envelope, input.batch);
   require(here.hash() == there.hash());  // ids, names, clock, values: everything
-  here.remove_sink(step);
+  here.host().remove_sink(step);
   // guide: end
 }
 

@@ -18,9 +18,9 @@ using muster::Entity;
 
 void sorted() {
   muster::EntityRegistry registry;
-  registry.create("far", Position{.x = 9}, Health{});
-  registry.create("near", Position{.x = 1}, Health{});
-  registry.create("ghost", Position{.x = 5});
+  registry.create("far", Position{.x = 9}, Health{}).or_stop();
+  registry.create("near", Position{.x = 1}, Health{}).or_stop();
+  registry.create("ghost", Position{.x = 5}).or_stop();
   // guide: sorted
   std::vector<std::pair<float, Entity>> found;
   registry.each<const Position, const Health>(
@@ -185,8 +185,8 @@ void several_of_a_type() {
   muster::EntityRegistry registry;
   const Entity knight = registry.create("knight");
   // guide: several of a type
-  registry.create_under(knight, "left", Position{.x = -1});
-  registry.create_under(knight, "right", Position{.x = 1});
+  registry.create_under(knight, "left", Position{.x = -1}).or_stop();
+  registry.create_under(knight, "right", Position{.x = 1}).or_stop();
   float sum = 0;
   for (Entity hand = registry.first_child(knight); hand; hand = registry.next_sibling(hand))
     sum += registry.get<Position>(hand).x;

@@ -1,3 +1,4 @@
+#include <muster/host.h>
 #include <muster/messages.h>
 #include <muster/registry.h>
 
@@ -76,7 +77,7 @@ class Names final : public muster::ValueReferences {
 std::string printed(const muster::EntityRegistry& registry, Entity e) {
   Names names(registry);
   std::string out = registry.path(e);
-  for (const muster::TypeId id : registry.components(e)) {
+  for (const muster::TypeId id : registry.host().components(e)) {
     const muster::TypeDescriptor& type = *registry.types().find(id);
     out += "\n  " + std::string(type.name);
     if (type.size > 0) out += " " + muster::value_line(registry.types(), type, registry.find(e, id), names);
@@ -108,10 +109,10 @@ void log_everything() {
   muster::EntityRegistry registry;
   const auto damage = registry.subscribe<take_damage>("take_damage");
   PushLog log(registry.types());
-  registry.set_pushed_sink(&log);
+  registry.host().set_pushed_sink(&log);
   registry.push(registry.create(Health{.value = 1}), Damage{.amount = 2});
   require(log.text == "muster.Destroy\n");
-  registry.set_pushed_sink(nullptr);
+  registry.host().set_pushed_sink(nullptr);
 }
 
 // guide: own executor
@@ -137,7 +138,7 @@ void own_executor() {
     const auto flying = registry.subscribe<fly>("cook.fly");
     for (int i = 0; i < 5000; ++i) registry.create(Position{}, Velocity{.x = static_cast<float>(i)});
     registry.push(muster::Update{.dt = 0.1f});
-    require(several == 0 || registry.pass_counters().spread == 1);
+    require(several == 0 || registry.profile().pass_counters().spread == 1);
     hash[several] = registry.hash();
   }
   require(hash[0] == hash[1]);  // the results are those of one thread
@@ -149,7 +150,7 @@ void threads_that_post() {
   const Entity orc = registry.create(Health{.value = 30});
   registry.add_type<Damage>();
   // guide: threads that post
-  const std::shared_ptr<muster::InboxLane> lane = registry.inbox().open_lane(1);
+  const std::shared_ptr<muster::InboxLane> lane = registry.host().inbox().open_lane(1);
   std::thread loader([&] {
     muster::BatchBuilder batch;  // a thread's own
     batch.append(orc, Damage{.amount = 3});
@@ -166,14 +167,14 @@ void profile() {
   muster::EntityRegistry registry;
   const auto damage = registry.subscribe<take_damage>("take_damage");
   // guide: profile
-  registry.observe(true);
+  registry.profile().observe(true);
   registry.push(registry.create(Health{}), Damage{.amount = 3});
-  for (const muster::HandlerFigures& of : registry.handler_figures())
+  for (const muster::HandlerFigures& of : registry.profile().handler_figures())
     std::printf("%s: %llu rows, %llu ns\n", of.name.c_str(), static_cast<unsigned long long>(of.rows),
                 static_cast<unsigned long long>(of.ns));
-  registry.observe(false);
+  registry.profile().observe(false);
   // guide: end
-  require(registry.handler_figures().size() == 1 && registry.handler_figures()[0].rows == 1);
+  require(registry.profile().handler_figures().size() == 1 && registry.profile().handler_figures()[0].rows == 1);
 }
 
 void memory() {
@@ -188,7 +189,7 @@ void memory() {
   const muster::Receipt receipt = registry.push(registry.create(Health{}), Damage{});
   require(receipt.cut_short);                                  // the rest waits for the next input
   require(warned.find("\"cook.echo\"") != std::string::npos);  // which handler it is
-  require(registry.memory_waiting() < (1u << 20));             // bytes in queues of messages
+  require(registry.host().memory_waiting() < (1u << 20));      // bytes in queues of messages
   // guide: end
 }
 

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
                       {.durability = muster::Durability::batched, .autosave = 5s, .registry = {.executor = &executor}});
   muster::EntityRegistry& registry = world.registry();
   if (world.is_new()) {
-    registry.create("hero", game::Position{}, game::Velocity{.x = 1}, game::Health{});
+    registry.create("hero", game::Position{}, game::Velocity{.x = 1}, game::Health{}).or_stop();
     world.commit();
   }
   muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717",

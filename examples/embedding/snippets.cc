@@ -1,4 +1,5 @@
 // The other snippets of docs/embedding.md.
+#include <muster/host.h>
 #include <muster/messages.h>
 #include <muster/server.h>
 #include <muster/world.h>
@@ -71,7 +72,7 @@ void posting() {
   muster::EntityRegistry& registry = world.registry();
   const muster::Entity hero = registry.create("hero", game::Health{});
   // guide: another thread
-  const auto lane = registry.inbox().open_lane(1);  // one for each thread; the number names it in the journal
+  const auto lane = registry.host().inbox().open_lane(1);  // one for each thread; the number names it in the journal
   std::thread physics([&] {
     muster::BatchBuilder batch;
     batch.append(hero, game::Damage{.amount = 5});
@@ -85,7 +86,7 @@ void posting() {
 
 void saving() {
   muster::World world("saving.muster", install);
-  world.registry().create("hero", game::Health{});
+  world.registry().create("hero", game::Health{}).or_stop();
   world.commit();
   const auto show = [](const char*) {};
   bool saved = false;
@@ -105,7 +106,7 @@ void counting() {
   muster::EntityRegistry registry;
   require(threads() == before);
   muster::World world("threads.muster", install);
-  world.registry().create("hero", game::Health{});
+  world.registry().create("hero", game::Health{}).or_stop();
   world.commit();
   (void)world.poll(16ms);
   require(threads() == before);
@@ -126,7 +127,7 @@ void own_jobs() {
   const muster::Handlers handlers = install(registry);
   registry.create_many(50'000, game::Position{}, game::Velocity{.x = 1});
   for (int i = 0; i < 4; ++i) registry.push(muster::Update{.dt = 0.25f});
-  require(registry.pass_counters().spread == 4);
+  require(registry.profile().pass_counters().spread == 4);
   registry.each<const game::Position>([](const game::Position& at) { require(at.x == 1); });
   require(threads() == before);
 }

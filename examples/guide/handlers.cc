@@ -1,3 +1,4 @@
+#include <muster/host.h>
 #include <muster/registry.h>
 
 #include <memory>
@@ -122,7 +123,7 @@ void handlers() {
   // guide: end
 
   // guide: switching off
-  registry.enable_handler("guide.wear_armor", false);  // a message, so it is saved with the world
+  registry.set_handler_enabled("guide.wear_armor", false);  // a message, so it is saved
   registry.push(knight, Damage{.amount = 4.5f});
   require(registry.get<Health>(knight).value == 90);
   // guide: end
@@ -138,17 +139,17 @@ void handlers() {
   // guide: end
 
   // guide: several workers
-  muster::ThreadPool workers(4);    // or an Executor of your own, over your job system
-  registry.set_executor(&workers);  // passes are spread over them from now on
+  muster::ThreadPool workers(4);           // or an Executor of your own, over your job system
+  registry.host().set_executor(&workers);  // passes are spread over them from now on
   registry.push(muster::Update{.dt = 0.5f});
   require(registry.get<Health>(knight).value == 89.5f);  // what one worker would have come to
 
   const muster::TypeId update = muster::TypeTraits<muster::Update>::id;
-  require(registry.why_apart(update, "guide.burn", "guide.follow") ==
+  require(muster::why_apart(registry, update, "guide.burn", "guide.follow") ==
           "\"guide.burn\" and \"guide.follow\" do not overlap:\n"
           "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads of its nearest ancestor\n"
           "  \"guide.burn\" runs first: its name comes first\n");
-  registry.set_executor(nullptr);  // before they go
+  registry.host().set_executor(nullptr);  // before they go
   // guide: end
 }
 

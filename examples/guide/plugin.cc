@@ -16,7 +16,7 @@ muster::Handlers install(muster::EntityRegistry& registry) {
 }
 
 /// Fills a new world, once.
-void begin(muster::EntityRegistry& registry) { registry.create("orc", guide::Health{.value = 30}); }
+void begin(muster::EntityRegistry& registry) { registry.create("orc", guide::Health{.value = 30}).or_stop(); }
 
 }  // namespace
 

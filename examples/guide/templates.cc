@@ -1,3 +1,4 @@
+#include <muster/host.h>
 #include <muster/registry.h>
 
 #include <fstream>
@@ -27,18 +28,18 @@ void templates() {
   squad.set("", Health{.value = 50}).set("", Soldier{.rank = Rank::sergeant});
   squad.set("left", Soldier{}).refer("left", &Soldier::leader, "");  // the id of the new root
   squad.message("left", Greet{.loudness = 5});
-  registry.define(squad);
+  registry.define_template(squad);
 
   const Entity alpha = registry.spawn("squad", {.parent = camp, .name = "alpha"});
-  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7});  // ten; the roots get this Health
+  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7}).or_stop();  // the roots get this Health
   // guide: end
   require(registry.get<Soldier>(registry.find_path("/camp/alpha/left")).leader == alpha);
   require(registry.get<Health>(registry.find_path("/beta~10")).value == 7);
 
   // guide: other sources
   TemplateTree copy = TemplateTree::of(registry, alpha, "copy");  // a living tree; references inside stay inside
-  TemplateTree again = TemplateTree::read(*registry.template_definition("squad"));  // one that the world knows
-  again.merge(again.root(), copy);                                                  // a base, plus and minus components
+  TemplateTree again = TemplateTree::read(*registry.host().template_definition("squad"));  // one that the world knows
+  again.merge(again.root(), copy);  // a base, plus and minus components
   again.remove<Health>("left");
   // guide: end
 
@@ -56,7 +57,7 @@ void templates() {
   require(!registry.has<Position>(registry.find_path("/patrol/scout/bag")));
 
   // guide: merging
-  registry.merge(alpha, "guide.patrol");
+  registry.apply_template(alpha, "guide.patrol");
   require(registry.find_path("/camp/alpha/scout/bag") && registry.find_path("/camp/alpha/left"));
   // guide: end
   require(loudest == 5);

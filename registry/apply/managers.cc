@@ -140,11 +140,6 @@ void Managers::set_waiting(ManagerStates states) {
   for (auto& [key, saved] : waiting_) saved.moment = ++moments_;
 }
 
-Manager* Managers::find(std::string_view name) const noexcept {
-  const auto at = managers_.find(name);
-  return at == managers_.end() ? nullptr : at->second.manager;
-}
-
 void Managers::tell() {
   telling_.swap(gone_);
   for (const auto& [name, present] : managers_) present.manager->on_destroyed(telling_);

@@ -47,7 +47,6 @@ class Managers {
   void add(std::string name, Manager& manager);
   /// Removes a manager. Its state is kept and given to the next manager of that name.
   void remove(Manager& manager);
-  Manager* find(std::string_view name) const noexcept;
   const ManagerStates& waiting() const noexcept { return waiting_; }
   void set_waiting(ManagerStates states);
 

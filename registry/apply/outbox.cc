@@ -36,7 +36,7 @@ void Outbox::end(Subscription subscription) {
   arena_.append_world(HandlerRequest{.ordinal = ordinal, .ends = true});
 }
 
-void Outbox::enable_handler(std::string_view name, bool enabled) {
+void Outbox::set_handler_enabled(std::string_view name, bool enabled) {
   take_turn();
   types_.need<EnableHandler>();
   arena_.append_world(EnableHandler{.name = texts_.intern(name), .enabled = enabled});

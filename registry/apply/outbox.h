@@ -107,7 +107,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   /// Ends a handler when this request is delivered; until then it is still called.
   void end(Subscription subscription);
   /// Enables or disables the handlers of this name when this request is delivered.
-  void enable_handler(std::string_view name, bool enabled);
+  void set_handler_enabled(std::string_view name, bool enabled);
 
   /// The time of the registry's clock, in ns.
   std::uint64_t now_ns() const noexcept { return now_ns_; }
@@ -143,7 +143,8 @@ class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
   /// Returns the id of a new entity, which is final and may be used in messages and fields at once.
-  /// The entity is alive once its Create was delivered.
+  /// The entity is alive once its Create was delivered. That may be refused, for example because
+  /// the parent died first; this call cannot know.
   template <ComponentType... Cs>
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
@@ -159,8 +160,9 @@ class Spawner : detail::WrongUnnamedCreations {
     return made;
   }
   /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root.
-  /// `root` adds to or replaces the template's components of the root. The ids are final. Returns
-  /// nil and sends nothing if the template is unknown at this time.
+  /// `root` adds to or replaces the template's components of the root. The ids are final. The Spawn
+  /// may be refused when it is delivered. Returns nil and sends nothing if the template is unknown
+  /// at this time.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);

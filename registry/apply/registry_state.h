@@ -6,7 +6,7 @@
 //                  | clock, sequence, counters      |
 //
 // A registry has its state at a fixed place. State that is loaded or swapped in
-// (EntityRegistry::swap_state) moves to that place: references to a registry's Storage, Hierarchy
+// (RegistryHost::swap_state) moves to that place: references to a registry's Storage, Hierarchy
 // and so on stay valid and show the new contents. Pointers into the contents (rows, chunks,
 // archetypes, texts, templates) go with the state to which they belong.
 #pragma once
@@ -57,7 +57,7 @@ struct BatchCursor {
   std::size_t offset = 0;  ///< for tables: offset of the next item in the body
 };
 
-/// Empty, or taken out of a registry. Users obtain one from EntityRegistry::make_state() and
+/// Empty, or taken out of a registry. Users obtain one from RegistryReader::make_state() and
 /// swap_state(). Belongs to that registry, which must outlive it and whose thread uses it. The
 /// members are for the registry's own parts.
 struct RegistryState {
@@ -68,7 +68,7 @@ struct RegistryState {
   RegistryState(RegistryState&& other);
   RegistryState& operator=(RegistryState&& other);
   /// Exchanges all contents with another state of the same registry. Does not update caches outside
-  /// the states; EntityRegistry::swap_state does.
+  /// the states; RegistryHost::swap_state does.
   void swap(RegistryState& other);
 
   Storage storage;

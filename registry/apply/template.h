@@ -162,8 +162,9 @@ struct SpawnOptions {
   Entity before = {};  ///< the sibling to insert it before; nil: it becomes the last child
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
-  std::uint32_t count = 1;             ///< number of trees
-  std::vector<Entity>* ids = nullptr;  ///< receives the ids of all nodes in pre-order, tree after tree
+  std::uint32_t count = 1;  ///< number of trees
+  /// Receives the ids of all nodes in pre-order, tree after tree. Unchanged if the spawn is refused.
+  std::vector<Entity>* ids = nullptr;
 };
 
 /// Appends a Spawn under these ids: one per node of the template, or a multiple of that. `root`

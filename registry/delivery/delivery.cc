@@ -17,23 +17,11 @@
 #include <cstring>
 #include <string>
 
-#include <flatbuffers/flatbuffers.h>
-
 #include "messages/require.h"
 #include "registry/handlers/item_loops.h"
 #include "registry/observe/clock.h"
 
 namespace muster {
-
-namespace {
-
-std::string_view text_in(std::span<const std::byte> table) noexcept {
-  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(table.data());
-  const auto* text = root->GetPointer<const flatbuffers::String*>(4);
-  return text ? std::string_view(text->c_str(), text->size()) : std::string_view{};
-}
-
-}  // namespace
 
 void Delivery::note(const Refusal& refusal, Receipt& receipt) const noexcept {
   if (receipt.refused++ == 0) receipt.refusal = refusal;
@@ -564,8 +552,9 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
     }
     case TypeTraits<InternText>::id:
     case TypeTraits<DefineTemplate>::id: {
-      const Refusal refusal =
-          route.type->id == TypeTraits<InternText>::id ? structure_.intern(text_in(table)) : structure_.define(table);
+      const Refusal refusal = route.type->id == TypeTraits<InternText>::id
+                                  ? structure_.intern(InternTextView::from(table).text())
+                                  : structure_.define(table);
       if (refusal.code == RefusalCode::none) return true;
       note(refusal, receipt);
       return false;

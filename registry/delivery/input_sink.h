@@ -43,7 +43,7 @@ class InputSink {
  public:
   virtual ~InputSink() = default;
   /// Called before delivery. `batch` is valid only during the call; it is empty for a flush, and
-  /// for an input that is replayed without its batch (EntityRegistry::replay).
+  /// for an input that is replayed without its batch (RegistryHost::replay).
   ///
   /// A sink that cannot accept the input (such as a journal on a full disk) throws. Then the input
   /// does not happen: nothing is delivered, its number goes to the next input, ids issued for it

@@ -85,7 +85,7 @@ class Inputs {
   /// then, if there were any, a flush input that marks the end; then everything these caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
-  /// Repeats an input that a sink of another registry saw: see EntityRegistry::replay.
+  /// Repeats an input that a sink of another registry saw: see RegistryHost::replay.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> bytes);
   /// Delivers carried-over and posted messages, so that an input can follow.
   void wait_over();

@@ -93,7 +93,6 @@ struct RunContext {
   Storage& storage;
   Outbox& outbox;
   Spawner& spawner;
-  const EntityRegistry& registry;
   Delivery* delivery = nullptr;
   // The handler being called, for error texts and observers (AtWork), and its entity. Code that
   // sets `entity` must reset it to 0 before the next push that goes straight to its handler, which
@@ -187,7 +186,7 @@ struct Handler {
   std::string name;
   TypeId message = 0;
   std::uint64_t ordinal = 0;  ///< of its subscription
-  std::uint32_t part = 0;     ///< see EntityRegistry::begin_part
+  std::uint32_t part = 0;     ///< see RegistryHost::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
   /// Offset in the message of the entity that terms with source other refer to.

@@ -1,4 +1,4 @@
-// Figures of a registry while it was observed (EntityRegistry::observe), per handler and per
+// Figures of a registry while it was observed (RegistryProfile::observe), per handler and per
 // message type. Counts are exact and do not depend on the number of workers; times are of one
 // machine's clock.
 #pragma once

@@ -21,7 +21,7 @@
 namespace muster {
 
 /// Belongs to one registry and its thread. It must outlive its recording
-/// (EntityRegistry::set_trace), and may be written to a file afterwards.
+/// (RegistryProfile::set_trace), and may be written to a file afterwards.
 class Trace {
  public:
   /// Keeps the last `slices_max` slices, at least 1. Each uses 64 bytes once recorded.

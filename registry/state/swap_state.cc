@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "messages/require.h"
+#include "registry/host.h"
 #include "registry/registry_impl.h"
 #include "registry/state/state.h"
 #include "registry/state/state_reader.h"
@@ -44,16 +45,17 @@ void EntityRegistry::Impl::forget_contents() {
   delivery.number_messages(state.sequence);
 }
 
-RegistryState EntityRegistry::make_state() const {
-  RegistryState made(core_.state.storage.types(), impl_->options.segment_bytes);
-  made.bounds = impl_->own_bounds;
+RegistryState RegistryReader::make_state() const {
+  RegistryState made(read_.core_.state.storage.types(), read_.impl_->options.segment_bytes);
+  made.bounds = read_.impl_->own_bounds;
   return made;
 }
 
-std::expected<void, StateError> EntityRegistry::swap_state(RegistryState& other) {
-  check_outside();
-  require(other.storage.types() == core_.state.storage.types(), "EntityRegistry::swap_state: another registry's state");
-  Impl& r = *impl_;
+std::expected<void, StateError> RegistryHost::swap_state(RegistryState& other) {
+  registry_.check_outside();
+  require(other.storage.types() == registry_.core_.state.storage.types(),
+          "RegistryHost::swap_state: another registry's state");
+  EntityRegistry::Impl& r = *registry_.impl_;
   std::uint64_t key = 0;
   if (std::string wrong = r.managers.exchange(other.managers, key); !wrong.empty())
     return std::unexpected(StateError{{StateSection::managers, key, 0}, std::move(wrong)});
@@ -76,25 +78,20 @@ std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) 
       if (!stays) types.take_back(before);
     }
   } learned{r.types};
-  RegistryState aside = make_state();
+  RegistryState aside = host().make_state();
   aside.storage.restore_version(r.storage.version() + 1);
   auto report = read_state(
       source, aside, {.types = r.types, .conversions = &r.conversions, .insist_on_bounds = r.options.insist_on_bounds});
   if (!report) return report;
-  if (auto swapped = swap_state(aside); !swapped) return std::unexpected(std::move(swapped.error()));
+  if (auto swapped = host().swap_state(aside); !swapped) return std::unexpected(std::move(swapped.error()));
   try {
     r.call_restorers(0);
   } catch (...) {
-    require(swap_state(aside).has_value(), "EntityRegistry::load: a manager does not take back what it saved");
+    require(host().swap_state(aside).has_value(), "EntityRegistry::load: a manager does not take back what it saved");
     throw;
   }
   learned.stays = true;
   return report;
-}
-
-bool EntityRegistry::is_new() const noexcept {
-  const RegistryState& state = core_.state;
-  return state.storage.rows() == 0 && state.sequence == 0 && state.input.empty();
 }
 
 void EntityRegistry::Impl::call_restorers(TypeId type) {

@@ -105,7 +105,7 @@ struct Archetype {
   std::uint32_t layout = 0;                   ///< counts how often slots were reassigned
   std::uint32_t row_bytes = 0;                ///< size of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
-  /// Results of EntityRegistry::components() for rows that lack types, from this input and possibly
+  /// Results of RegistryReader::components() for rows that lack types, from this input and possibly
   /// earlier ones.
   std::set<std::vector<TypeId>> present;
   std::uint64_t present_sequence = 0;

@@ -6,6 +6,7 @@
 
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/storage/names.h"
 #include "registry/templates/template_json.h"
 #include "registry/templates/template_values.h"
@@ -149,9 +150,9 @@ class TemplateFile::Reader {
       return values.tree().merge(into, *here->tree, checks_.compares_left()) ||
              checks_.too_many_compares(json.line, path);
     }
-    if (const auto defined = registry_.template_definition(json.text)) {
+    if (const auto defined = registry_.host().template_definition(json.text)) {
       const TemplateTree::Size size{.nodes = defined->nodes().size(),
-                                    .bytes = registry_.template_batch(json.text).size()};
+                                    .bytes = registry_.host().template_batch(json.text).size()};
       if (!checks_.count(size, json.line, path)) return false;
       return values.tree().merge(into, TemplateTree::read(*defined), checks_.compares_left()) ||
              checks_.too_many_compares(json.line, path);
@@ -269,7 +270,7 @@ std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRe
                                                                         std::string_view file) {
   std::vector<std::string> names;
   for (const TemplateTree& tree : trees) {
-    const Receipt receipt = registry.define(tree);
+    const Receipt receipt = registry.define_template(tree);
     if (receipt.refused) return std::unexpected(refused_definition(registry, receipt, file, tree.name()));
     names.push_back(tree.name());
   }

@@ -1,4 +1,4 @@
-// The parts of EntityRegistry that define, spawn and merge templates.
+// The parts of EntityRegistry that define, spawn and apply templates.
 #include <cstring>
 
 #include "registry/registry_impl.h"
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-Receipt EntityRegistry::define(const TemplateTree& tree) {
+Receipt EntityRegistry::define_template(const TemplateTree& tree) {
   const auto compiled = tree.compile();
   if (!compiled) throw SetupError(compiled.error());
   check_outside();
@@ -14,32 +14,6 @@ Receipt EntityRegistry::define(const TemplateTree& tree) {
   const std::vector<std::byte> table = encode(*compiled);
   open<DefineTemplate>().append_table(TypeTraits<DefineTemplate>::id, Entity{}, table);
   return deliver_pushed();
-}
-
-std::shared_ptr<const Template> EntityRegistry::find_template(std::string_view name) const {
-  const TemplateTable::Entry* entry = impl_->structure.templates().find(text_of(name));
-  return entry ? entry->what : nullptr;
-}
-
-std::optional<DefineTemplateView> EntityRegistry::template_definition(std::string_view name) const {
-  const TemplateTable::Entry* entry = impl_->structure.templates().find(text_of(name));
-  if (!entry) return {};
-  const BatchView batch(entry->batch);
-  return DefineTemplateView::from(table_item(batch, batch.body()).table);
-}
-
-std::span<const std::byte> EntityRegistry::template_batch(std::string_view name) const {
-  const TemplateTable::Entry* entry = impl_->structure.templates().find(text_of(name));
-  if (!entry) return {};
-  return entry->batch;
-}
-
-std::size_t EntityRegistry::template_count() const noexcept { return impl_->structure.templates().entries().size(); }
-
-std::vector<std::string_view> EntityRegistry::template_names() const {
-  std::vector<std::string_view> names;
-  for (const auto& [name, entry] : impl_->structure.templates().entries()) names.push_back(entry.what->name());
-  return names;
 }
 
 Entity EntityRegistry::spawn_direct(std::string_view what, const SpawnOptions& options) {
@@ -82,7 +56,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
   return impl_->spawn_ids;
 }
 
-Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Entity>* ids_out) {
+Receipt EntityRegistry::apply_template(Entity top, std::string_view what, std::vector<Entity>* ids_out) {
   check_outside();
   impl_->inputs.wait_over();
   Storage& storage = core_.state.storage;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 
 namespace muster {
 
@@ -318,7 +319,7 @@ TemplateTree TemplateTree::of(const EntityRegistry& registry, Entity top, std::s
       self(self, child, tree.add_child(node, std::string(registry.name(child))));
   };
   const auto values = [&](auto&& self, Entity e, Node& node) -> void {
-    for (const TypeId type : registry.components(e)) {
+    for (const TypeId type : registry.host().components(e)) {
       if (type == TypeTraits<Name>::id || type == TypeTraits<ChildOf>::id) continue;
       const TypeDescriptor& known = *registry.types().find(type);
       const std::byte* bytes = known.tag ? known.default_bytes.data() : registry.find(e, type);

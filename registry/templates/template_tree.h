@@ -1,11 +1,11 @@
 // A template under construction: a tree that is read from a file, copied from living entities or
-// built in code, merged with others and changed, until it is defined (EntityRegistry::define) and
-// becomes a Template that can be spawned.
+// built in code, merged with others and changed, until EntityRegistry::define_template makes it a
+// Template that can be spawned.
 //
 //   TemplateTree orc("game.orc");
 //   orc.set("", game::Health{.value = 30}).set("body/arm", game::Armor{});
 //   orc.refer<game::Member>("body/arm", &game::Member::squad, "");   // that field will be the new orc's id
-//   registry.define(orc);
+//   registry.define_template(orc);
 #pragma once
 
 #include <cstddef>

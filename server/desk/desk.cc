@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "registry/observe/clock.h"
 #include "server/questions/questions.h"
 #include "system/mutex.h"
@@ -42,10 +43,10 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
   learn_types();
   sequence_ = registry_.sequence();
   clock_ns_ = registry_.now_ns();
-  registry_.add_sink(*this);
+  registry_.host().add_sink(*this);
 }
 
-Desk::~Desk() { registry_.remove_sink(*this); }
+Desk::~Desk() { registry_.host().remove_sink(*this); }
 
 std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
                                     std::shared_ptr<Connection> connection, std::uint64_t user,
@@ -330,8 +331,8 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
                                          std::to_string(limits_.unused_ids_max) + " are allowed");
   // Returned ids are used first, however few there are. Otherwise the number of unused ids would
   // keep growing.
-  if (const std::uint32_t returned = registry_.returned_ids()) count = std::min(count, returned);
-  const Entity first = registry_.grant(count, to.author);
+  if (const std::uint32_t returned = registry_.host().returned_ids()) count = std::min(count, returned);
+  const Entity first = registry_.host().grant(count, to.author);
   if (!first) return std::unexpected(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"));
   session::Granted granted;
   granted.first = first.index;
@@ -343,7 +344,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
 /// Removes the used ids at either end of each grant. Returns the number of remaining ids.
 std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
   const auto used = [&](std::uint32_t index) {
-    return !registry_.storage().in_state(Entity{index, 1}, IdState::granted);
+    return !registry_.host().storage().in_state(Entity{index, 1}, IdState::granted);
   };
   std::uint64_t left = 0;
   for (session::Granted& grant : grants) {
@@ -368,7 +369,7 @@ void Desk::return_unused(Seat& from) {
     std::uint32_t first = grant.first;
     const std::uint32_t end = grant.first + grant.count;
     const auto give_back = [&](std::uint32_t until) {
-      if (until > first) registry_.return_grant(Entity{first, 1}, until - first);
+      if (until > first) registry_.host().return_grant(Entity{first, 1}, until - first);
     };
     while (kept != named.end() && kept->index < first) ++kept;
     for (; kept != named.end() && kept->index < end; ++kept) {

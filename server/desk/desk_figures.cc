@@ -1,5 +1,6 @@
 // Collects the desk's figures for /metrics and /health.
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "server/desk/desk.h"
 #include "server/figures/figures.h"
 #include "system/mutex.h"
@@ -60,10 +61,10 @@ Figures Desk::figures() const {
   told.watches = watches_.count();
   told.questions = static_cast<std::uint32_t>(questions_.size());
   told.entities = static_cast<std::uint32_t>(registry_.entity_count());
-  told.archetypes = static_cast<std::uint32_t>(registry_.storage().archetypes().size());
-  told.texts = static_cast<std::uint32_t>(registry_.text_count());
-  told.timers = static_cast<std::uint32_t>(registry_.timers().size());
-  told.templates = static_cast<std::uint32_t>(registry_.template_count());
+  told.archetypes = static_cast<std::uint32_t>(registry_.host().storage().archetypes().size());
+  told.texts = static_cast<std::uint32_t>(registry_.host().texts().size());
+  told.timers = static_cast<std::uint32_t>(registry_.host().timers().size());
+  told.templates = static_cast<std::uint32_t>(registry_.host().template_count());
   return told;
 }
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 
 namespace muster {
 
 TimerBudget::TimerBudget(const EntityRegistry& registry) : registry_(registry) {
   // The cost of saved timers is unknown.
-  for (const auto& [key, waiting] : registry.timers().waiting())
+  for (const auto& [key, waiting] : registry.host().timers().waiting())
     add(key.due_ns, {.steps = 0, .bytes = waiting.batch.size()});
 }
 
@@ -43,7 +44,7 @@ void TimerBudget::add(std::uint64_t due_ns, Due due) {
 }
 
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name) {
-  const auto bytes = registry.template_batch(name);
+  const auto bytes = registry.host().template_batch(name);
   if (bytes.empty()) return 0;
   const BatchView batch(bytes);
   return table_item(batch, batch.body()).table.size();
@@ -54,7 +55,7 @@ bool WorldBudget::rows_exceed(std::uint64_t more, std::uint64_t max) {
   if (++questions_ < questions_max && rows_ + more <= max) return false;
   questions_ = 0;
   rows_ = 0;
-  for (const auto& archetype : registry_.storage().archetypes()) {
+  for (const auto& archetype : registry_.host().storage().archetypes()) {
     if (archetype) rows_ += std::uint64_t{archetype->rows()} * archetype->row_bytes;
     ++steps_;
   }
@@ -66,7 +67,7 @@ bool WorldBudget::templates_exceed(std::uint64_t more, std::uint64_t less, std::
   steps_ = 0;
   if (templates_ + more <= max) return false;
   templates_ = 0;
-  for (const std::string_view name : registry_.template_names()) {
+  for (const std::string_view name : registry_.host().template_names()) {
     templates_ += template_bytes(registry_, name);
     ++steps_;
   }

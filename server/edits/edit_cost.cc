@@ -6,6 +6,7 @@
 
 #include "registry/apply/template.h"
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "server/session/session.h"
 #include "server/session/shown_text.h"
 
@@ -208,10 +209,10 @@ class EditWalk {
     const bool spawns = type_ == TypeTraits<Spawn>::id;
     const Text what = spawns ? read<Spawn>(edit, 0).what : read<MergeTemplate>(edit, 0).what;
     const std::string_view name = registry_.text(what);
-    const auto known = registry_.find_template(name);
+    const auto known = registry_.host().find_template(name);
     if (!known || known->size() == 0) return spend(count_);  // the world refuses it
     const std::uint64_t trees = edit.count() / known->size() + 1;
-    if (!spend(3ull * count_) || !spend(trees * registry_.template_batch(name).size() / 64) || !rows(edit))
+    if (!spend(3ull * count_) || !spend(trees * registry_.host().template_batch(name).size() / 64) || !rows(edit))
       return false;
     std::uint64_t made = 0;
     for (std::uint32_t i = 0; i < edit.count(); ++i) {
@@ -265,7 +266,7 @@ class EditWalk {
       std::ranges::fill(judge_.marks_, 0u);
       judge_.walk_ = 1;
     }
-    judge_.marks_.resize(std::max(judge_.marks_.size(), registry_.storage().ids().indices()));
+    judge_.marks_.resize(std::max(judge_.marks_.size(), registry_.host().storage().ids().indices()));
   }
   bool marked(Entity e) const { return judge_.marks_[e.index] == judge_.walk_; }
   /// Returns false if the entity was already marked.
@@ -321,7 +322,7 @@ class EditWalk {
     }
     if (apart) return true;
     // A subtree may move into another one. In the worst case each contains all others, in one line.
-    return spend(moved * count_) && check_depth(registry_.storage().depths() + heights, edit.target(0));
+    return spend(moved * count_) && check_depth(registry_.host().storage().depths() + heights, edit.target(0));
   }
 
   // --- edits that add permanent objects
@@ -348,9 +349,9 @@ class EditWalk {
     return bound("texts_max", "this session", from_.texts + cost_.texts, limits_.texts_max, " texts of its own") &&
            bound("texts_max", "this session", from_.text_bytes + cost_.text_bytes, limits_.texts_bytes_max,
                  " bytes of texts of its own") &&
-           bound("world_texts_max", "the world", registry_.text_count() + cost_.texts, limits_.world_texts_max,
+           bound("world_texts_max", "the world", registry_.host().texts().size() + cost_.texts, limits_.world_texts_max,
                  " texts") &&
-           bound("world_texts_max", "the world", registry_.text_bytes() + cost_.text_bytes,
+           bound("world_texts_max", "the world", registry_.host().texts().bytes() + cost_.text_bytes,
                  limits_.world_texts_bytes_max, " bytes of texts");
   }
 
@@ -381,13 +382,13 @@ class EditWalk {
         if (!check_template_name(node.name())) return false;
       for (const std::string_view text : defined.texts())
         if (!add_text(text)) return false;
-      if (nodes > 0 && !registry_.find_template(defined.name())) ++added;
+      if (nodes > 0 && !registry_.host().find_template(defined.name())) ++added;
       replaced_bytes += template_bytes(registry_, defined.name());
       if (nodes > 0) cost_.template_bytes += item.table.size();
     }
     if (!check_template_bytes(replaced_bytes)) return false;
-    if (added == 0 || registry_.template_count() + added <= limits_.templates_max) return true;
-    return refuse("templates_max", "the world would have " + std::to_string(registry_.template_count() + added) +
+    if (added == 0 || registry_.host().template_count() + added <= limits_.templates_max) return true;
+    return refuse("templates_max", "the world would have " + std::to_string(registry_.host().template_count() + added) +
                                        " templates; " + std::to_string(limits_.templates_max) + " are allowed");
   }
   bool check_template_bytes(std::uint64_t replaced) {
@@ -413,8 +414,8 @@ class EditWalk {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
                                       std::to_string(limits_.timers_max) + " are allowed");
-    if (registry_.timers().size() >= limits_.world_timers_max)
-      return refuse("world_timers_max", "the world has " + std::to_string(registry_.timers().size()) +
+    if (registry_.host().timers().size() >= limits_.world_timers_max)
+      return refuse("world_timers_max", "the world has " + std::to_string(registry_.host().timers().size()) +
                                             " timers waiting; " + std::to_string(limits_.world_timers_max) +
                                             " are allowed");
     const std::uint64_t bytes = timed.bytes().size();

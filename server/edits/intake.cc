@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "server/edits/refusal_text.h"
 
 namespace muster {
@@ -94,7 +95,7 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
     const BatchView edit{std::span<const std::byte>(request->batch)};
     const std::uint64_t steps = judge_.steps_of_known(edit);
     if (steps == 0 || steps > turn_steps || all.spent() + turn.spent() + edit_steps + steps > all.allowed()) return;
-    const Receipt receipt = registry_.push_batch(request->batch, from.author, 0, from.user);
+    const Receipt receipt = registry_.host().push_batch(request->batch, from.author, 0, from.user);
     ++counters_.edits;
     if (receipt.refused == 0) ++seat.edits;
     const std::uint64_t took_ns = look_at_time();
@@ -129,7 +130,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   const BatchView edit{std::span<const std::byte>(request->batch)};
   if (edit.kind() == BatchKind::timed && seat.timers.size() >= limits_.timers_max) {
     turn.spend(seat.timers.size());
-    std::erase_if(seat.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
+    std::erase_if(seat.timers, [&](TimerId timer) { return !registry_.host().timers().waits(timer); });
   }
   const std::uint64_t before = all.spent() + turn.spent();
   const auto cost = judge_.judge(seat, edit);
@@ -210,12 +211,12 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
   Session& from = *line.session;
   Seat& seat = *line.seat;
   const BatchView batch{std::span<const std::byte>(edit.batch)};
-  const TimerId timer = registry_.next_timer();
-  const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request, from.user);
+  const TimerId timer = registry_.host().next_timer();
+  const Receipt receipt = registry_.host().push_batch(edit.batch, from.author, edit.request, from.user);
   ++counters_.edits;
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);
-  if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
+  if (batch.kind() == BatchKind::timed && registry_.host().timers().waits(timer)) {
     seat.timers.push_back(timer);
     judge_.waits(batch, cost);
   }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "registry/host.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/question_table.h"
 
@@ -21,13 +22,14 @@ bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
       return seat->texts_sent.has(text.hash) || seat->texts_told.contains(text.hash);
     });
   };
-  const std::size_t before = registry_.text_count();
+  const std::size_t before = registry_.host().texts().size();
   const std::size_t end = std::min(before, next_ + at_once_);
   std::vector<Text> unneeded;
   for (std::size_t i = next_; i < end; ++i)
-    if (const Text text = registry_.text_id(i); !registry_.is_host_text(text) && !known(text)) unneeded.push_back(text);
-  if (!unneeded.empty()) registry_.drop_texts(unneeded);
-  const std::size_t after = registry_.text_count();
+    if (const Text text = registry_.host().texts().at(i); !registry_.host().is_host_text(text) && !known(text))
+      unneeded.push_back(text);
+  if (!unneeded.empty()) registry_.host().drop_texts(unneeded);
+  const std::size_t after = registry_.host().texts().size();
   const std::size_t gone = before > after ? before - after : 0;
   dropped_ += gone;
   next_ = end - std::min(end, gone);
@@ -41,7 +43,7 @@ TextKeeper::TextKeeper(EntityRegistry& registry, const ServerLimits& limits)
       bytes_due_(limits.world_texts_bytes_max / 2) {}
 
 bool TextKeeper::wanted() noexcept {
-  return sweep_ || registry_.text_count() > count_due_ || registry_.text_bytes() > bytes_due_;
+  return sweep_ || registry_.host().texts().size() > count_due_ || registry_.host().texts().bytes() > bytes_due_;
 }
 
 void TextKeeper::go_on(std::span<const std::shared_ptr<Session>> sessions) {
@@ -49,8 +51,8 @@ void TextKeeper::go_on(std::span<const std::shared_ptr<Session>> sessions) {
   if (sweep_->go_on(sessions)) return;
   sweep_.reset();
   const auto due = [](std::uint64_t now, std::uint64_t max) { return std::max(max / 2, now + max / 8); };
-  count_due_ = due(registry_.text_count(), limits_.world_texts_max);
-  bytes_due_ = due(registry_.text_bytes(), limits_.world_texts_bytes_max);
+  count_due_ = due(registry_.host().texts().size(), limits_.world_texts_max);
+  bytes_due_ = due(registry_.host().texts().bytes(), limits_.world_texts_bytes_max);
 }
 
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::DropTexts&) {
@@ -63,7 +65,7 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Drop
       if (sweep_.go_on(asked_.of().desk.present())) return Progress::later;
       const EntityRegistry& registry = asked_.registry;
       asked_.answer(session::TextsDropped{
-          .sequence = registry.sequence(), .dropped = sweep_.dropped(), .left = registry.text_count()});
+          .sequence = registry.sequence(), .dropped = sweep_.dropped(), .left = registry.host().texts().size()});
       return Progress::done;
     }
 

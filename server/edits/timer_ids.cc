@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "registry/handlers/builtin_messages.h"
+#include "registry/host.h"
 
 namespace muster {
 
 TimerIds::TimerIds(EntityRegistry& registry) : registry_(registry) {
-  for (const auto& [key, waiting] : registry.timers().waiting()) keep(key, waiting.batch);
+  for (const auto& [key, waiting] : registry.host().timers().waiting()) keep(key, waiting.batch);
 }
 
 std::vector<std::uint32_t> TimerIds::granted_ids(std::span<const std::byte> batch) const {
@@ -17,7 +18,7 @@ std::vector<std::uint32_t> TimerIds::granted_ids(std::span<const std::byte> batc
   add_made(BatchView(batch), named);
   std::vector<std::uint32_t> ids;
   for (const Entity e : named)
-    if (registry_.storage().in_state(e, IdState::granted)) ids.push_back(e.index);
+    if (registry_.host().storage().in_state(e, IdState::granted)) ids.push_back(e.index);
   return ids;
 }
 
@@ -30,14 +31,14 @@ void TimerIds::keep(const Timers::Key& key, std::span<const std::byte> batch) {
 
 void TimerIds::keep(std::span<const TimerId> timers) {
   for (const TimerId timer : timers)
-    if (const auto timed = registry_.timers().find(timer); !timed.empty())
+    if (const auto timed = registry_.host().timers().find(timer); !timed.empty())
       keep({BatchView(timed).header().argument, timer}, timed);
 }
 
 std::vector<Entity> TimerIds::named_by(std::span<const TimerId> timers) const {
   std::vector<Entity> named;
   for (const TimerId timer : timers)
-    if (const auto timed = registry_.timers().find(timer); !timed.empty())
+    if (const auto timed = registry_.host().timers().find(timer); !timed.empty())
       for (const std::uint32_t id : granted_ids(timed)) named.push_back({id, 1});
   std::ranges::sort(named);
   return named;
@@ -65,9 +66,9 @@ void TimerIds::give_back() {
     return kept_.erase(kept);
   };
   for (const TimerId timer : std::exchange(cancelled_, {}))
-    if (const auto due = due_.find(timer); due != due_.end() && !registry_.timers().waits(timer))
+    if (const auto due = due_.find(timer); due != due_.end() && !registry_.host().timers().waits(timer))
       ends(kept_.find({due->second, timer}));
-  const auto waits = [&](const Timers::Key& key) { return registry_.timers().waiting().contains(key); };
+  const auto waits = [&](const Timers::Key& key) { return registry_.host().timers().waiting().contains(key); };
   for (auto kept = kept_.begin();
        kept != kept_.end() && kept->first.due_ns <= registry_.now_ns() && !waits(kept->first);)
     kept = ends(kept);
@@ -85,7 +86,7 @@ void TimerIds::give_back() {
     const std::uint32_t first = over[i];
     std::uint32_t count = 1;
     for (++i; i < over.size() && over[i] == first + count; ++i) ++count;
-    registry_.return_grant({first, 1}, count);
+    registry_.host().return_grant({first, 1}, count);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "registry/observe/figures.h"
+#include "registry/profile.h"
 
 namespace muster {
 namespace {
@@ -30,7 +31,7 @@ session::Activity ActivityCount::ask(std::uint32_t rows, std::uint64_t steady_no
   told.clock_ns = registry_.now_ns();
   told.counted_ns = steady_now_ns - begun_ns_;
   const std::size_t count = rows == 0 ? rows_default : rows;
-  for (const MessageFigures& message : busiest(registry_.message_figures(), count)) {
+  for (const MessageFigures& message : busiest(registry_.profile().message_figures(), count)) {
     told.messages.push_back(message.type);
     told.pushed.push_back(message.pushed);
     told.caused.push_back(message.caused);
@@ -39,7 +40,7 @@ session::Activity ActivityCount::ask(std::uint32_t rows, std::uint64_t steady_no
     told.dead.push_back(message.dead);
     told.message_ns.push_back(message.ns);
   }
-  for (const HandlerFigures& handler : busiest(registry_.handler_figures(), count)) {
+  for (const HandlerFigures& handler : busiest(registry_.profile().handler_figures(), count)) {
     told.handlers.push_back(handler.ordinal);
     told.names.push_back(handler.name);
     told.handled_types.push_back(handler.message);

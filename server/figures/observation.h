@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "registry/entity_registry.h"
+#include "registry/profile.h"
 
 namespace muster {
 
@@ -19,14 +20,14 @@ class Observation {
   /// begin() needs an end().
   [[nodiscard]] bool begin() {
     if (users_ == 0) {
-      if (registry_.observing()) return false;
-      registry_.observe(true);
+      if (registry_.profile().observing()) return false;
+      registry_.profile().observe(true);
     }
     ++users_;
     return true;
   }
   void end() {
-    if (--users_ == 0) registry_.observe(false);
+    if (--users_ == 0) registry_.profile().observe(false);
   }
 
  private:

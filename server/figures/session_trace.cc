@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "registry/profile.h"
+
 namespace muster {
 
 namespace {
@@ -25,16 +27,16 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   trace_ = std::make_unique<Trace>(slices_max);
   author_ = to.author;
   name_ = to.name;
-  registry_.set_trace(trace_.get());
+  registry_.profile().set_trace(trace_.get());
   causes_ = causes;
-  if (causes_) registry_.record_causes(true);
+  if (causes_) registry_.profile().record_causes(true);
   answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
 }
 
 std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end(const Session& from) {
   if (!trace_ || author_ != from.author)
     return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has not begun a trace"));
-  registry_.set_trace(nullptr);
+  registry_.profile().set_trace(nullptr);
   std::vector<session::TraceText> pieces(1);
   trace_->write([&](std::string_view piece) {
     if (pieces.back().bytes.size() + piece.size() > piece_bytes) pieces.emplace_back();
@@ -54,8 +56,8 @@ void SessionTrace::leave(const Session& from) {
 
 void SessionTrace::stop() {
   if (!trace_) return;
-  registry_.set_trace(nullptr);
-  if (causes_) registry_.record_causes(false);
+  registry_.profile().set_trace(nullptr);
+  if (causes_) registry_.profile().record_causes(false);
   observation_.end();
   trace_.reset();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/file_program/read_world.h"
 #include "server/world/file/file_beside.h"
 
@@ -21,7 +22,7 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   if (loaded->mended > loaded->listed.size())
     report.remarks.push_back(std::to_string(loaded->mended - loaded->listed.size()) +
                              " more values are put right by opening");
-  report.entities = registry.storage().rows();
+  report.entities = registry.host().storage().rows();
   report.hash = registry.hash();
   const auto journal = world->journal(
       registry, [](const JournalGroup&) { return true; },

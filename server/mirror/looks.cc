@@ -4,6 +4,8 @@
 #include <cstring>
 #include <span>
 
+#include "registry/host.h"
+
 namespace muster {
 namespace {
 
@@ -31,7 +33,7 @@ bool is_written(const Chunk& chunk, std::uint64_t since) {
 }  // namespace
 
 Looks::~Looks() {
-  for (const auto& look : read_) registry_.remove_preserver(look->columns);
+  for (const auto& look : read_) registry_.host().remove_preserver(look->columns);
 }
 
 void Looks::want(TypeId component) {
@@ -64,7 +66,7 @@ void Looks::drop_texts() {
 bool Looks::is_free() {
   std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
     if (!look->done()) return false;
-    registry_.remove_preserver(look->columns);
+    registry_.host().remove_preserver(look->columns);
     // There was no memory for a copy, so the next look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
@@ -92,13 +94,13 @@ std::shared_ptr<Look> Looks::take() {
   look->sequence = registry_.sequence();
   look->clock_ns = registry_.now_ns();
   const std::uint64_t since = looked_;
-  looked_ = registry_.begin_version();
+  looked_ = registry_.host().begin_version();
   // Remove kinds of archetypes without entities.
-  if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)
+  if (kinds_.size() > 2 * registry_.host().storage().archetypes().size() + 64)
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
   look_at(*look, since);
   const auto size_of = [&](TypeId type) {
-    const auto* const stored = registry_.storage().component(type);
+    const auto* const stored = registry_.host().storage().component(type);
     return stored ? stored->saved_size() : 0;
   };
   for (const auto& [type, wanted] : wanted_) wanted_changed_ = wanted_changed_ || wanted.size != size_of(type);
@@ -115,13 +117,13 @@ std::shared_ptr<Look> Looks::take() {
   if (link_users_ > 0) look_at_links(*look, since);
   look->texts = take_texts();
   if (look->values.empty() && look->chunks.empty()) return look;
-  registry_.add_preserver(look->columns);
+  registry_.host().add_preserver(look->columns);
   read_.push_back(look);
   return look;
 }
 
 void Looks::look_at(Look& look, std::uint64_t since) {
-  const Storage& storage = registry_.storage();
+  const Storage& storage = registry_.host().storage();
   const std::uint32_t numbers = storage.chunk_numbers();
   if (seen_.size() < numbers) seen_.resize(numbers);
   const bool any_new = std::ranges::any_of(wanted_, [](const auto& each) { return each.second.is_new; });
@@ -203,7 +205,7 @@ std::shared_ptr<const SeenKind> Looks::kind_of(const Archetype& archetype) {
 }
 
 void Looks::look_at_links(Look& look, std::uint64_t since) {
-  const Hierarchy& hierarchy = registry_.hierarchy();
+  const Hierarchy& hierarchy = registry_.host().hierarchy();
   const bool all = std::exchange(links_new_, false);
   for (std::uint32_t number = 0; number < hierarchy.pages(); ++number)
     if (const Hierarchy::Page* page = hierarchy.page(number); page && (all || page->version > since))
@@ -218,10 +220,10 @@ TextNews Looks::take_texts() {
   if (std::exchange(texts_anew_, false)) {
     texts_told_.clear();
     news.anew = true;
-  } else if (text_drops_ != registry_.text_drops()) {
+  } else if (text_drops_ != registry_.host().texts().drops()) {
     std::size_t at = 0;
     std::erase_if(texts_told_, [&](std::uint64_t hash) {
-      if (at < registry_.text_count() && registry_.text_id(at).hash == hash) {
+      if (at < registry_.host().texts().size() && registry_.host().texts().at(at).hash == hash) {
         ++at;
         return false;
       }
@@ -229,9 +231,9 @@ TextNews Looks::take_texts() {
       return true;
     });
   }
-  text_drops_ = registry_.text_drops();
-  for (std::size_t i = texts_told_.size(); i < registry_.text_count(); ++i) {
-    const Text text = registry_.text_id(i);
+  text_drops_ = registry_.host().texts().drops();
+  for (std::size_t i = texts_told_.size(); i < registry_.host().texts().size(); ++i) {
+    const Text text = registry_.host().texts().at(i);
     news.came.emplace_back(text.hash, registry_.text(text));
     texts_told_.push_back(text.hash);
   }

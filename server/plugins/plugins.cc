@@ -22,6 +22,7 @@
 #include <optional>
 #include <ranges>
 
+#include "registry/host.h"
 #include "registry/state/saved_types.h"
 #include "registry/state/state.h"
 
@@ -92,10 +93,10 @@ Handlers Plugins::install(EntityRegistry& registry) {
   auto instances = std::make_shared<Instances>();
   instances->registry = &registry;
   for (std::size_t i = 0; i < libraries_.size(); ++i) {
-    registry.begin_part(part_of(i));
+    registry.host().begin_part(part_of(i));
     instances->all.push_back({libraries_[i], libraries_[i]->create(registry)});
   }
-  registry.begin_part(part_of(libraries_.size()));
+  registry.host().begin_part(part_of(libraries_.size()));
   std::erase_if(instances_, [](const auto& known) { return known.expired(); });
   instances_.push_back(instances);
   Handlers handlers;
@@ -169,7 +170,7 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
   for (Exchange& each : exchanges) {
     libraries_[each.place] = each.after;
     // A replay of the past may still run the library, or a handler that the instance failed to end.
-    const bool used = std::ranges::any_of(registry.handlers().handlers(), [&](const auto& handler) {
+    const bool used = std::ranges::any_of(registry.host().handlers().handlers(), [&](const auto& handler) {
       return each.before->owns(reinterpret_cast<const void*>(handler->rows));
     });
     if (used || each.before.use_count() > 1) retired_.push_back(std::move(each.before));
@@ -184,7 +185,7 @@ Plugins::Instances Plugins::make_all(EntityRegistry& empty, const std::vector<Ex
     const auto found = std::ranges::find(exchanges, i, &Exchange::place);
     const bool is_new = found != exchanges.end();
     const Library& library = is_new ? found->after : libraries_[i];
-    empty.begin_part(part_of(i));
+    empty.host().begin_part(part_of(i));
     try {
       made.all.push_back({library, library->create(empty)});
     } catch (const PluginError& error) {
@@ -214,7 +215,7 @@ std::vector<std::string> Plugins::rehearse_opening(const EntityRegistry& registr
 void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const {
   EntityRegistry empty;
   const Instances made = make_all(empty, exchanges, true);  // destroyed before the registry
-  for (const auto& type : empty.storage().components())
+  for (const auto& type : empty.host().storage().components())
     if (type->ops)
       for (const Exchange& each : exchanges)
         if (each.before->owns(type->ops))
@@ -239,14 +240,14 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
 void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector<Exchange>& exchanges) {
   const auto end = [&](const Library Exchange::* whose) {
     for (const Exchange& each : std::views::reverse(exchanges)) {
-      registry.remove_runtime_types([&](const RuntimeOps& ops) { return (each.*whose)->owns(&ops); });
+      registry.host().remove_runtime_types([&](const RuntimeOps& ops) { return (each.*whose)->owns(&ops); });
       running.all[each.place].instance.reset();
     }
   };
   const auto make = [&](const Library Exchange::* whose) {
     for (const Exchange& each : exchanges) {
       const Library& library = each.*whose;
-      registry.begin_part(part_of(each.place));
+      registry.host().begin_part(part_of(each.place));
       running.all[each.place] = {library, library->create(registry)};
       if (each.state) library->take_over(running.all[each.place].instance, *each.state);
     }
@@ -254,17 +255,17 @@ void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector
   struct PartAfterAll {
     EntityRegistry& registry;
     std::uint32_t part;
-    ~PartAfterAll() { registry.begin_part(part); }
+    ~PartAfterAll() { registry.host().begin_part(part); }
   } const part{registry, part_of(running.all.size())};
 
   end(&Exchange::before);
-  const ManagerStates waiting = registry.waiting_managers();
+  const ManagerStates waiting = registry.host().waiting_managers();
   try {
     make(&Exchange::after);
   } catch (const std::exception& error) {
     const std::string why = error.what();
     end(&Exchange::after);
-    registry.set_waiting_managers(waiting);
+    registry.host().set_waiting_managers(waiting);
     try {
       make(&Exchange::before);
     } catch (const std::exception& worse) {

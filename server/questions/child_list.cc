@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
 
@@ -37,7 +38,7 @@ class ChildList : public Inquiry {
   bool is_full() const noexcept { return page_.entities.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
   void add(Entity child, Steps& steps) {
     const EntityRegistry& registry = asked_.registry;
-    const auto components = registry.components(child);
+    const auto components = registry.host().components(child);
     page_.entities.push_back(child);
     page_.names.emplace_back(shown_name(registry.name(child), asked_.limits.path_bytes_max));
     page_.child_counts.push_back(registry.child_count(child));
@@ -71,7 +72,7 @@ class RootList final : public ChildList {
 
  private:
   bool step(Steps& steps) override {
-    const auto& ids = asked_.registry.storage().ids();
+    const auto& ids = asked_.registry.host().storage().ids();
     if (is_full() || next_ >= ids.indices()) return false;
     const Entity e{next_, ids.slot(next_).generation};
     ++next_;
@@ -80,7 +81,7 @@ class RootList final : public ChildList {
   }
   std::uint32_t total() const override {
     std::uint32_t roots = 0;
-    for (const auto& archetype : asked_.registry.storage().archetypes())
+    for (const auto& archetype : asked_.registry.host().storage().archetypes())
       if (archetype && !archetype->groups.empty())
         for (const Chunk* chunk : archetype->groups.front().chunks) roots += chunk->count;
     return roots;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
 #include "server/session/shown_text.h"
@@ -18,7 +19,7 @@ class EntitySearch : public Inquiry {
       : asked_(std::move(asked)), rows_max_(rows_max), after_(after), next_(std::max(after.index, 1u)) {}
 
   Progress go_on(Steps& steps) final {
-    const auto& ids = asked_.registry.storage().ids();
+    const auto& ids = asked_.registry.host().storage().ids();
     for (; !full_ && next_ < ids.indices(); ++next_) {
       if (!steps.left()) return Progress::again;
       steps.spend(1);
@@ -110,7 +111,7 @@ class FindSearch final : public EntitySearch {
 
   /// Passes each ancestor only once per search, because results are remembered.
   bool is_below(Entity e, Steps& steps) {
-    known_.resize(std::max<std::size_t>(known_.size(), asked_.registry.storage().ids().indices()));
+    known_.resize(std::max<std::size_t>(known_.size(), asked_.registry.host().storage().ids().indices()));
     bool below = false;
     passed_.clear();
     for (Entity at = e; at; at = asked_.registry.parent(at)) {

@@ -8,6 +8,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
+#include "registry/host.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
@@ -36,7 +37,7 @@ class HandlerListing final : public Inquiry {
       : asked_(std::move(asked)), rows_max_(rows_allowed(what.limit, asked_.limits)), last_(what.after) {}
 
   Progress go_on(Steps& steps) override {
-    const auto& all = asked_.registry.handlers().handlers();
+    const auto& all = asked_.registry.host().handlers().handlers();
     std::vector<const Handler*> behind;
     for (const auto& handler : all)
       if (handler->ordinal > last_) behind.push_back(handler);
@@ -63,7 +64,7 @@ class HandlerListing final : public Inquiry {
   bool is_full() const noexcept { return page_.handlers.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
 
   void add(const Handler& handler) {
-    const MessageRoute* route = asked_.registry.handlers().route(handler.message);
+    const MessageRoute* route = asked_.registry.host().handlers().route(handler.message);
     const bool follows = route && route->change != ChangeKind::none;
     const std::string_view name = shown_name(handler.name, asked_.limits.path_bytes_max);
     const auto writes = components(handler, Access::write);

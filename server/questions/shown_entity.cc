@@ -3,6 +3,7 @@
 
 #include "messages/row_set.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
 
@@ -21,8 +22,8 @@ class Showing final : public Inquiry {
       asked_.fault(dead_fault(entity_, "entity"));
       return Progress::done;
     }
-    for (const TypeId component : registry.components(entity_)) {
-      const auto* stored = registry.storage().component(component);
+    for (const TypeId component : registry.host().components(entity_)) {
+      const auto* stored = registry.host().storage().component(component);
       if (!stored || stored->saved_size() == 0) continue;  // a tag, or a runtime component
       const std::byte* value = registry.find(entity_, component);
       for (const std::uint32_t offset : stored->descriptor->text_offsets) {
@@ -51,7 +52,7 @@ class Showing final : public Inquiry {
     shown.path = shown_path(registry, entity_, name_max, steps);
     shown.depth = registry.depth(entity_);
     shown.child_count = registry.child_count(entity_);
-    const auto components = registry.components(entity_);
+    const auto components = registry.host().components(entity_);
     shown.components.assign(components.begin(), components.end());
 
     std::vector<PayloadShape> shapes;
@@ -67,7 +68,7 @@ class Showing final : public Inquiry {
       const Set set{};
       std::memcpy(payload, &set, sizeof set);
       for (const PayloadShape& shape : shapes) {
-        const auto* stored = registry.storage().component(shape.type);
+        const auto* stored = registry.host().storage().component(shape.type);
         if (!stored || stored->saved_size() == 0) continue;
         std::memcpy(payload + rows.offset(shape.type), registry.find(entity_, shape.type), stored->size);
       }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_file.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/answers.h"
@@ -26,7 +27,7 @@ class TemplateList final : public Inquiry {
       for (; next_ < names_.size() && bytes_ < asked_.limits.page_bytes_max; ++next_) {
         if (!steps.left()) return Progress::again;
         steps.spend(3);
-        const auto known = registry.find_template(names_[next_]);
+        const auto known = registry.host().find_template(names_[next_]);
         if (!known) continue;
         page_.nodes.push_back(known->size());
         page_.names.push_back(names_[next_]);
@@ -102,7 +103,7 @@ class ReadingTemplates final : public SeldomWork {
     for (const auto& [name, batch] : defined_) {
       if (wrong_) return;
       // The server pushes this input on behalf of the user.
-      const Receipt receipt = registry.push_batch(batch, 0, 0, asked_.to().user);
+      const Receipt receipt = registry.host().push_batch(batch, 0, 0, asked_.to().user);
       if (receipt.refused > 0) wrong_ = bad(refused_definition(registry, receipt, what_.file, name));
       names.push_back(name);
     }
@@ -135,13 +136,13 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Read
 }
 
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListTemplates&) {
-  const auto names = asked.registry.template_names();
+  const auto names = asked.registry.host().template_names();
   return std::make_unique<TemplateList>(asked, std::vector<std::string>(names.begin(), names.end()));
 }
 
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemplate& what) {
   const std::string& name = what.name;
-  const std::size_t bytes = asked.registry.template_batch(name).size();
+  const std::size_t bytes = asked.registry.host().template_batch(name).size();
   if (bytes == 0) {
     session::Fault fault = fault_of(
         session::FaultCode::not_found, "unknown_template",
@@ -153,7 +154,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
       asked,
       [asked, name](Steps&) {
         // The bytes of the definition need no decoding.
-        const auto batch = asked.registry.template_batch(name);
+        const auto batch = asked.registry.host().template_batch(name);
         if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));
       },

@@ -3,6 +3,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/questions/answers.h"
 #include "server/questions/question_table.h"
 
@@ -25,7 +26,7 @@ class TimerList final : public Inquiry {
         last_{what.after_due_ns, what.after_timer} {}
 
   Progress go_on(Steps& steps) override {
-    const auto& waiting = asked_.registry.timers().waiting();
+    const auto& waiting = asked_.registry.host().timers().waiting();
     auto next = waiting.upper_bound(last_);
     steps.spend(5);
     for (; next != waiting.end() && !is_full(); ++next) {

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/question_table.h"
 #include "server/watches/watch_asked.h"
@@ -60,7 +61,7 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Foll
 void answer_once(const Asked& asked, const session::FollowMore& what, Steps& steps) {
   // In addition to the named entities, every chunk is checked for changes.
   steps.spend(100 + what.add.size() + what.drop.size() + what.open.size() + what.close.size() +
-              asked.registry.storage().chunk_numbers() / 2);
+              asked.registry.host().storage().chunk_numbers() / 2);
   if (auto fault = asked.of().watches.follow_more(asked.to(), asked.request, what)) asked.fault(*fault);
 }
 

@@ -8,6 +8,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/figures/figures.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/question_table.h"
@@ -171,10 +172,10 @@ void answer_once(const Asked& asked, const session::GetLoad&, Steps&) {
   load.edits = time_counts(seat->edit_waits);
   load.edit_ns_max = seat->edit_waits.longest_ns();
   load.entities = static_cast<std::uint32_t>(registry.entity_count());
-  load.archetypes = static_cast<std::uint32_t>(registry.storage().archetypes().size());
-  load.texts = static_cast<std::uint32_t>(registry.text_count());
-  load.timers = static_cast<std::uint32_t>(registry.timers().size());
-  load.templates = static_cast<std::uint32_t>(registry.template_count());
+  load.archetypes = static_cast<std::uint32_t>(registry.host().storage().archetypes().size());
+  load.texts = static_cast<std::uint32_t>(registry.host().texts().size());
+  load.timers = static_cast<std::uint32_t>(registry.host().timers().size());
+  load.templates = static_cast<std::uint32_t>(registry.host().template_count());
   load.questions = static_cast<std::uint32_t>(of.desk.questions_waiting());
   asked.answer(load);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/causes.h"
+#include "registry/host.h"
 #include "registry/observe/clock.h"
 #include "schema/kinds.h"
 
@@ -43,7 +44,7 @@ TypeId told_type(BatchView batch) { return batch.kind() == BatchKind::timed ? ba
 }  // namespace
 
 EventKeeper::~EventKeeper() {
-  if (!pushed_.empty()) registry_.set_pushed_sink(nullptr);
+  if (!pushed_.empty()) registry_.host().set_pushed_sink(nullptr);
 }
 
 void EventKeeper::want(const WatchAsked& asked) {
@@ -58,7 +59,7 @@ void EventKeeper::want(const WatchAsked& asked) {
   if (asked.pushed.empty()) return;
   for (const TypeId type : asked.pushed) ++pushed_[type];
   last_ = {registry_.sequence(), 0, 0, registry_.now_ns()};
-  registry_.set_pushed_sink(this);
+  registry_.host().set_pushed_sink(this);
 }
 
 void EventKeeper::drop(const WatchAsked& asked) {
@@ -70,7 +71,7 @@ void EventKeeper::drop(const WatchAsked& asked) {
   if (const auto at = std::ranges::find_if(inputs_, same); asked.inputs && at != inputs_.end()) inputs_.erase(at);
   for (const TypeId type : asked.pushed)
     if (const auto at = pushed_.find(type); --at->second == 0) pushed_.erase(at);
-  if (pushed_.empty()) registry_.set_pushed_sink(nullptr);
+  if (pushed_.empty()) registry_.host().set_pushed_sink(nullptr);
 }
 
 bool EventKeeper::wants_input(TypeId type) const {

@@ -8,6 +8,7 @@
 
 #include "messages/row_set.h"
 #include "messages/utf8.h"
+#include "registry/host.h"
 #include "registry/storage/hierarchy.h"
 #include "schema/muster.h"
 #include "server/watches/told_texts.h"
@@ -294,7 +295,7 @@ bool Watch::send_rows(Frames& frames) {
         continue;
       }
       listed_.put(e, parent);
-      const auto components = world().components(e);
+      const auto components = world().host().components(e);
       rows.entities.push_back(e);
       rows.parents.push_back(parent);
       rows.after.push_back(world().previous_sibling(e));

@@ -14,6 +14,7 @@
 
 #include "messages/batch.h"
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
 #include "server/world/file/file_beside.h"
@@ -181,7 +182,7 @@ struct World::Impl {
     saver.look();
     // Not done while loading, because sinks must see these inputs, and the host adds its sinks
     // after the world is open.
-    for (const auto& [first, count] : std::exchange(left_grants, {})) registry.return_grant(first, count);
+    for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
     if (stands.empty()) mark.end(registry.sequence(), tick);
@@ -235,13 +236,14 @@ World::World(std::string path, const Install& install, WorldOptions options, std
   }
   impl_->code_mark = impl_->marked_code();
   if (impl_->options.watchdog.count() > 0)
-    impl_->watchdog.emplace(impl_->options.watchdog,
-                            Watchdog::Host{.at_work = [&registry = impl_->registry] { return registry.at_work(); },
-                                           .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
-                                           .told = impl_->options.on_hang});
+    impl_->watchdog.emplace(
+        impl_->options.watchdog,
+        Watchdog::Host{.at_work = [&registry = impl_->registry] { return registry.host().at_work(); },
+                       .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
+                       .told = impl_->options.on_hang});
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
     // A load would silently discard everything that `install` created.
-    if (!impl_->registry.is_new()) return std::unexpected(StateError{{}, "the registry is not new"});
+    if (!impl_->registry.host().is_new()) return std::unexpected(StateError{{}, "the registry is not new"});
     SchemasKept kept(source);
     auto read = impl_->registry.load(kept);
     impl_->saved_schemas = std::move(kept.schemas);
@@ -258,10 +260,10 @@ World::World(std::string path, const Install& install, WorldOptions options, std
         warn(sentence);
   }
   if (impl_->stands.empty()) impl_->saver.opened();
-  impl_->registry.inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
+  impl_->registry.host().inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
 
-World::~World() { impl_->registry.inbox().on_arrival({}); }
+World::~World() { impl_->registry.host().inbox().on_arrival({}); }
 
 EntityRegistry& World::registry() noexcept { return impl_->registry; }
 const EntityRegistry& World::registry() const noexcept { return impl_->registry; }
@@ -328,7 +330,7 @@ bool World::Impl::comes_again(const WorkSuspect& at) const {
 }
 
 std::string World::Impl::due_in(const WorkSuspect& at) const {
-  const auto& waiting = registry.timers().waiting();
+  const auto& waiting = registry.host().timers().waiting();
   if (waiting.empty()) return {};
   std::uint64_t until = waiting.begin()->first.due_ns;
   if (options.hz > 0 && at.tick > tick) {
@@ -412,7 +414,7 @@ void World::Impl::recover() {
   if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
     recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
                          (comes_again(at) ? ": it comes again with the clock" : "");
-  left_grants = registry.left_grants();
+  left_grants = registry.host().left_grants();
   // Later inputs are recorded on top of this state, with the current types.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
@@ -504,8 +506,9 @@ void World::Impl::run_until_stopped() {
   for (;;) {
     if (const std::uint64_t passed = pacer.passed(Clock::now(), timers_wait)) registry.advance(passed);
     if (!flush_and_go_on()) return;
-    std::uint64_t due = 0;
-    timers_wait = registry.next_due(due);
+    const Timers& timers = registry.host().timers();
+    timers_wait = !timers.empty();
+    const std::uint64_t due = timers_wait ? timers.next_due() : 0;
     const std::uint64_t now = registry.now_ns();
     sleep(earlier(timers_wait ? pacer.when(due > now ? due - now : 0) : std::nullopt, saver.due()));
   }

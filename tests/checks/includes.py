@@ -42,7 +42,7 @@ LAYERS = {
 EVERYTHING = ("examples", "bench", "tests")  # see all layers, and are seen by none
 
 # include/muster/X.h is the face of one layer and may show what that layer may name.
-UMBRELLAS = {"messages.h": "messages", "registry.h": "registry", "world.h": "server/world", "server.h": "server",
+UMBRELLAS = {"messages.h": "messages", "registry.h": "registry", "host.h": "registry", "world.h": "server/world", "server.h": "server",
              "plugin.h": "server", "client.h": "client/cpp"}
 
 POSIX = re.compile(r"^(unistd|fcntl|dlfcn|pthread|signal|poll|netdb|semaphore|termios|sched)\.h$"

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "registry/host.h"
 #include "server/world/file/world_file.h"
 #include "server/world/journal/record_reader.h"
 #include "tests/server/plugins/counter.h"
@@ -80,15 +81,15 @@ void ReplayedWorld::go_on(const std::string& path, std::uint64_t last) {
       [&](const JournalRecord& record) {
         const std::uint64_t sequence = record.envelope.sequence;
         if (record.kind != JournalRecord::Kind::input || sequence <= registry_->sequence() || sequence > last) return;
-        registry_->replay(record.envelope, record.batch);
+        registry_->host().replay(record.envelope, record.batch);
         ++inputs;
       });
 }
 
 std::uint64_t ReplayedWorld::granted() const {
   std::uint64_t granted = 0;
-  for (std::uint32_t i = 1; i < registry_->storage().ids().indices(); ++i)
-    granted += registry_->storage().in_state({i, 1}, IdState::granted) ? 1 : 0;
+  for (std::uint32_t i = 1; i < registry_->host().storage().ids().indices(); ++i)
+    granted += registry_->host().storage().in_state({i, 1}, IdState::granted) ? 1 : 0;
   return granted;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "client/cpp/client.h"
+#include "registry/host.h"
 #include "registry/state/state.h"
 #include "registry/state/state_format.h"
 #include "server/server.h"
@@ -98,7 +99,7 @@ TEST_CASE(
   for (int i = 0; i < 3; ++i) orcs.push_back(registry.create("orc-" + std::to_string(i), arena::Health{}));
   const auto hit = [&](std::size_t i) { return arena::Damage{.amount = 1.5f + static_cast<float>(i), .by = orcs[0]}; };
   Inputs inputs;
-  registry.add_sink(inputs);
+  registry.host().add_sink(inputs);
 
   Server server(world, {.listen = "127.0.0.1:0", .token = "correct horse battery staple"});
   SocketTap watching_tap(folder / "watching", server.address());
@@ -153,7 +154,7 @@ TEST_CASE(
   }
   REQUIRE(clients.get() == "");
   server.stop();
-  registry.remove_sink(inputs);
+  registry.host().remove_sink(inputs);
 
   // One batch of three messages.
   REQUIRE(inputs.seen.size() == 2);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "registry/host.h"
 #include "tests/registry/sight.h"
 #include "tests/server/world/journal/recorded_game.h"
 
@@ -30,7 +31,7 @@ template <class Message>
 void put(EntityRegistry& r, Entity e, const Message& message) {
   BatchBuilder edit;
   edit.append(e, message);
-  const auto lane = r.inbox().open_lane(5, 1u << 20, 2);
+  const auto lane = r.host().inbox().open_lane(5, 1u << 20, 2);
   (void)lane->put(edit.bytes(), 77);
   (void)lane->put(edit.bytes(), 78);
   r.flush();
@@ -44,10 +45,10 @@ void all_kinds(test::RecordedGame& game, Entity e) {
   r.post_at(5, e, game::Spawn{.children = 2});
   r.advance(10);
   game.recorder->made_tick(1);
-  const Entity first = r.grant(4, 5);
+  const Entity first = r.host().grant(4, 5);
   BatchBuilder create;
   create.append_rows(first, Create{}, game::Health{.value = 7});
-  r.push_batch(create.bytes(), 5, 1, 2);
+  r.host().push_batch(create.bytes(), 5, 1, 2);
   r.intern("a text");
 }
 

@@ -16,6 +16,7 @@
 #endif
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -61,8 +62,8 @@ struct World {
   EntityRegistry registry;
   Handlers handlers;
   std::vector<Entity> made;
-  World() { registry.add_sink(sink); }
-  ~World() { registry.remove_sink(sink); }
+  World() { registry.host().add_sink(sink); }
+  ~World() { registry.host().remove_sink(sink); }
 };
 
 void messages() {
@@ -75,9 +76,9 @@ void messages() {
     for (const Entity e : world.made) r.push(e, Damage{.amount = 1});
   };
   row("messages/push", nothing, push);
-  r.remove_sink(world.sink);
+  r.host().remove_sink(world.sink);
   row("messages/push_without_sink", nothing, push);
-  r.add_sink(world.sink);
+  r.host().add_sink(world.sink);
   row("messages/post", nothing, [&] {
     for (const Entity e : world.made) r.post(e, Damage{.amount = 1});
     r.flush();
@@ -101,7 +102,7 @@ void parents(const char* name, bool shuffled) {
   for (std::uint32_t i = 0; i < many; ++i) order[i] = i;
   std::mt19937 random(7);
   if (shuffled) std::shuffle(order.begin(), order.end(), random);
-  for (const std::uint32_t i : order) r.create_under(squads[i / 10], {}, Velocity{});
+  for (const std::uint32_t i : order) r.create_under(squads[i / 10], {}, Velocity{}).or_stop();
   world.handlers.add(r.subscribe<follow>("follow"));
   row(name, [] {}, [&] { r.push(Update{.dt = 1}); });
 }

@@ -4,6 +4,7 @@
 
 #include "client/import/model_messages.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/import/paths.h"
 #include "tests/import/read.h"
 
@@ -16,13 +17,13 @@ namespace {
 /// Pushes a model's batches as those of a session, from ids granted to it; each must be handled in full.
 std::vector<Entity> push(EntityRegistry& registry, const ImportedModel& model, const ModelPlacement& placement) {
   constexpr std::uint64_t author = 7;
-  const Entity first = registry.grant(static_cast<std::uint32_t>(model.entities.size()), author);
+  const Entity first = registry.host().grant(static_cast<std::uint32_t>(model.entities.size()), author);
   std::vector<Entity> ids;
   for (std::uint32_t i = 0; i < model.entities.size(); ++i) ids.push_back({first.index + i, first.generation});
   BatchBuilder out;
   append_model(out, model, placement, ids);
   out.for_each([&](const BatchView& batch) {
-    const Receipt receipt = registry.push_batch(batch.bytes(), author);
+    const Receipt receipt = registry.host().push_batch(batch.bytes(), author);
     CHECK(receipt.refused == 0);
     CHECK(receipt.dead == 0);
     CHECK(receipt.handled == batch.count());

@@ -13,7 +13,7 @@ void take_damage(const game::Damage& hit, game::Health& health, muster::Entity s
 muster::Handlers install(muster::EntityRegistry& registry) {
   return {registry.subscribe<take_damage>("game.take_damage")};
 }
-void begin(muster::EntityRegistry& registry) { registry.create("orc", game::Health{.value = 30}); }
+void begin(muster::EntityRegistry& registry) { registry.create("orc", game::Health{.value = 30}).or_stop(); }
 
 }  // namespace
 

@@ -11,7 +11,7 @@ int main() {
     return muster::Handlers(
         registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; }));
   });
-  world.registry().create("orc", game::Health{.value = 30});
+  world.registry().create("orc", game::Health{.value = 30}).or_stop();
   muster::Server server(world, {.listen = "127.0.0.1:0"});
   if (server.address().empty() || server.token().empty()) return 1;
   world.stop();

@@ -8,6 +8,7 @@
 #include "examples/managers/transforms.h"
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/storage/directory.h"
 #include "registry/templates/template_file.h"
 #include "registry/templates/template_tree.h"
@@ -182,7 +183,7 @@ TEST_CASE("bitsquid 9: an id that somebody kept is a weak reference: it is not a
   int hits = 0;
   const auto s = registry.subscribe("hit", [&](const Hit&, const Health&) { ++hits; });
   const Entity kept = registry.create(Health{});
-  const auto lane = registry.inbox().open_lane(7);
+  const auto lane = registry.host().inbox().open_lane(7);
   const auto from_a_thread = [&] {
     bool taken = false;
     std::thread([&] {
@@ -226,15 +227,15 @@ TEST_CASE("bitsquid 10: destroying a dead or stale id is refused and changes not
   EntityRegistry registry;
   const Entity e = registry.create(Health{});
   CHECK(registry.destroy(e).handled == 1);
-  const std::uint64_t free = registry.storage().ids().free_queue().size();
+  const std::uint64_t free = registry.host().storage().ids().free_queue().size();
   CHECK(registry.destroy(e).dead == 1);
-  CHECK(registry.storage().ids().free_queue().size() == free);
+  CHECK(registry.host().storage().ids().free_queue().size() == free);
   for (int i = 0; i < 1024; ++i) registry.destroy(registry.create());
   const Entity reused = registry.create(Health{});
   REQUIRE(reused.index == e.index);
   CHECK(registry.destroy(e).dead == 1);
   CHECK(registry.alive(reused));
-  CHECK(registry.counters().dead == 2);
+  CHECK(registry.host().counters().dead == 2);
 }
 
 TEST_CASE("bitsquid 11: an index that was never issued is not alive, and nil is nobody") {
@@ -262,7 +263,7 @@ TEST_CASE("bitsquid 12: an owner of component data needs no base class, and the 
   registry.push(a, Hit{.amount = 4});
   CHECK(scores.of(a) == 4);
   CHECK(scores.of(b) == -1);
-  CHECK(registry.components(a).empty());
+  CHECK(registry.host().components(a).empty());
   registry.destroy(a);
   CHECK(scores.size() == 0);
 }
@@ -318,8 +319,8 @@ TEST_CASE("bitsquid 25: managers hear of a spawned tree in the order they ask fo
   });
   TemplateTree tree("tree");
   tree.set("", Place{}).set("a", Place{}).set("a/b", Place{});
-  registry.define(tree);
-  registry.spawn("tree");
+  registry.define_template(tree);
+  registry.spawn("tree").or_stop();
   CHECK(log == "t1 m1 t2 m2 t3 m3 ");
 }
 
@@ -334,7 +335,7 @@ TEST_CASE("bitsquid 25: values are copied row by row of a type; types that nobod
       children: [{name: "arm", components: {Place: {at: {x: 5}}}}, {name: "leg", components: {Place: {}}}]}]})",
                            "orcs.json"));
   std::vector<Entity> ids;
-  first.spawn("orc", {.count = 100, .ids = &ids});
+  first.spawn("orc", {.count = 100, .ids = &ids}).or_stop();
   REQUIRE(ids.size() == 300);
   const Place* places = first.find<Place>(ids[1]);
   for (std::size_t i = 0; i < 16; ++i) {  // side by side, whatever lies between them in the tree

@@ -10,6 +10,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/lineage/lineage.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 /// The archetype that holds an entity.
 const Archetype& archetype_of(const EntityRegistry& registry, Entity e) {
-  return *registry.storage().find(e).chunk->archetype;
+  return *registry.host().storage().find(e).chunk->archetype;
 }
 
 /// Writes `word` for every call.
@@ -43,9 +44,9 @@ TEST_CASE("bubel 1: an entity's type is the set of its components: no order, no 
   CHECK(&archetype_of(registry, a) == &archetype_of(registry, b));
   CHECK(&archetype_of(registry, a) == &archetype_of(registry, c));
   registry.set(c, Health{.value = 2});  // it has one: the value is another, the type is not
-  CHECK(registry.components(c).size() == 3);
+  CHECK(registry.host().components(c).size() == 3);
   CHECK(registry.get<Health>(c).value == 2);
-  CHECK(std::ranges::is_sorted(registry.components(a)));
+  CHECK(std::ranges::is_sorted(registry.host().components(a)));
 }
 
 TEST_CASE("bubel 2: each type's rows lie in chunks of their own: ids, then one aligned column per component") {
@@ -56,7 +57,7 @@ TEST_CASE("bubel 2: each type's rows lie in chunks of their own: ids, then one a
   for (const auto* all : {&plain, &armed})
     for (std::size_t i = 0; i < all->size(); ++i) {
       const Entity e = (*all)[i];
-      const Row row = registry.storage().find(e);
+      const Row row = registry.host().storage().find(e);
       const Chunk& chunk = *row.chunk;
       chunks.insert(&chunk);
       REQUIRE(chunk.ids()[row.row] == e);  // from a row to its id, and back
@@ -82,7 +83,7 @@ TEST_CASE("bubel 3: an id is an index and a counter that grows with every destro
   const Entity first = registry.create(Health{});
   const std::uint32_t generation = first.generation;
   registry.destroy(first);
-  CHECK(registry.storage().ids().slot(first.index).generation == generation + 1);
+  CHECK(registry.host().storage().ids().slot(first.index).generation == generation + 1);
   CHECK_FALSE(registry.alive(first));
   CHECK(registry.find<Health>(first) == nullptr);
   std::mt19937 random(3);
@@ -152,7 +153,7 @@ TEST_CASE("bubel 6: an entity that is removed gets what was sent before, and is 
   registry.push(Update{});
   CHECK(log == "1whole 1whole ");
   CHECK(registry.entity_count() == 0);
-  CHECK(registry.counters().dead == 2);
+  CHECK(registry.host().counters().dead == 2);
 }
 
 TEST_CASE("bubel 7: a pass does not meet who is created during it, and no handler is called for nothing") {
@@ -190,8 +191,8 @@ TEST_CASE("bubel 7: threads create at the same time under ids of their own, whic
   std::vector<std::thread> running;
   std::vector<Entity> first;
   for (std::uint32_t t = 0; t < threads; ++t) {
-    first.push_back(registry.grant(each, t + 1));
-    running.emplace_back([lane = registry.inbox().open_lane(t + 1), from = first.back(), t] {
+    first.push_back(registry.host().grant(each, t + 1));
+    running.emplace_back([lane = registry.host().inbox().open_lane(t + 1), from = first.back(), t] {
       BatchBuilder builder;
       for (std::uint32_t i = 0; i < each; ++i) {
         const Entity e{from.index + i, from.generation};
@@ -215,7 +216,7 @@ TEST_CASE("bubel 8: values given at a spawn take the place of the template's, th
   EntityRegistry registry;
   TemplateTree tree("orc");
   tree.set("", Health{.value = 30}).set("", Place{});
-  registry.define(tree);
+  registry.define_template(tree);
   const Entity plain = registry.spawn("orc"), strong = registry.spawn("orc", {}, Health{.value = 90}, Armor{});
   CHECK(registry.get<Health>(plain).value == 30);
   CHECK(registry.get<Health>(strong).value == 90);
@@ -224,8 +225,8 @@ TEST_CASE("bubel 8: values given at a spawn take the place of the template's, th
   CHECK_FALSE(registry.has<Armor>(plain));
   // A copy under another name.
   TemplateTree copy("copy");
-  copy.merge(copy.root(), TemplateTree::read(*registry.template_definition("orc")));
-  registry.define(copy);
+  copy.merge(copy.root(), TemplateTree::read(*registry.host().template_definition("orc")));
+  registry.define_template(copy);
   CHECK(registry.get<Health>(registry.spawn("copy")).value == 30);
 }
 
@@ -312,9 +313,9 @@ TEST_CASE("bubel 14: what a system is told of its own life and of its entities' 
     registry.set(e, Health{.value = 3});
     registry.push(Update{});
     registry.push(e, Hit{});
-    registry.enable_handler("sys", false);
+    registry.set_handler_enabled("sys", false);
     registry.push(e, Hit{});
-    registry.enable_handler("sys", true);
+    registry.set_handler_enabled("sys", true);
     registry.destroy(e);
   }
   CHECK(log == "create added changed begin 1rows end hit disable enable removed destroy");
@@ -338,7 +339,7 @@ TEST_CASE("bubel 15: an event is a type; who has the components gets it, and nob
   registry.push(man, Note{});  // from a handler
   CHECK(log == "orcarmor of orc");
   log.clear();
-  std::thread([lane = registry.inbox().open_lane(3), orc] {  // from another thread
+  std::thread([lane = registry.host().inbox().open_lane(3), orc] {  // from another thread
     BatchBuilder builder;
     builder.append(orc, Hit{});
     while (!lane->put(builder.bytes())) std::this_thread::yield();
@@ -359,7 +360,7 @@ TEST_CASE("bubel 16: a handler may add and remove entities; what threads have qu
         out.destroy(self);
       });
   const Entity first = registry.create(Health{.value = 64});
-  const std::vector lanes{registry.inbox().open_lane(1), registry.inbox().open_lane(2)};
+  const std::vector lanes{registry.host().inbox().open_lane(1), registry.host().inbox().open_lane(2)};
   BatchBuilder builder;
   builder.append(first, Hit{});
   for (const auto& lane : lanes) REQUIRE(lane->put(builder.bytes()));
@@ -367,7 +368,7 @@ TEST_CASE("bubel 16: a handler may add and remove entities; what threads have qu
   const Receipt receipt = registry.flush();
   CHECK(receipt.handled == 2);  // both reach it: what the first one asked for comes after
   CHECK(registry.entity_count() == 0);
-  CHECK(registry.counters().refused == 0);
+  CHECK(registry.host().counters().refused == 0);
 }
 
 TEST_CASE("bubel 17: a system that comes back under its name has its place and state, and meets the types there are") {
@@ -386,12 +387,12 @@ TEST_CASE("bubel 17: a system that comes back under its name has its place and s
   const auto again = registry.subscribe("b", [&](const Note&, const Health&) { log += 'B'; });
   registry.push(e, Note{});
   CHECK(log == "aBc");
-  registry.enable_handler("late", false);
+  registry.set_handler_enabled("late", false);
   const auto late = registry.subscribe("late", [&](const Note&, const Health&) { log += 'l'; });
   log.clear();
   registry.push(e, Note{});
   CHECK(log == "aBc");
-  registry.enable_handler("late", true);
+  registry.set_handler_enabled("late", true);
   registry.push(e, Note{});
   CHECK(log == "aBcaBcl");
 }
@@ -420,7 +421,7 @@ TEST_CASE("bubel 18: components without data take no memory; everything is there
                          });
   BatchBuilder builder;
   std::memset(builder.append(PayloadShape{note.id, note.size, note.align}, plain), 0, note.size);
-  CHECK(registry.push_batch(builder.bytes()).handled == 1);
+  CHECK(registry.host().push_batch(builder.bytes()).handled == 1);
   CHECK(called == 1);
   CHECK_FALSE(registry.alive(frozen));
   float value = 0;
@@ -432,7 +433,7 @@ TEST_CASE("bubel 18: components without data take no memory; everything is there
   CHECK(registry.push(plain, set).handled == 1);
   CHECK(registry.get<Health>(plain).value == 6);
   CHECK(registry.push(plain, Remove{.component = health}).handled == 1);
-  CHECK(registry.components(plain).empty());
+  CHECK(registry.host().components(plain).empty());
 }
 
 TEST_CASE(
@@ -440,7 +441,7 @@ TEST_CASE(
   EntityRegistry registry;
   auto all = registry.create_many(200'000, Health{.value = 1}, Place{});
   std::ranges::shuffle(all, std::mt19937(5));
-  const Storage& storage = registry.storage();
+  const Storage& storage = registry.host().storage();
   // The speed of both is measured in bench/: alive, get, pass.
   const auto jumps = [](const std::vector<const Health*>& read) {
     std::size_t count = 0;

@@ -7,6 +7,7 @@
 
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/lineage.h"
@@ -66,7 +67,7 @@ TEST_CASE(
   std::memcpy(builder.append(PayloadShape{type.id, type.size, type.align}, e), type.default_bytes.data(), type.size);
   float amount = 0;
   const auto s = registry.subscribe("hit", [&](const Hit& h, const Health&) { amount = h.amount; });
-  registry.push_batch(builder.bytes());
+  registry.host().push_batch(builder.bytes());
   CHECK(amount == 1.5f);
 }
 
@@ -90,7 +91,7 @@ TEST_CASE("nebula 16: bytes that are too short are refused whole; strings and ar
     for (const std::string_view word : view.words()) text += "," + std::string(word);
   });
   registry.create();
-  builder.for_each([&](BatchView batch) { registry.push_batch(batch.bytes()); });
+  builder.for_each([&](BatchView batch) { registry.host().push_batch(batch.bytes()); });
   CHECK(text == std::string("a\0b,,two", 8));
   // What does not leave the process says so in its schema.
   CHECK(registry.types().find("lineage.Inner")->remote == RemoteRight::none);
@@ -113,7 +114,7 @@ TEST_CASE("nebula 17: who pushes learns whether it was handled; a name is taken 
   CHECK(registry.flush().handled == 1);
   CHECK(log == "abab");
   // The queue between threads is a lane of the inbox.
-  const auto lane = registry.inbox().open_lane(1);
+  const auto lane = registry.host().inbox().open_lane(1);
   BatchBuilder builder;
   builder.append(orc, Hit{});
   REQUIRE(lane->put(builder.bytes()));
@@ -129,8 +130,8 @@ TEST_CASE("nebula 18: a lane is first in, first out; every request is answered o
   const auto s = registry.subscribe("note", [&](const Note& note, const Health&) { order.push_back(note.number); });
   const Entity orc = registry.create(Health{}), rock = registry.create(), dead = registry.create();
   registry.destroy(dead);
-  registry.add_sink(seen);
-  const auto lane = registry.inbox().open_lane(5);  // on this thread: nothing needs a second one
+  registry.host().add_sink(seen);
+  const auto lane = registry.host().inbox().open_lane(5);  // on this thread
   std::uint64_t request = 100;
   BatchBuilder builder;
   for (const Entity target : {orc, rock, dead, orc}) {
@@ -153,7 +154,7 @@ TEST_CASE("nebula 18: a lane is first in, first out; every request is answered o
   registry.advance(10);
   CHECK(order.back() == 8);
   CHECK(order.size() == 3);
-  registry.remove_sink(seen);
+  registry.host().remove_sink(seen);
 }
 
 TEST_CASE("nebula 19: handlers without names run in the order of subscription, and what was sent does not change") {
@@ -167,7 +168,7 @@ TEST_CASE("nebula 19: handlers without names run in the order of subscription, a
       hit.amount += 1;  // its own copy: the handlers after it see that, the bytes that were sealed do not
     });
   const Entity orc = registry.create(Health{});
-  registry.add_sink(seen);
+  registry.host().add_sink(seen);
   registry.post(orc, Hit{.amount = 5});
   registry.post(orc, Hit{.amount = 5});
   registry.flush();
@@ -179,14 +180,14 @@ TEST_CASE("nebula 19: handlers without names run in the order of subscription, a
   // Nor do those of a sender who keeps them.
   builder.seal();
   const std::vector<std::byte> kept(builder.bytes().begin(), builder.bytes().end());
-  registry.push_batch(builder.bytes());
+  registry.host().push_batch(builder.bytes());
   CHECK(std::ranges::equal(kept, builder.bytes()));
   const Entity second = registry.create(Health{});
   const std::vector<Entity> both{orc, second};
   log.clear();
   registry.push(std::span<const Entity>(both), Hit{.amount = 5});  // a copy for each
   CHECK(log == "0:5 0:5 1:6 1:6 2:7 2:7 ");
-  registry.remove_sink(seen);
+  registry.host().remove_sink(seen);
 }
 
 TEST_CASE("nebula 20: an entity is activated when it has all its components, and loaded when the whole tree has") {
@@ -201,7 +202,7 @@ TEST_CASE("nebula 20: an entity is activated when it has all its components, and
   TemplateTree tree("squad");
   tree.set("man", Member{}).set("leader", Health{.value = 9}).set("leader", Place{});
   tree.refer("man", &Member::leader, "leader");
-  registry.define(tree);
+  registry.define_template(tree);
   const Entity squad = registry.spawn("squad");
   CHECK(log == "activated leader 9; loaded; ");
   // Components come and go at any time: a message each, and whoever cares follows.
@@ -254,14 +255,14 @@ TEST_CASE("nebula 21: who is removed works until the message that removes it is 
 TEST_CASE("nebula 23: the same edits make the same world elsewhere, ids included; their inverses take them back") {
   EntityRegistry editor, game;
   Recorder seen;
-  editor.add_sink(seen);
+  editor.host().add_sink(seen);
   const Entity town = editor.create("town");
   const Entity house = editor.create_under(town, "house", Health{.value = 5}, Member{.leader = town});
   editor.set(house, Health{.value = 6});
-  editor.create_under(house, "door", Place{});
+  editor.create_under(house, "door", Place{}).or_stop();
   editor.reparent(house, {});
   game.add_type<Health>();
-  for (const auto& input : seen.inputs) game.push_batch(input.bytes);
+  for (const auto& input : seen.inputs) game.host().push_batch(input.bytes);
   CHECK(game.hash() == editor.hash());
   CHECK(game.get<Member>(house).leader == town);  // no table from the one world's ids to the other's
   // Backwards: each edit's pre-image, in reverse order.
@@ -276,7 +277,7 @@ TEST_CASE("nebula 23: the same edits make the same world elsewhere, ids included
   editor.rename(house, "house");
   editor.set(house, Health{.value = 6});
   CHECK(settled(editor, house) == before);
-  editor.remove_sink(seen);
+  editor.host().remove_sink(seen);
 }
 
 TEST_CASE("nebula 24: several components are added in one move; one that goes is seen by those who clean up") {
@@ -286,16 +287,16 @@ TEST_CASE("nebula 24: several components are added in one move; one that goes is
     log += std::to_string(static_cast<int>(health.value)) + " ";
   });
   const Entity e = registry.create(Health{.value = 4});
-  const auto archetypes = registry.storage().next_archetype();
+  const auto archetypes = registry.host().storage().next_archetype();
   registry.set(e, Armor{}, Place{}, Member{}, Frozen{});
-  CHECK(registry.storage().next_archetype() == archetypes + 1);  // no archetype in between
-  CHECK(registry.components(e).size() == 5);
+  CHECK(registry.host().storage().next_archetype() == archetypes + 1);  // no archetype in between
+  CHECK(registry.host().components(e).size() == 5);
   registry.remove<Health>(e);
   registry.set(e, Health{.value = 5});
   registry.destroy(e);
   CHECK(log == "4 5 ");
   // Levels hold descriptions of their components, a table of texts, and columns.
-  registry.create("named", Health{});
+  registry.create("named", Health{}).or_stop();
   KeptRows rows;
   registry.save(rows);
   std::size_t schemas = 0, texts = 0, columns = 0;

@@ -7,6 +7,7 @@
 
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/allocations.h"
@@ -88,7 +89,7 @@ TEST_CASE("nebula 3: once warm, no create, destroy, message or spawn asks for me
   EntityRegistry registry;
   TemplateTree tree("pair");
   tree.set("", Health{}).set("child", Place{});
-  registry.define(tree);
+  registry.define_template(tree);
   const auto hit = registry.subscribe("hit", [](const Hit& h, Health& health, Entity self, Outbox& out) {
     health.value -= h.amount;
     if (h.hard) out.post(self, Note{});
@@ -121,7 +122,7 @@ TEST_CASE("nebula 4: an entity takes as many components as there are types, each
   add_parts(registry);
   const Entity e = registry.create();
   REQUIRE(give_parts(registry, e).handled == 1);
-  CHECK(registry.components(e).size() == part_count);
+  CHECK(registry.host().components(e).size() == part_count);
   for (int n = 0; n < part_count; ++n) REQUIRE(has_part(registry, e, n));
   CHECK(registry.find<Health>(e) == nullptr);
   // What is read is the row itself, not a copy.
@@ -140,8 +141,8 @@ TEST_CASE("nebula 5: outside code reads; it changes nothing but by a message, an
   STATIC_REQUIRE(std::is_same_v<decltype(registry.get<Health>(orc)), const Health&>);
   STATIC_REQUIRE(std::is_same_v<decltype(registry.find<Health>(orc)), const Health*>);
   STATIC_REQUIRE(std::is_same_v<decltype(registry.find(orc, TypeId{})), const std::byte*>);
-  STATIC_REQUIRE(std::is_same_v<decltype(registry.components(orc)), std::span<const TypeId>>);
-  registry.add_sink(seen);
+  STATIC_REQUIRE(std::is_same_v<decltype(registry.host().components(orc)), std::span<const TypeId>>);
+  registry.host().add_sink(seen);
   const std::uint64_t before = registry.hash();
   (void)registry.path(orc);
   registry.each<Health>([](const Health&) {});
@@ -154,7 +155,7 @@ TEST_CASE("nebula 5: outside code reads; it changes nothing but by a message, an
   registry.remove<Health>(orc);
   CHECK(registry.hash() != before);
   CHECK(seen.inputs.size() == 5);  // with the text of the name
-  registry.remove_sink(seen);
+  registry.host().remove_sink(seen);
 }
 
 TEST_CASE("nebula 6: a handler is subscribed to a message type and component types") {
@@ -188,7 +189,7 @@ TEST_CASE("nebula 7: a message is a few aligned bytes with its 32-bit type id be
     values.push_back(wide.a + wide.b);
   });
   const Entity orc = registry.create(Health{});
-  registry.add_sink(seen);
+  registry.host().add_sink(seen);
   registry.post(orc, Hit{.amount = 4, .turns = -1, .other = orc});
   for (std::uint64_t i = 0; i < 3; ++i) registry.post(orc, Wide{.a = i, .b = 10});
   registry.post(orc, Note{});
@@ -203,7 +204,7 @@ TEST_CASE("nebula 7: a message is a few aligned bytes with its 32-bit type id be
   CHECK(wides.count() == 3);  // one id for a run of them
   const Hit expected{.amount = 4, .turns = -1, .other = orc};
   CHECK(std::memcmp(hit.payload(0), &expected, sizeof expected) == 0);
-  registry.remove_sink(seen);
+  registry.host().remove_sink(seen);
 }
 
 TEST_CASE("nebula 8: a message goes to one entity, to several, to everybody, or to a line of the tree") {
@@ -273,7 +274,7 @@ TEST_CASE("nebula 11: message classes are generated: defaults are set, and the c
 TEST_CASE("nebula 12: the state is a stream of bytes that is written and read back whole") {
   EntityRegistry registry;
   const Entity top = registry.create("top", Health{.value = 3}, Member{});
-  registry.create_under(top, "below", Frozen{}, Place{});
+  registry.create_under(top, "below", Frozen{}, Place{}).or_stop();
   registry.post(top, Hit{});
   registry.post_at(99, top, Note{});
   KeptRows rows;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "registry/host.h"
+
 using namespace muster;
 
 void add_parts(EntityRegistry& registry) {
@@ -33,5 +35,5 @@ Receipt give_parts(EntityRegistry& registry, Entity e) {
   std::memset(payload, 0, rows.shape().bytes);
   for (const TypeDescriptor* type : types)
     std::memcpy(payload + rows.offset(type->id), type->default_bytes.data(), type->size);
-  return registry.push_batch(builder.bytes());
+  return registry.host().push_batch(builder.bytes());
 }

@@ -10,6 +10,7 @@
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "registry/templates/template_file.h"
 #include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/lineage.h"
@@ -74,17 +75,17 @@ TEST_CASE("usagi 2: an entity has one component of a type at most; for several i
   EntityRegistry registry;
   const Entity car = registry.create("car", Place{});
   registry.set(car, Place{.at = {.x = 9}});
-  CHECK(registry.components(car).size() == 2);  // its name is the other
+  CHECK(registry.host().components(car).size() == 2);  // its name is the other
   CHECK(registry.get<Place>(car).at.x == 9);
   // Who means to add and not to overwrite is refused.
   BatchBuilder builder;
   builder.append_rows(car, Set{.mode = SetMode::add}, Place{});
-  const Receipt receipt = registry.push_batch(builder.bytes());
+  const Receipt receipt = registry.host().push_batch(builder.bytes());
   CHECK(receipt.refused == 1);
   CHECK(receipt.refusal.type == TypeTraits<Place>::id);
   CHECK(registry.get<Place>(car).at.x == 9);
   int wheels = 0;
-  for (int i = 0; i < 4; ++i) registry.create_under(car, "", Place{});
+  for (int i = 0; i < 4; ++i) registry.create_under(car, "", Place{}).or_stop();
   const auto s =
       registry.subscribe("s", [&](const Note&, const Place&, Parent<const Place> up) { wheels += up->at.x == 9; });
   registry.push(Note{});
@@ -106,11 +107,11 @@ TEST_CASE("usagi 3: components are plain data with defaults") {
 TEST_CASE("usagi 5: a system is a function without state, run for every entity that has what it asks for") {
   EntityRegistry registry;
   const auto s = registry.subscribe<heal>("heal");
-  REQUIRE(registry.handlers().handlers().size() == 1);
-  CHECK_FALSE(registry.handlers().handlers()[0]->has_state);
+  REQUIRE(registry.host().handlers().handlers().size() == 1);
+  CHECK_FALSE(registry.host().handlers().handlers()[0]->has_state);
   int seen = 0;
   const auto t = registry.subscribe("count", [&](const Update&, const Health&) { ++seen; });
-  CHECK(registry.handlers().handlers()[1]->has_state);  // what captures is told apart
+  CHECK(registry.host().handlers().handlers()[1]->has_state);  // what captures is told apart
   std::vector<Entity> healthy;
   for (int i = 0; i < 20; ++i)
     healthy.push_back(i % 2 ? registry.create(Health{.value = 1}) : registry.create(Health{.value = 1}, Armor{}));
@@ -124,7 +125,7 @@ TEST_CASE("usagi 6: inputs are read, outputs are the entity's own and are read a
   EntityRegistry registry;
   const auto s = registry.subscribe(
       "s", [](const Hit&, Count& count, const Armor&, Parent<const Health>, Other<const Place*>) { ++count.hits; });
-  const Handler& handler = *registry.handlers().handlers()[0];
+  const Handler& handler = *registry.host().handlers().handlers()[0];
   REQUIRE(handler.terms.size() == 4);
   for (const Term& term : handler.terms) CHECK((term.access == Access::write) == (term.type == TypeTraits<Count>::id));
   const Entity top = registry.create(Health{});
@@ -289,8 +290,8 @@ TEST_CASE(
   const Entity b = registry.create_under(g, "b");  // has neither: the event passes through
   const Entity c = registry.create_under(b, "c", Health{}, Armor{});
   const Entity d = registry.create_under(c, "d", Health{});
-  registry.create_under(d, "e", Armor{});
-  registry.create_under(c, "f", Health{});
+  registry.create_under(d, "e", Armor{}).or_stop();
+  registry.create_under(c, "f", Health{}).or_stop();
   const Entity other = registry.create("o", Health{});
   const auto reach = [&](std::uint64_t parts) {
     log.clear();
@@ -342,7 +343,7 @@ TEST_CASE("usagi 16: events are copied and queued, first in, first out, each due
   });
   CHECK(registry.push(e, Hit{}).cut_short);
   CHECK(played == 101);
-  CHECK(registry.counters().carried == 1);
+  CHECK(registry.host().counters().carried == 1);
 }
 
 TEST_CASE("usagi 17: an event to somebody who is still to come arrives after he came; to somebody gone it is dropped") {
@@ -360,7 +361,7 @@ TEST_CASE("usagi 17: an event to somebody who is still to come arrives after he 
   });
   registry.push(Update{});
   CHECK(log == "1:4 ");
-  CHECK(registry.counters().dead == 1);
+  CHECK(registry.host().counters().dead == 1);
   CHECK_FALSE(registry.alive(made));
 }
 
@@ -369,7 +370,7 @@ TEST_CASE("usagi 18: an event from outside to an id that nobody has is dropped a
   int notes = 0;
   const auto s = registry.subscribe("s", [&](const Note&, const Health&) { ++notes; });
   const Entity here = registry.create(Health{});
-  const auto lane = registry.inbox().open_lane(9);
+  const auto lane = registry.host().inbox().open_lane(9);
   BatchBuilder inner, builder;
   builder.append(Entity{4000, 1}, Note{});
   builder.append(here, Note{});
@@ -390,7 +391,7 @@ TEST_CASE("usagi 19: ids are hashes of full names, so that one last name in two 
   STATIC_REQUIRE(TypeTraits<lineage::other::Health>::id == hash32("lineage.other.Health"));
   EntityRegistry registry;
   const Entity e = registry.create(lineage::Health{}, lineage::other::Health{});
-  CHECK(registry.components(e).size() == 2);
+  CHECK(registry.host().components(e).size() == 2);
   CHECK(registry.get<lineage::Health>(e).value == 100);
   CHECK(registry.get<lineage::other::Health>(e).hearts == 3);
   std::vector<const TypeDescriptor*> candidates;
@@ -452,14 +453,14 @@ TEST_CASE("usagi 26: everybody who mirrors a component asks what has changed sin
   const auto all = registry.create_many(5000, Health{});
   const auto changed = [&](std::uint64_t& since) {
     std::vector<Entity> found;
-    for (const auto& archetype : registry.storage().archetypes())
+    for (const auto& archetype : registry.host().storage().archetypes())
       for (const Group& group : archetype->groups)
         for (const Chunk* chunk : group.chunks) {
           const std::uint16_t slot = archetype->column(TypeTraits<Health>::id);
           if (slot != no_column && chunk->slots()[slot].version > since)
             found.insert(found.end(), chunk->ids(), chunk->ids() + chunk->count);
         }
-    since = registry.begin_version();
+    since = registry.host().begin_version();
     return found;
   };
   std::uint64_t first = 0, second = 0;
@@ -498,7 +499,7 @@ TEST_CASE("usagi 28: a handler's signature is its declaration, and can be read; 
   registry.push(e, Note{});
   const auto s = registry.subscribe("late", [](const Note&, Count& count, const Armor&, const Health*, With<Armor>,
                                                Without<Frozen>, Parent<const Place*>, Outbox&) { ++count.hits; });
-  const Handler& handler = *registry.handlers().handlers()[0];
+  const Handler& handler = *registry.host().handlers().handlers()[0];
   CHECK(handler.name == "late");
   CHECK(handler.message == TypeTraits<Note>::id);
   CHECK((handler.pushes && !handler.spawns && !handler.writes_message && !handler.once));
@@ -544,7 +545,7 @@ TEST_CASE("usagi 29: a script that was compiled with nothing sends and hears mes
   REQUIRE(value.has_value());
   BatchBuilder builder;
   std::memcpy(builder.append(PayloadShape{hit.id, hit.size, hit.align}, orc), value->data(), value->size());
-  CHECK(registry.push_batch(builder.bytes()).handled == 1);
+  CHECK(registry.host().push_batch(builder.bytes()).handled == 1);
   CHECK(registry.get<Health>(orc).value == 75);
   CHECK(heard == "amount=25 turns=0 hard=true other=1:1 to /orc; ");
 }
@@ -552,17 +553,17 @@ TEST_CASE("usagi 29: a script that was compiled with nothing sends and hears mes
 TEST_CASE("usagi 31: another component type costs an entity nothing that does not have it") {
   EntityRegistry registry;
   const auto before = registry.create_many(5000, Health{}, Place{});
-  const std::uint32_t row_bytes = registry.storage().find(before[0]).chunk->archetype->row_bytes;
+  const std::uint32_t row_bytes = registry.host().storage().find(before[0]).chunk->archetype->row_bytes;
   const auto s = registry.subscribe<heal>("heal");
   add_parts(registry);
   const auto after = registry.create_many(5000, Health{}, Place{});
-  const Archetype& archetype = *registry.storage().find(after[0]).chunk->archetype;
-  CHECK(&archetype == registry.storage().find(before[0]).chunk->archetype);
+  const Archetype& archetype = *registry.host().storage().find(after[0]).chunk->archetype;
+  CHECK(&archetype == registry.host().storage().find(before[0]).chunk->archetype);
   CHECK(archetype.row_bytes == row_bytes);
   CHECK(row_bytes <= sizeof(Entity) * 2 + sizeof(Health) + sizeof(Place));
   const Entity one = registry.create(Health{});
   give_parts(registry, one);
-  CHECK(registry.components(one).size() == 1 + part_count);
+  CHECK(registry.host().components(one).size() == 1 + part_count);
   registry.push(Update{.dt = 1});
   CHECK(registry.get<Health>(one).value == 101);
   CHECK(registry.entity_count() == 10'001);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "registry/host.h"
 #include "tests/model/participant.h"
 #include "tests/model/trial_types.h"
 
@@ -139,9 +140,9 @@ std::string compare_value(TypeId type, const Bytes& value, const muster::EntityR
 }
 
 std::string compare_templates(const Model& model, const muster::EntityRegistry& registry) {
-  if (model.templates().size() != registry.template_names().size()) return "another number of templates";
+  if (model.templates().size() != registry.host().template_names().size()) return "another number of templates";
   for (const auto& [name, spec] : model.templates()) {
-    const auto definition = registry.template_definition(spec.name);
+    const auto definition = registry.host().template_definition(spec.name);
     if (!definition) return "there is no template " + spec.name;
     const auto found = muster::TemplateTree::read(*definition).compile();
     if (!found) return "template " + spec.name + ": " + found.error();
@@ -160,7 +161,7 @@ std::string compare_managers(const Model& model, const Participant& participant)
   Ledger::Amounts described;
   for (const auto& [e, amounts] : model.ledger) {
     described.clear();
-    participant.registry.describe(e, [&](std::string_view manager, const muster::Held& held) {
+    participant.registry.host().describe(e, [&](std::string_view manager, const muster::Held& held) {
       std::uint32_t amount = 0;
       if (manager == "ledger" && held.bytes.size() == sizeof amount)
         std::memcpy(&amount, held.bytes.data(), sizeof amount);
@@ -187,7 +188,7 @@ std::string compare(const Model& model, const Participant& participant, bool loa
   // Rows in row order, with everything that is theirs.
   const std::vector<Entity> order = model.row_order();
   std::vector<Entity> found_order;
-  registry.each_entity([&](Entity e) { found_order.push_back(e); });
+  registry.each<>([&](Entity e) { found_order.push_back(e); });
   number("number of entities", order.size(), registry.entity_count());
   number("number of rows", order.size(), found_order.size());
   for (std::size_t i = 0; i < order.size() && d.empty(); ++i)
@@ -200,7 +201,7 @@ std::string compare(const Model& model, const Participant& participant, bool loa
     if (!registry.alive(e)) return who + "is not alive";
     std::vector<TypeId> types;
     for (const auto& [type, value] : thing.components) types.push_back(type);
-    const auto found_types = registry.components(e);
+    const auto found_types = registry.host().components(e);
     if (!std::ranges::equal(types, found_types)) return who + "has other components than it should";
     for (const auto& [type, value] : thing.components) {
       if (const std::string other = compare_value(type, value, registry, e, loaded); !other.empty()) return who + other;
@@ -245,7 +246,7 @@ std::string compare(const Model& model, const Participant& participant, bool loa
   if (shielded != found_shielded) return "each() finds others than those that have an enableable component";
 
   // Archetypes and ids.
-  const muster::Storage& storage = registry.storage();
+  const muster::Storage& storage = registry.host().storage();
   number("number of archetypes", model.archetypes.size(), storage.next_archetype());
   for (std::size_t i = 0; i < model.archetypes.size() && d.empty(); ++i)
     if (!std::ranges::equal(model.archetypes[i], storage.archetypes()[i]->types))
@@ -265,15 +266,16 @@ std::string compare(const Model& model, const Participant& participant, bool loa
     number("granted", model.states[i] == IdState::granted, storage.in_state(e, muster::IdState::granted));
   }
 
-  number("number of texts", model.texts.size(), registry.text_count());
+  number("number of texts", model.texts.size(), registry.host().texts().size());
   for (std::size_t i = 0; i < model.texts.size() && d.empty(); ++i)
-    d = differ("text " + std::to_string(i), model.texts[i], std::string(registry.text_at(i)));
+    d = differ("text " + std::to_string(i), model.texts[i], std::string(registry.host().texts()[i]));
   number("clock", model.now_ns, registry.now_ns());
-  std::uint64_t due = 0;
-  number("a timer waits", !model.timers.empty(), registry.next_due(due));
-  if (!model.timers.empty()) number("next due time", model.timers.begin()->first.first, due);
+  const Timers& timers = registry.host().timers();
+  number("a timer waits", !model.timers.empty(), !timers.empty());
+  if (!model.timers.empty() && !timers.empty())
+    number("next due time", model.timers.begin()->first.first, timers.next_due());
   number("sequence", model.sequence, registry.sequence());
-  const auto& c = registry.counters();
+  const auto& c = registry.host().counters();
   number("counted messages", model.counters.messages, c.messages);
   number("counted unhandled", model.counters.unhandled, c.unhandled);
   number("counted dead", model.counters.dead, c.dead);

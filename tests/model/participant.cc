@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "messages/judge/verifier.h"
+#include "registry/host.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {
@@ -13,6 +14,8 @@ using namespace trial;
 using muster::Has;
 
 namespace {
+
+Entity id_or_nil(const muster::Created& made) { return made ? made.or_stop() : Entity{}; }
 
 /// The sets of components that the typed functions are called with.
 template <class F, class... Cs>
@@ -72,13 +75,13 @@ Participant::Participant(muster::RegistryOptions options) : registry(options), s
   const auto added = registry.types().add_schema(
       std::as_bytes(muster::TypeTraits<foreign::Mana>::schema));  // by id only; no code here names its types
   muster::require(added.has_value(), "foreign.fbs cannot be added");
-  registry.add_sink(*sink_);
+  registry.host().add_sink(*sink_);
   for (std::size_t lane = 0; lane < lane_count; ++lane)
-    lanes_.push_back(registry.inbox().open_lane(lane_author(lane), 64u << 20, user_of(lane_author(lane))));
+    lanes_.push_back(registry.host().inbox().open_lane(lane_author(lane), 64u << 20, user_of(lane_author(lane))));
 }
 
 Participant::~Participant() {
-  registry.remove_sink(*sink_);
+  registry.host().remove_sink(*sink_);
   for (muster::Manager* manager : std::initializer_list<muster::Manager*>{ledger_.get(), watcher_.get()})
     registry.remove_manager(*manager);
 }
@@ -115,15 +118,15 @@ void Participant::hand_over() {
 void Participant::define(const Action& a) {
   const muster::TypeTable& types = registry.types();
   if (a.how == DefineFrom::scratch) {
-    registry.define(as_tree(*a.spec, types));
+    registry.define_template(as_tree(*a.spec, types));
   } else if (a.how == DefineFrom::entity) {
-    registry.define(muster::TemplateTree::of(registry, a.target, a.spec->name));
+    registry.define_template(muster::TemplateTree::of(registry, a.target, a.spec->name));
   } else {
     muster::TemplateTree tree(a.spec->name);
-    tree.merge(tree.root(), muster::TemplateTree::read(*registry.template_definition(a.text)));
+    tree.merge(tree.root(), muster::TemplateTree::read(*registry.host().template_definition(a.text)));
     tree.merge(tree.root(), as_tree(*a.over, types));
     tree.remove(tree.root(), a.component);
-    registry.define(tree);
+    registry.define_template(tree);
   }
 }
 
@@ -141,7 +144,7 @@ void Participant::push_in_vain(std::size_t targets) {
 void Participant::live_elsewhere(Random& random) {
   active_recorder = &recorder;
   std::vector<Entity> there;
-  registry.each_entity([&](Entity e) { there.push_back(e); });
+  registry.each<>([&](Entity e) { there.push_back(e); });
   const auto one = [&] { return there.empty() ? Entity{} : there[random.below(there.size())]; };
   for (std::uint64_t left = 2 + random.below(12); left > 0; --left) {
     switch (random.below(there.size() > 80 ? 6 : 9)) {
@@ -162,11 +165,11 @@ void Participant::live_elsewhere(Random& random) {
 }
 
 std::string Participant::go_elsewhere(Random& random) {
-  if (!elsewhere_) elsewhere_.emplace(registry.make_state());
+  if (!elsewhere_) elsewhere_.emplace(registry.host().make_state());
   const std::uint64_t hash = registry.hash();
   const auto begins = recorder.begins;
   const auto swap = [&]() -> std::string {
-    const auto done = registry.swap_state(*elsewhere_);
+    const auto done = registry.host().swap_state(*elsewhere_);
     return done ? std::string() : done.error().text();
   };
   if (std::string wrong = swap(); !wrong.empty()) return wrong;
@@ -221,7 +224,13 @@ void Participant::post(const Message& message) {
       case Message::To::one: registry.post(message.targets[0], m); break;
       case Message::To::span: registry.post(std::span<const Entity>(message.targets), m); break;
       case Message::To::world: registry.post(m); break;
-      case Message::To::line: registry.post_subtree(message.targets[0], message.parts, m); break;
+      case Message::To::line: {
+        registry.add_type<std::remove_cvref_t<decltype(m)>>();
+        BatchBuilder line;
+        line.append_subtree(message.targets[0], message.parts, m);
+        registry.host().post_batch(line.front().bytes());
+        break;
+      }
       case Message::To::later: break;
     }
   });
@@ -242,7 +251,7 @@ bool is_input(Do what) {
 
 void Participant::replay(const std::vector<Input>& recorded) {
   active_recorder = &recorder;
-  for (const Input& input : recorded) registry.replay(input.envelope, input.bytes);
+  for (const Input& input : recorded) registry.host().replay(input.envelope, input.bytes);
 }
 
 Outcome Participant::perform(const Action& a, std::uint64_t slot) {
@@ -266,12 +275,12 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     case Do::push_batch: {
       muster::BatchBuilder builder;
-      made.receipt = registry.push_batch(bytes_of_batch(builder), a.author, a.request, user_of(a.author));
+      made.receipt = registry.host().push_batch(bytes_of_batch(builder), a.author, a.request, user_of(a.author));
       break;
     }
     case Do::post_batch: {
       muster::BatchBuilder builder;
-      registry.post_batch(bytes_of_batch(builder));
+      registry.host().post_batch(bytes_of_batch(builder));
       break;
     }
     case Do::put: {
@@ -283,9 +292,9 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     }
     case Do::push_several:
-      made.receipt = registry.push_batch(span_of(a.batches, made.error), a.author, a.request, user_of(a.author));
+      made.receipt = registry.host().push_batch(span_of(a.batches, made.error), a.author, a.request, user_of(a.author));
       break;
-    case Do::post_several: registry.post_batch(span_of(a.batches, made.error)); break;
+    case Do::post_several: registry.host().post_batch(span_of(a.batches, made.error)); break;
     case Do::put_several: {
       const std::vector<std::byte> bytes = span_of(a.batches, made.error);
       bool taken = false;
@@ -303,8 +312,9 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::advance: made.receipt = registry.advance(a.number); break;
     case Do::cancel: made.receipt = registry.cancel(a.number); break;
     case Do::create:
-      with_rows(a.rows,
-                [&](const auto&... cs) { made.made.push_back(registry.create_under(a.parent, a.text, cs...)); });
+      with_rows(a.rows, [&](const auto&... cs) {
+        made.made.push_back(id_or_nil(registry.create_under(a.parent, a.text, cs...)));
+      });
       break;
     case Do::create_many:
       with_rows(a.rows, [&](const auto&... cs) {
@@ -328,8 +338,8 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::reparent: made.receipt = registry.reparent(a.target, a.parent, a.before); break;
     case Do::rename: made.receipt = registry.rename(a.target, a.text); break;
     case Do::intern: made.number = registry.intern(a.text).hash; break;
-    case Do::grant: made.made.push_back(registry.grant(static_cast<std::uint32_t>(a.number), a.author)); break;
-    case Do::return_grant: registry.return_grant(a.target, static_cast<std::uint32_t>(a.number)); break;
+    case Do::grant: made.made.push_back(registry.host().grant(static_cast<std::uint32_t>(a.number), a.author)); break;
+    case Do::return_grant: registry.host().return_grant(a.target, static_cast<std::uint32_t>(a.number)); break;
     case Do::subscribe:
       try {
         subscriptions_[slot] = handler_kinds()[a.kind].install(registry, recorder, a.text, a.options);
@@ -347,19 +357,19 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
                                        .clash = a.clash,
                                        .count = static_cast<std::uint32_t>(a.number),
                                        .ids = &made.made};
-        made.number = registry.spawn(a.text, how, cs...).bits();
+        made.number = id_or_nil(registry.spawn(a.text, how, cs...)).bits();
       });
       break;
-    case Do::merge: made.receipt = registry.merge(a.target, a.text, &made.made); break;
+    case Do::merge: made.receipt = registry.apply_template(a.target, a.text, &made.made); break;
     case Do::define: define(a); break;
-    case Do::enable: made.receipt = registry.enable_handler(a.text, a.number != 0); break;
+    case Do::enable: made.receipt = registry.set_handler_enabled(a.text, a.number != 0); break;
     case Do::dismiss: recorder.late.erase(static_cast<std::uint32_t>(a.number)); break;
     case Do::sweep:
       made.number = sweep(watcher_->watched, a.number, [&](Entity e) { return registry.alive(e); });
       break;
     case Do::hand_over: hand_over(); break;
     case Do::forget:
-      registry.remove_runtime_type<Spark>();
+      registry.host().remove_runtime_type<Spark>();
       know_sparks();
       break;
     case Do::reload: break;

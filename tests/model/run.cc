@@ -7,6 +7,8 @@
 #include "tests/model/participant.h"
 
 #include "registry/delivery/executor.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/model/program.h"
 #include "tests/model/settings.h"
 #include "tests/model/trial_types.h"
@@ -47,7 +49,7 @@ class Run {
       const bool last = i + 1 == program_.steps.size();
       if (!report_.failure && (i % 20 == 19 || last)) check_state(i);
     }
-    if (program_.executor) report_.covered["passes spread"] = registry_->registry.pass_counters().spread;
+    if (program_.executor) report_.covered["passes spread"] = registry_->registry.profile().pass_counters().spread;
     registry_.reset();
     other_.reset();
     loaded_.reset();
@@ -66,8 +68,8 @@ class Run {
   std::unique_ptr<Participant> begin(const Way& way, Way& kept) {
     kept = way;
     auto made = std::make_unique<Participant>(way.options);
-    made->registry.record_causes(way.causes == Way::Recorded::always);
-    made->registry.observe(way.figures == Way::Recorded::always);
+    made->registry.profile().record_causes(way.causes == Way::Recorded::always);
+    made->registry.profile().observe(way.figures == Way::Recorded::always);
     if (!way.options.shortcuts) ++report_.covered["way: no shortcuts"];
     if (way.causes == Way::Recorded::always) ++report_.covered["way: causes recorded"];
     if (way.causes == Way::Recorded::now_and_then) ++report_.covered["way: causes recorded now and then"];
@@ -81,9 +83,9 @@ class Run {
   /// push in vain.
   void vary(Participant& participant, const Way& way, Random& random) {
     if (way.causes == Way::Recorded::now_and_then && random.percent(15))
-      participant.registry.record_causes(random.percent(50));
+      participant.registry.profile().record_causes(random.percent(50));
     if (way.figures == Way::Recorded::now_and_then && random.percent(15))
-      participant.registry.observe(random.percent(50));
+      participant.registry.profile().observe(random.percent(50));
     if (way.disturbed && !model_->waiting() && random.percent(5))
       participant.push_in_vain(random.one_of<std::size_t>({1, 100, 1000, 40'000}));
     if (way.elsewhere && random.percent(10)) {
@@ -114,7 +116,7 @@ class Run {
     Random random(s.seed + 1);
     if (other_) vary(*other_, other_way_, random);
     if (loaded_) vary(*loaded_, loaded_way_, random);
-    const std::size_t memory = other_ ? other_->registry.memory_waiting() : 0;
+    const std::size_t memory = other_ ? other_->registry.host().memory_waiting() : 0;
     Outcome expected;
     carried_before_ = model_->carried();
     active_recorder = &recorder_;
@@ -141,7 +143,7 @@ class Run {
     model_->inputs.clear();
     model_->gone.clear();
     recorder_.log.clear();
-    if (other_ && other_->registry.memory_waiting() < memory) ++report_.covered["memory of a storm given back"];
+    if (other_ && other_->registry.host().memory_waiting() < memory) ++report_.covered["memory of a storm given back"];
     const std::uint64_t hash = registry_->registry.hash();
     if (replayed_ && replay_whole_ && replayed_->registry.hash() != hash) fail(i, "replayed: another hash");
     report_.hash = (report_.hash ^ hash) * 0x100000001b3ull + 1;

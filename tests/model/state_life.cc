@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "registry/host.h"
 #include "tests/model/participant.h"
 #include "tests/model/trial_types.h"
 #include "tests/support/random.h"
@@ -16,7 +17,7 @@ namespace {
 std::string unsound(const EntityRegistry& r) {
   std::uint64_t children = 0, below_roots = 0, rows = 0;
   std::string trouble;
-  r.each_entity([&](Entity e) {
+  r.each<>([&](Entity e) {
     ++rows;
     if (!trouble.empty()) return;
     const std::string who = r.path(e);
@@ -53,24 +54,24 @@ StateRows some_state(std::uint64_t seed) {
   for (int i = 0; i < 12; ++i) {
     const Entity child =
         r.create_under(root, i % 2 ? "orc" + std::to_string(i) : std::string(), trial::Life{}, trial::Tally{});
-    if (i % 3 == 0) r.create_under(child, "leaf", trial::Armor{}, trial::Frozen{});
+    if (i % 3 == 0) r.create_under(child, "leaf", trial::Armor{}, trial::Frozen{}).or_stop();
   }
   const std::vector<Entity> many = r.create_many(150, trial::Place{}, trial::Link{.to = root, .weight = 1});
   for (std::size_t i = 0; i < many.size(); i += 7) r.destroy(many[i]);
   muster::TemplateTree tree("t.0");
   tree.set("", trial::Life{.value = 3, .most = 4}).set("arm", trial::Link{}).set("arm/leaf", trial::Flags{});
   tree.refer("arm", &trial::Link::to, "").message("arm", trial::Hit{.amount = 1});
-  r.define(tree);
-  r.spawn("t.0", {.parent = root, .count = 3}, muster::Has<Voice>{});
+  r.define_template(tree);
+  r.spawn("t.0", {.parent = root, .count = 3}, muster::Has<Voice>{}).or_stop();
   r.set(many[3], muster::Has<Voice>{}, muster::Has<Spark>{});
   for (std::uint32_t i = 1; i < 5; ++i) r.push(many[i], trial::Stock{.amount = i});
-  r.enable_handler("poke.life", false);
+  r.set_handler_enabled("poke.life", false);
   for (std::size_t i = 1; i < 30; ++i) {
     r.set(many[i], trial::Shield{.strength = 3, .left = 0, .by = root});
     if (i % 3 == 0) r.set(many[i], trial::Stunned{});
     if (i % 4 == 0) r.remove<trial::Shield>(many[i]);
   }
-  r.grant(5, 3);
+  r.host().grant(5, 3);
   r.post_at(1000, root, trial::Hit{.amount = 1, .from = root});
   r.post_at(2000, trial::Tick{.step = 1});
   r.flush();
@@ -108,10 +109,10 @@ std::string load_and_live(const StateRows& rows, bool& accepted, bool briefly) {
   EntityRegistry& r = loaded.registry;
   r.flush();
   std::vector<Entity> all;
-  r.each_entity([&](Entity e) { all.push_back(e); });
+  r.each<>([&](Entity e) { all.push_back(e); });
   const auto some = std::min<std::size_t>(all.size(), briefly ? 4 : 20);
   for (std::size_t i = 0; i < some; ++i) {
-    r.create_under(all[i], "new", trial::Life{});
+    r.create_under(all[i], "new", trial::Life{}).or_stop();
     r.rename(all[i], "renamed");
     r.reparent(all[all.size() - 1 - i], all[i]);
     (void)r.path(all[i]);
@@ -122,8 +123,8 @@ std::string load_and_live(const StateRows& rows, bool& accepted, bool briefly) {
     if (e.index % 3 == 0) parent = r.depth(e) < 4 ? e : Entity{};
   }
   for (int i = 0; i < 3; ++i) {
-    r.spawn(template_name(0), {.parent = all.empty() ? Entity{} : all[0]});
-    if (!all.empty()) r.merge(all[0], template_name(0));
+    r.spawn(template_name(0), {.parent = all.empty() ? Entity{} : all[0]}).or_stop();
+    if (!all.empty()) r.apply_template(all[0], template_name(0));
   }
   r.push(trial::Tick{.step = 4});
   r.advance(5000);

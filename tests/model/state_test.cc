@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "registry/host.h"
 #include "tests/model/participant.h"
 #include "tests/model/program.h"
 #include "tests/model/settings.h"
@@ -127,8 +128,8 @@ TEST_CASE("an id whose generations are used up is retired, also across saving an
   CHECK(reused == Entity{many[0].index, last});
   REQUIRE(old.destroy(reused).handled == 1);
   CHECK_FALSE(old.alive(reused));
-  CHECK(old.storage().ids().retired() == 1);
-  CHECK(old.storage().ids().free_queue().size() == 1199);
+  CHECK(old.host().storage().ids().retired() == 1);
+  CHECK(old.host().storage().ids().free_queue().size() == 1199);
   CHECK(old.push(reused, trial::Poke{}).dead == 1);
   CHECK(old.push(Entity{reused.index, 0}, trial::Poke{}).dead == 1);
   StateRows again;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/counted_bytes.h"
 #include "tests/registry/game.h"
@@ -21,7 +22,7 @@ struct Warm {
   Handlers handlers;
   std::vector<Entity> entities;
   Warm() {
-    registry.add_sink(sink);
+    registry.host().add_sink(sink);
     handlers.add(
         registry.subscribe("hit", [](const Damage& damage, Health& health) { health.value -= damage.amount; }));
     handlers.add(registry.subscribe("soften", [](Heal& heal, const Armor& armor) { heal.amount *= armor.factor; }));
@@ -38,7 +39,7 @@ struct Warm {
     }));
     for (int i = 0; i < 3000; ++i) entities.push_back(registry.create(Health{}, Armor{}, Position{}, Velocity{}));
   }
-  ~Warm() { registry.remove_sink(sink); }
+  ~Warm() { registry.host().remove_sink(sink); }
 
   /// How often `work` asks for memory the last of many times.
   template <class Work>
@@ -124,7 +125,7 @@ TEST_CASE("spawning asks for no memory, from outside and inside handlers") {
   auto& [sink, r, handlers, entities] = warm;
   TemplateTree orc("orc");
   orc.set("", Health{.value = 30}).set("body", Armor{}).set("body/arm", Position{});
-  r.define(orc);
+  r.define_template(orc);
   CHECK(warm.asked([&] {
     for (int i = 0; i < 500; ++i) r.destroy(r.spawn("orc"));
   }) == 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/state/state.h"
 #include "schema/hash.h"
 
@@ -100,7 +101,7 @@ class Keeper final : public muster::StateSink, public muster::StateSource {
   std::vector<int> save(muster::EntityRegistry& registry) {
     written_.clear();
     seen_.clear();
-    registry.begin_version();
+    registry.host().begin_version();
     registry.save(*this);
     std::erase_if(kept, [&](const auto& row) { return !seen_.contains(row.first); });
     return written_;

@@ -1,6 +1,7 @@
 // What a broken, hostile or merely unlucky client is told, word for word; and that the world and everybody else are as before.
 #include <catch2/catch.hpp>
 
+#include "registry/host.h"
 #include "tests/server/live_world.h"
 
 namespace bad_input_test {
@@ -219,8 +220,8 @@ TEST_CASE("ids that a session did not use are there again when it has ended", "[
   const auto granted = [&] {
     return world.run([](EntityRegistry& r) {
       std::uint32_t count = 0;
-      for (std::uint32_t i = 1; i < r.storage().ids().indices(); ++i)
-        count += r.storage().in_state(Entity{i, 1}, IdState::granted);
+      for (std::uint32_t i = 1; i < r.host().storage().ids().indices(); ++i)
+        count += r.host().storage().in_state(Entity{i, 1}, IdState::granted);
       return count;
     });
   };

@@ -48,7 +48,7 @@ class Running {
                 },
                 {.durability = Durability::commit});
     if (world.is_new()) {
-      world.registry().create("orc", arena::Health{.value = 100});
+      world.registry().create("orc", arena::Health{.value = 100}).or_stop();
       world.commit();
     }
     Server server(world, {.listen = "127.0.0.1:0", .token = token});

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "registry/host.h"
 #include "server/world/time/work_time.h"
 #include "tests/server/hand_world.h"
 
@@ -59,7 +60,7 @@ void LiveWorld::own() {
   Subscription tell;
   if (options_.on_damage)
     tell = registry_->subscribe("arena.tell", [this](const arena::Damage&) { options_.on_damage(); });
-  registry_->inbox().on_arrival([this] { wake(); });
+  registry_->host().inbox().on_arrival([this] { wake(); });
   HandWorld host;
   host.on_wake = [this] { wake(); };
   host.on_wake_in = [this](std::chrono::nanoseconds time) {

@@ -169,7 +169,7 @@ TEST_CASE("a poll that finds nothing to do allocates nothing, with a session the
   const test::Folder folder;
   World world(folder / "w.muster", [](EntityRegistry& registry) -> Handlers { return {subscribe_damage(registry)}; },
               {.hz = hz});
-  world.registry().create("orc", arena::Health{.value = 100});
+  world.registry().create("orc", arena::Health{.value = 100}).or_stop();
   world.commit();
   Server server(world, {.listen = "127.0.0.1:0", .token = token});
   std::atomic<bool> is_there = false;

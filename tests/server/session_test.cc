@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "registry/profile.h"
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
@@ -81,8 +82,9 @@ TEST_CASE("children are listed in parts, with names, counts and components", "[s
   LiveWorld world;
   const Entity town = world.run([](EntityRegistry& r) {
     const Entity made = r.create("town");
-    for (int i = 0; i < 25; ++i) r.create_under(made, "house" + std::to_string(i), arena::Position{double(i), 0, 0});
-    r.create_under(r.find_child(made, "house3"), "door");
+    for (int i = 0; i < 25; ++i)
+      r.create_under(made, "house" + std::to_string(i), arena::Position{double(i), 0, 0}).or_stop();
+    r.create_under(r.find_child(made, "house3"), "door").or_stop();
     return made;
   });
   Client client = world.client();
@@ -108,9 +110,9 @@ TEST_CASE("entities are found by path, by the end of a path, by name and by comp
   LiveWorld world;
   world.run([](EntityRegistry& r) {
     const Entity north = r.create("north"), south = r.create("south");
-    r.create_under(north, "tower", arena::Health{});
-    r.create_under(south, "tower");
-    r.create_under(south, "a/b");
+    r.create_under(north, "tower", arena::Health{}).or_stop();
+    r.create_under(south, "tower").or_stop();
+    r.create_under(south, "a/b").or_stop();
     return 0;
   });
   Client client = world.client();
@@ -224,7 +226,7 @@ TEST_CASE("a trace ends with the session that began it, and others may begin one
     CHECK_FALSE(other.end_trace().has_value());
   }
   while (other.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK_FALSE(world.run([](EntityRegistry& r) { return r.observing(); }));
+  CHECK_FALSE(world.run([](EntityRegistry& r) { return r.profile().observing(); }));
   REQUIRE(other.ask<session::BeginTrace>().has_value());
   REQUIRE(other.create({}, "").has_value());
   const auto trace = other.end_trace();

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "registry/delivery/thread_pool.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/skirmish/battle.h"
 
 /// Every pass is spread, however light; compares all hashes after each of `parts`. Returns the last one.
@@ -22,10 +24,10 @@ inline std::uint64_t fight_on_several_workers(std::uint32_t entities, std::uint3
     REQUIRE(c.registry.hash() == a.registry.hash());
   }
   CHECK(a.registry.hash() != begin);
-  CHECK(b.registry.counters().messages == a.registry.counters().messages);
-  CHECK(a.registry.pass_counters().spread == 0);
-  CHECK(b.registry.pass_counters().spread >= parts * ticks_each);
-  CHECK(c.registry.pass_counters().tasks > c.registry.pass_counters().spread * 4);
+  CHECK(b.registry.host().counters().messages == a.registry.host().counters().messages);
+  CHECK(a.registry.profile().pass_counters().spread == 0);
+  CHECK(b.registry.profile().pass_counters().spread >= parts * ticks_each);
+  CHECK(c.registry.profile().pass_counters().tasks > c.registry.profile().pass_counters().spread * 4);
   std::uint32_t lost = 0;
   a.registry.each<skirmish::Army>([&](const skirmish::Army& army) { lost += army.lost; });
   CHECK(lost > 100);  // there was a battle to agree on

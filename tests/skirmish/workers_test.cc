@@ -1,4 +1,5 @@
 #include "tests/skirmish/workers.h"
+#include "registry/explain.h"
 
 using namespace muster;
 
@@ -9,7 +10,7 @@ TEST_CASE("2,000 ticks of battle come to the same on 1, 2 and 4 workers, and wit
 TEST_CASE("in the demo, handlers of other components overlap, and the rest says why not") {
   Battle battle(200);
   const auto why = [&](const char* a, const char* b) {
-    return battle.registry.why_apart(TypeTraits<Update>::id, a, b);
+    return why_apart(battle.registry, TypeTraits<Update>::id, a, b);
   };
   CHECK(why("skirmish.march", "skirmish.watch_from_tower").find("may overlap") != std::string::npos);
   CHECK(why("skirmish.march", "skirmish.shoot").find("may overlap") != std::string::npos);

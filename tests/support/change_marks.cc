@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "registry/host.h"
+
 namespace muster::test {
 
 namespace {
@@ -131,14 +133,14 @@ std::string ColumnMarks::check(const Storage& storage) {
 
 ChangeMarks::ChangeMarks(EntityRegistry& registry) : registry_(registry) {
   begin();
-  registry_.add_preserver(columns_);
+  registry_.host().add_preserver(columns_);
 }
 
-ChangeMarks::~ChangeMarks() { registry_.remove_preserver(columns_); }
+ChangeMarks::~ChangeMarks() { registry_.host().remove_preserver(columns_); }
 
 void ChangeMarks::look() {
   registry_.save(rows_);
-  columns_.begin(registry_.storage(), registry_.begin_version());
+  columns_.begin(registry_.host().storage(), registry_.host().begin_version());
 }
 
 void ChangeMarks::begin() {
@@ -148,7 +150,7 @@ void ChangeMarks::begin() {
 }
 
 std::string ChangeMarks::check() {
-  std::string columns = columns_.check(registry_.storage());
+  std::string columns = columns_.check(registry_.host().storage());
   look();
   std::string rows = rows_.end();
   return columns.empty() ? rows : columns;

@@ -10,6 +10,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
+#include "registry/host.h"
 #include "schema/hash.h"
 #include "schema/hex.h"
 
@@ -55,13 +56,13 @@ constexpr std::string_view architecture =
 
 std::string code_identity(std::string_view host, const EntityRegistry& registry) {
   std::vector<TypeId> messages;
-  for (const Handler* const handler : registry.handlers().handlers()) messages.push_back(handler->message);
+  for (const Handler* const handler : registry.host().handlers().handlers()) messages.push_back(handler->message);
   std::ranges::sort(messages);
   messages.erase(std::ranges::unique(messages).begin(), messages.end());
   std::size_t count = 0;
   std::uint64_t digest = hash64("");
   for (const TypeId message : messages) {
-    const MessageRoute* const route = registry.handlers().route(message);
+    const MessageRoute* const route = registry.host().handlers().route(message);
     if (!route) continue;
     digest = hash64(std::to_string(message), digest);
     for (const Handler* const handler : route->order) {

@@ -19,6 +19,7 @@
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
 #include "registry/handlers/unkept.h"
+#include "registry/host.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/journal_format.h"
 #include "server/world/journal/spare_records.h"
@@ -39,7 +40,7 @@ JournalRecorder::JournalRecorder(const EntityRegistry& registry, Start start)
       spare_(start.spare),
       tick_(start.tick),
       last_(registry.sequence()),
-      handler_steps_(registry.handlers().steps()),
+      handler_steps_(registry.host().handlers().steps()),
       types_known_(types_.fingerprint()),
       types_before_(types_known_),
       schemas_(types_.schemas().size()),
@@ -134,7 +135,7 @@ UnkeptRecord* JournalRecorder::last_unkept() noexcept {
 
 void JournalRecorder::note_counters() {
   if (!uncounted_ || open_.records.empty() || open_.last < open_.first) return;
-  const RegistryCounters& counted = registry_.counters();
+  const RegistryCounters& counted = registry_.host().counters();
   append(CountersRecord{.sequence = last_,
                         .messages = counted.messages,
                         .unhandled = counted.unhandled,
@@ -192,7 +193,7 @@ void JournalRecorder::begin_group() {
 }
 
 void JournalRecorder::look_at_code() {
-  const std::uint64_t steps = registry_.handlers().steps();
+  const std::uint64_t steps = registry_.host().handlers().steps();
   if (steps == handler_steps_) return;
   handler_steps_ = steps;
   code_ = code_identity(host_code_, registry_);

@@ -17,6 +17,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/state/saved_types.h"
 #include "schema/muster.h"
 #include "server/world/journal/code_identity.h"
@@ -135,7 +136,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
         }
         break;
       case JournalRecord::Kind::counters:
-        if (exact) registry_.set_counters(record.counters);
+        if (exact) registry_.host().set_counters(record.counters);
         break;
       case JournalRecord::Kind::input:
         if (record.envelope.sequence == stop_before_) {
@@ -158,7 +159,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
           apply_edit(group, record);
         } else {
           posts_first_ = posts_first_ && record.envelope.kind == InputKind::post;
-          registry_.replay(record.envelope, record.batch);
+          registry_.host().replay(record.envelope, record.batch);
           ++report_.inputs;
         }
         break;
@@ -204,11 +205,11 @@ void Recovery::pass_over(std::uint64_t sequence, InputKind kind) {
   if (posts_first_ && kind == InputKind::post) {
     BatchBuilder nothing;
     nothing.append_world(CancelTimer{});
-    registry_.replay({.sequence = sequence, .kind = InputKind::post}, nothing.front().bytes());
+    registry_.host().replay({.sequence = sequence, .kind = InputKind::post}, nothing.front().bytes());
     return;
   }
   posts_first_ = false;
-  registry_.replay({.sequence = sequence, .kind = InputKind::flush}, {});
+  registry_.host().replay({.sequence = sequence, .kind = InputKind::flush}, {});
 }
 
 void Recovery::note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what) {
@@ -223,7 +224,7 @@ bool Recovery::grant_again(const JournalRecord& record) {
   if (batch.kind() != BatchKind::world || batch.count() != 1) return false;
   Grant grant;
   std::memcpy(&grant, batch.payload(0), sizeof grant);
-  const Storage& storage = registry_.storage();
+  const Storage& storage = registry_.host().storage();
   const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
   if (grant.first != storage.next_grant(grant.count)) {
     // Ids that handlers drew before this grant are not drawn now. They are granted along with it,
@@ -237,7 +238,7 @@ bool Recovery::grant_again(const JournalRecord& record) {
   posts_first_ = false;
   BatchBuilder builder;
   builder.append_world(grant);
-  registry_.replay(envelope, builder.front().bytes());
+  registry_.host().replay(envelope, builder.front().bytes());
   return true;
 }
 
@@ -246,7 +247,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
   const TypeId type = type_of(record);
   if (record.envelope.author == 0) {
     if (posts_first_ && record.envelope.kind == InputKind::post) {
-      registry_.replay(record.envelope, record.batch);
+      registry_.host().replay(record.envelope, record.batch);
       return;
     }
     if (type == TypeTraits<Grant>::id) {
@@ -254,19 +255,20 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
       note_failure(group, sequence, "ids that were granted then are used by now");
     } else if (serves_edits(type)) {
       posts_first_ = false;
-      registry_.replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push}, record.batch);
+      registry_.host().replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push},
+                              record.batch);
       return;
     }
     ++report_.left_out;
     return pass_over(sequence, record.envelope.kind);
   }
   posts_first_ = false;
-  const Receipt receipt = registry_.replay({.sequence = sequence,
-                                            .author = record.envelope.author,
-                                            .user = record.envelope.user,
-                                            .request = record.envelope.request,
-                                            .kind = InputKind::push},
-                                           record.batch);
+  const Receipt receipt = registry_.host().replay({.sequence = sequence,
+                                                   .author = record.envelope.author,
+                                                   .user = record.envelope.user,
+                                                   .request = record.envelope.request,
+                                                   .kind = InputKind::push},
+                                                  record.batch);
   ++report_.edits;
   const TypeDescriptor* const known = registry_.types().find(type);
   const std::string name = known ? known->name : "a message";

@@ -62,7 +62,7 @@ struct RecoveryReport {
 };
 
 /// Takes groups in order. As long as code and types are those that wrote a group, each input is
-/// replayed exactly (EntityRegistry::replay). From the first group written by different code on,
+/// replayed exactly (RegistryHost::replay). From the first group written by different code on,
 /// only the inputs of sessions are applied, along with the grants of ids and the texts that they
 /// need, each with its old number. Every other input becomes an empty one, so that no number is
 /// used twice. Edits whose types have changed layouts are converted like saved state

@@ -20,7 +20,7 @@ class StateCopy final : public StateSink {
   /// Does not copy rows that `known` has in the same version; null copies all rows. `known` is used
   /// only while the copy is being filled. Leaves columns in place and passes each on once; until
   /// then, call preserver() before they change. `saved` is the result of
-  /// EntityRegistry::begin_version before a save that is completely in `known`, or 0. Rows of
+  /// RegistryHost::begin_version before a save that is completely in `known`, or 0. Rows of
   /// Storage that are older are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}

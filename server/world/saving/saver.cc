@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry/host.h"
 #include "system/mutex.h"
 
 namespace muster {
@@ -25,17 +26,17 @@ struct Saver::Saving {
         version(until),
         then(std::move(told)) {
     stamp.types = types;
-    registry.add_preserver(*copied.preserver());
+    registry.host().add_preserver(*copied.preserver());
   }
   ~Saving() {
-    if (copied.preserver()) registry.remove_preserver(*copied.preserver());
+    if (copied.preserver()) registry.host().remove_preserver(*copied.preserver());
   }
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
   /// Returns the copy so that its memory can be reused. Called on the owner's thread when the save
   /// is done.
   StateCopy give_back() {
-    registry.remove_preserver(*copied.preserver());
+    registry.host().remove_preserver(*copied.preserver());
     copied.clear();
     return std::move(copied);
   }
@@ -102,7 +103,7 @@ Saver::~Saver() {
     (void)file_.still_there();
     rescue(Clock::time_point::max());
   }
-  if (recorder_) registry_.remove_sink(*recorder_);
+  if (recorder_) registry_.host().remove_sink(*recorder_);
 }
 
 std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
@@ -160,7 +161,7 @@ void Saver::begin_recording() {
       registry_,
       JournalRecorder::Start{
           .code = stamp.code, .epoch = host_.epoch, .tick = stamp.tick, .mark = host_.mark, .spare = &spare_});
-  registry_.add_sink(*recorder_);
+  registry_.host().add_sink(*recorder_);
 }
 
 void Saver::put_all() {
@@ -337,7 +338,7 @@ Saver::Report Saver::commit() {
     return std::unexpected(stopped_error());
   }
   // Changes made from now on must have a different version from the values that this save writes.
-  const std::uint64_t version = registry_.begin_version();
+  const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
@@ -374,7 +375,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   notice_failure();
   put_in_time();
   lagged_ = false;
-  const std::uint64_t version = registry_.begin_version();
+  const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
   saved_schemas_ = registry_.types().schemas().size();
   StateCopy rows =

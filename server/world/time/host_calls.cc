@@ -1,6 +1,7 @@
 #include "server/world/time/host_calls.h"
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 
 namespace muster {
 
@@ -11,7 +12,7 @@ void HostCalls::begin(const char* what, const EntityRegistry& registry) {
     fatal(std::string(what) +
           ": called on another thread than the first next_frame or poll. A world belongs to one thread; others put "
           "messages into a lane of its inbox (Inbox::open_lane)");
-  if (const auto work = registry.at_work())
+  if (const auto work = registry.host().at_work())
     fatal(std::string(what) + ": called inside " +
           (work->handler.empty() ? std::string("a handler") : "handler \"" + work->handler + "\"") +
           ". A host calls it between its pushes; what a handler wants to happen goes through its Outbox");

@@ -1,5 +1,6 @@
 // Handlers that follow what comes, goes and changes.
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
@@ -52,7 +53,8 @@ const HandlerKind change_kinds[] = {
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
        return r.subscribe(
            std::move(name),
-           {.message = r.change_message(muster::ChangeKind::changed, id_of<Flags>), .terms = {term(self<Flags>())}},
+           {.message = r.host().change_message(muster::ChangeKind::changed, id_of<Flags>),
+            .terms = {term(self<Flags>())}},
            [&rec](const muster::DynamicCall& call) {
              rec.add("flags.changed", {}, call.self, static_cast<std::uint64_t>(read<Flags>(call.values[0]).level));
            },

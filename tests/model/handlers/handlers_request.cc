@@ -105,12 +105,12 @@ void enlist(const Enlist& message, Recorder& rec, Out& out) {
       end(rec, out, slot);
       begin(rec, out, slot, {.kind = message.seed % late_kinds, .name = "", .priority = 0});
       return end(rec, out, slot);
-    case 5: return out.enable_handler(name, false);
-    case 6: return out.enable_handler(name, true);
+    case 5: return out.set_handler_enabled(name, false);
+    case 6: return out.set_handler_enabled(name, true);
     default:
-      out.enable_handler(name, message.seed % 2 == 0);
+      out.set_handler_enabled(name, message.seed % 2 == 0);
       out.post(Tick{.step = 8});
-      return out.enable_handler(name, message.seed % 2 != 0);
+      return out.set_handler_enabled(name, message.seed % 2 != 0);
   }
 }
 

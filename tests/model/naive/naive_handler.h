@@ -129,7 +129,7 @@ class Outbox {
   /// The handler's number; it begins when the request's turn comes.
   std::uint64_t subscribe(std::string name, Handler handler, int priority);
   void end(std::uint64_t ordinal);
-  void enable_handler(std::string_view name, bool enabled);
+  void set_handler_enabled(std::string_view name, bool enabled);
   std::uint64_t now_ns() const;
 
  private:

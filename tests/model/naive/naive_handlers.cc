@@ -132,7 +132,7 @@ void Outbox::end(std::uint64_t ordinal) {
   add(world(muster::HandlerRequest{.ordinal = ordinal, .ends = true}));
 }
 
-void Outbox::enable_handler(std::string_view name, bool enabled) {
+void Outbox::set_handler_enabled(std::string_view name, bool enabled) {
   add(world(muster::EnableHandler{.name = model_.keep_text(name), .enabled = enabled}));
 }
 

@@ -292,12 +292,13 @@ Entity Model::spawn(std::string_view what, const muster::SpawnOptions& options, 
                                                                   .clash = options.clash});
   for (std::size_t i = Flat(known->second).nodes.size() * options.count; i > 0; --i)
     message.targets.push_back(reserve());
-  if (options.ids) *options.ids = message.targets;
   message.has_rows = !root.empty();
   message.rows = root;
   if (message.targets.empty()) return {};
-  const Entity made = message.targets[0];
-  return input({std::move(message)}, 0, 0).handled ? made : Entity{};
+  const std::vector<Entity> made = message.targets;
+  if (!input({std::move(message)}, 0, 0).handled) return {};
+  if (options.ids) *options.ids = made;
+  return made[0];
 }
 
 Receipt Model::merge(Entity top, std::string_view what, std::vector<Entity>* ids) {

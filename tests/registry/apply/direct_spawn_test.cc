@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
@@ -25,20 +26,20 @@ struct Side final : InputSink, ColumnPreserver {
   bool throws = false;
 
   explicit Side(bool shortcuts) : registry(options(shortcuts)) {
-    registry.add_sink(*this);
-    registry.add_preserver(*this);
+    registry.host().add_sink(*this);
+    registry.host().add_preserver(*this);
     TemplateTree grove("grove");
     grove.set("", Health{.value = 3}).set("a", Count{.hits = 1}).set("a/deep", Health{}).set("a/deep/er", Frozen{});
     grove.set("b", Count{.hits = 2}).set("c", Position{{1, 2, 3}}).set("d", Count{.hits = 4});
-    registry.define(grove);
+    registry.define_template(grove);
     TemplateTree row("row");
     for (int i = 0; i < 40; ++i) row.set("n" + std::to_string(i), Health{.value = static_cast<float>(i)});
-    registry.define(row);
+    registry.define_template(row);
     TemplateTree lone("lone");
     lone.set("", Armor{});
-    registry.define(lone);
+    registry.define_template(lone);
   }
-  ~Side() { registry.remove_preserver(*this); }
+  ~Side() { registry.host().remove_preserver(*this); }
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
@@ -68,17 +69,16 @@ struct Side final : InputSink, ColumnPreserver {
         case 2: all.push_back(registry.spawn(what)); break;
         case 3:
         case 4:
-          registry.spawn(what, {.parent = any(), .ids = &ids});
-          all.insert(all.end(), ids.begin(), ids.end());
+          if (registry.spawn(what, {.parent = any(), .ids = &ids})) all.insert(all.end(), ids.begin(), ids.end());
           break;
-        case 5: registry.spawn(what, {.name = "named"}); break;
-        case 6: registry.spawn(what, {.parent = any(), .clash = NameClash::refuse, .count = 1 + below(3)}); break;
-        case 7: registry.spawn(what, {}, Health{.value = 7}); break;
+        case 5: registry.spawn(what, {.name = "named"}).or_stop(); break;
+        case 6: (void)registry.spawn(what, {.parent = any(), .clash = NameClash::refuse, .count = 1 + below(3)}); break;
+        case 7: registry.spawn(what, {}, Health{.value = 7}).or_stop(); break;
         case 8: registry.destroy(any()); break;
         case 9:
           if (const Entity found = registry.find_child(any(), below(2) == 0 ? "a" : "n3")) registry.rename(found, "b");
           break;
-        case 10: registry.begin_version(); break;
+        case 10: registry.host().begin_version(); break;
         case 11: registry.post(any(), Destroy{}); break;
         case 12: all.push_back(registry.spawn("unknown")); break;
         case 13: registry.reparent(any(), any()); break;
@@ -102,9 +102,9 @@ struct Side final : InputSink, ColumnPreserver {
 void same(const Side& a, const Side& b) {
   CHECK(a.told == b.told);
   CHECK(a.registry.hash() == b.registry.hash());
-  CHECK(a.registry.counters().messages == b.registry.counters().messages);
-  CHECK(a.registry.counters().refused == b.registry.counters().refused);
-  const Storage &x = a.registry.storage(), &y = b.registry.storage();
+  CHECK(a.registry.host().counters().messages == b.registry.host().counters().messages);
+  CHECK(a.registry.host().counters().refused == b.registry.host().counters().refused);
+  const Storage &x = a.registry.host().storage(), &y = b.registry.host().storage();
   REQUIRE(x.chunk_numbers() == y.chunk_numbers());
   for (std::uint32_t number = 0; number < x.chunk_numbers(); ++number) {
     const Chunk *one = x.chunk(number), *other = y.chunk(number);
@@ -137,7 +137,7 @@ TEST_CASE("a tree that is spawned directly is the tree of the general way, in ev
 TEST_CASE("a tree that no sink takes is not spawned, and the next one has its ids") {
   for (const char* what : {"grove", "lone"}) {
     Side side(true);
-    side.registry.spawn(what);
+    side.registry.spawn(what).or_stop();
     const std::uint64_t hash = side.registry.hash(), sequence = side.registry.sequence();
     side.throws = true;
     CHECK_THROWS(side.registry.spawn(what));
@@ -145,24 +145,24 @@ TEST_CASE("a tree that no sink takes is not spawned, and the next one has its id
     CHECK(side.registry.hash() == hash);
     CHECK(side.registry.sequence() == sequence);
     Side other(true);
-    other.registry.spawn(what);
-    CHECK(side.registry.spawn(what) == other.registry.spawn(what));
+    other.registry.spawn(what).or_stop();
+    CHECK(side.registry.spawn(what).or_stop() == other.registry.spawn(what).or_stop());
     CHECK(side.registry.hash() == other.registry.hash());
   }
 }
 
 TEST_CASE("who begins to be told of spawned trees is told of the next one") {
   Side side(true);
-  side.registry.spawn("grove");
-  side.registry.spawn("grove");
+  side.registry.spawn("grove").or_stop();
+  side.registry.spawn("grove").or_stop();
   std::uint32_t spawned = 0, loaded = 0;
   {
     const Handlers kept(side.registry.subscribe("spawns", [&](const muster::Spawn&, Entity) { ++spawned; }));
-    side.registry.spawn("grove");
+    side.registry.spawn("grove").or_stop();
     CHECK(spawned == 7);
   }
   const Handlers kept(side.registry.subscribe("loads", [&](const Loaded&, Entity) { ++loaded; }));
-  side.registry.spawn("grove");
+  side.registry.spawn("grove").or_stop();
   CHECK(spawned == 7);
   CHECK(loaded == 7);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/storage/bulk_rows.h"
 #include "tests/registry/game.h"
 
@@ -62,8 +63,8 @@ enum class Way { direct, watched, sometimes_watched };
 class World {
  public:
   World(Way way, bool managed, bool runtime) : way_(way), managed_(managed), runtime_(runtime) {
-    registry.add_sink(heard);
-    registry.add_preserver(heard);
+    registry.host().add_sink(heard);
+    registry.host().add_preserver(heard);
     if (managed_) registry.add_manager("heard", heard);
     registry.add_type<Health>();  // so that a type's number of use does not differ
     if (way_ == Way::watched) watch();
@@ -71,7 +72,7 @@ class World {
   ~World() {
     handlers_ = {};
     if (managed_) registry.remove_manager(heard);
-    registry.remove_preserver(heard);
+    registry.host().remove_preserver(heard);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -105,7 +106,7 @@ class World {
         case 15: registry.reparent(any(), below(3) == 0 ? Entity{} : any()); break;
         case 16: tree(below(40)); break;
         case 17: destroy_span(below(static_cast<std::uint32_t>(all.size()) + 1)); break;
-        case 18: registry.begin_version(); break;
+        case 18: registry.host().begin_version(); break;
         case 19: queued(any(), value); break;
       }
       if (runtime_)
@@ -171,7 +172,7 @@ class World {
 
 /// Versions of all columns and of the pages of ids, by chunk.
 std::map<std::uint64_t, std::vector<std::uint64_t>> versions(const EntityRegistry& registry) {
-  const Storage& storage = registry.storage();
+  const Storage& storage = registry.host().storage();
   std::map<std::uint64_t, std::vector<std::uint64_t>> found;
   for (std::uint32_t page = 0; page <= storage.ids().indices() >> id_page_bits; ++page)
     found[0].push_back(storage.id_page_version(page));
@@ -197,9 +198,9 @@ std::map<std::uint64_t, std::vector<std::uint64_t>> versions(const EntityRegistr
 /// What the rows are, in row order, but for the runtime component.
 std::vector<std::uint64_t> rows_of(const EntityRegistry& registry) {
   std::vector<std::uint64_t> rows;
-  registry.each_entity([&](Entity e) {
+  registry.each<>([&](Entity e) {
     rows.insert(rows.end(), {e.bits(), registry.parent(e).bits(), registry.depth(e)});
-    for (const TypeId type : registry.components(e)) {
+    for (const TypeId type : registry.host().components(e)) {
       if (type == TypeTraits<Sound>::id) continue;
       const TypeDescriptor& known = *registry.types().find(type);
       rows.push_back(type);
@@ -219,10 +220,10 @@ void same(World& a, World& b) {
   CHECK(a.heard.kept == b.heard.kept);
   CHECK(a.registry.hash() == b.registry.hash());
   CHECK(versions(a.registry) == versions(b.registry));
-  CHECK(a.registry.counters().messages == b.registry.counters().messages);
-  CHECK(a.registry.counters().dead == b.registry.counters().dead);
-  CHECK(a.registry.counters().refused == b.registry.counters().refused);
-  CHECK(a.registry.counters().unhandled == b.registry.counters().unhandled);
+  CHECK(a.registry.host().counters().messages == b.registry.host().counters().messages);
+  CHECK(a.registry.host().counters().dead == b.registry.host().counters().dead);
+  CHECK(a.registry.host().counters().refused == b.registry.host().counters().refused);
+  CHECK(a.registry.host().counters().unhandled == b.registry.host().counters().unhandled);
   CHECK(a.registry.entity_count() == b.registry.entity_count());
 }
 
@@ -249,8 +250,8 @@ TEST_CASE("rows moved in bulk end where they would one by one, as those with run
     World bulk(Way::direct, false, false), single(Way::direct, false, true);
     for (World* world : {&bulk, &single}) world->run(seed, 400);
     CHECK(rows_of(bulk.registry) == rows_of(single.registry));
-    const auto& a = bulk.registry.storage().ids().free_queue();
-    const auto& b = single.registry.storage().ids().free_queue();
+    const auto& a = bulk.registry.host().storage().ids().free_queue();
+    const auto& b = single.registry.host().storage().ids().free_queue();
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(a[i] == b[i]);
   }
@@ -266,7 +267,7 @@ TEST_CASE("a whole subtree that changes its depth keeps the order and the values
       const auto value = static_cast<float>(i);
       const auto make = [&](const auto&... more) {
         return random() % 2 ? r.create_under(parent, {}, Health{value}, more...)
-                            : r.create_under(parent, {}, Health{value}, Count{i}, Slots{}, more...);
+                            : r.create_under(parent, {}, Health{value}, Count{i}, Slots{}, more...).or_stop();
       };
       all.push_back(runtime ? make(Has<Sound>{}) : make());
     }
@@ -274,7 +275,7 @@ TEST_CASE("a whole subtree that changes its depth keeps the order and the values
     for (int i = 0; i < 60; ++i) {
       const Entity e = all[random() % all.size()];
       r.reparent(e, random() % 4 == 0 ? Entity{} : all[random() % all.size()]);
-      r.each_entity([&](Entity each) {
+      r.each<>([&](Entity each) {
         const Count* count = r.find<Count>(each);
         found.insert(found.end(), {each.bits(), r.parent(each).bits(), count ? count->hits : 7,
                                    static_cast<std::uint64_t>(r.get<Health>(each).value)});
@@ -302,7 +303,7 @@ TEST_CASE("who begins or ends to watch is told from the next message on") {
     r.set(e, Armor{2});
     r.remove<Health>(e);
     r.destroy(e);
-    r.enable_handler("create", false);
+    r.set_handler_enabled("create", false);
     r.create(Health{5});
   }
   r.create(Health{6});
@@ -319,7 +320,7 @@ TEST_CASE("a tag that becomes a runtime component is not written to directly any
   EntityRegistry r;
   r.create(Has<Sound>{}, Health{1});
   r.create(Has<Sound>{}, Health{2});
-  r.remove_runtime_type<Sound>();
+  r.host().remove_runtime_type<Sound>();
   const Entity e = r.create(Health{3}, Count{1});
   r.set(e, Count{2});
   r.add_runtime_type<Sound>();
@@ -358,12 +359,12 @@ TEST_CASE("an id whose generations are used up ends a run of many that go, and i
 
 TEST_CASE("an id that is named twice is made once") {
   EntityRegistry r;
-  const Entity first = r.grant(3, 1);
+  const Entity first = r.host().grant(3, 1);
   const std::vector<Entity> ids{first, {first.index + 1, 1}, first, {first.index + 2, 1}, first};
   BatchBuilder batch;
   r.add_type<Create>();
   batch.append_shared(ids, Create{});
-  const Receipt receipt = r.push_batch(batch.bytes());
+  const Receipt receipt = r.host().push_batch(batch.bytes());
   CHECK(receipt.handled == 3);
   CHECK(receipt.refused == 2);
   CHECK(receipt.refusal.entity == first);

@@ -7,6 +7,7 @@
 
 #include "messages/session.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
@@ -18,13 +19,13 @@ namespace {
 
 std::vector<Text> all_texts(const EntityRegistry& registry) {
   std::vector<Text> all;
-  for (std::size_t i = 0; i < registry.text_count(); ++i) all.push_back(registry.text_id(i));
+  for (std::size_t i = 0; i < registry.host().texts().size(); ++i) all.push_back(registry.host().texts().at(i));
   return all;
 }
 
 std::vector<std::string> shown(const EntityRegistry& registry) {
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < registry.text_count(); ++i) all.emplace_back(registry.text_at(i));
+  for (std::size_t i = 0; i < registry.host().texts().size(); ++i) all.emplace_back(registry.host().texts()[i]);
   return all;
 }
 
@@ -41,10 +42,10 @@ TEST_CASE("texts that nothing mentions are dropped, and those that stay keep the
   for (int i = 0; i < 1000; ++i) registry.intern("text " + std::to_string(i));
   const Entity orc = registry.create("orc");
   registry.intern("after");
-  CHECK(registry.drop_texts(all_texts(registry)).refused == 0);
+  CHECK(registry.host().drop_texts(all_texts(registry)).refused == 0);
   CHECK(shown(registry) == std::vector<std::string>{"orc"});
   CHECK(registry.text(text_of("text 7")).empty());
-  CHECK(registry.text_bytes() == 3);
+  CHECK(registry.host().texts().bytes() == 3);
   CHECK(registry.name(orc) == "orc");
   CHECK(registry.find_path("orc") == orc);
   // Those that come again are behind those that stayed.
@@ -53,7 +54,7 @@ TEST_CASE("texts that nothing mentions are dropped, and those that stay keep the
   CHECK(shown(registry) == std::vector<std::string>{"orc", "text 7", "text 3"});
   // Only those that are named, and those that are not known are passed over.
   const Text named[] = {text_of("text 3"), text_of("nobody"), Text{}};
-  registry.drop_texts(named);
+  registry.host().drop_texts(named);
   CHECK(shown(registry) == std::vector<std::string>{"orc", "text 7"});
 }
 
@@ -69,29 +70,29 @@ TEST_CASE(
   });
   TemplateTree tree("template");
   tree.set("node", game::Health{});
-  registry.define(tree);
-  registry.enable_handler("handler", false);
+  registry.define_template(tree);
+  registry.set_handler_enabled("handler", false);
   const Entity e = registry.create("name");
   for (const char* text : {"timer", "row", "later", "table", "posted", "carried"}) registry.intern(text);
   {
     BatchBuilder later;
     later.append(e, Rename{.name = text_of("timer")});
-    registry.push_batch(timed(1000, later));
+    registry.host().push_batch(timed(1000, later));
   }
   {
     BatchBuilder later;
     later.append_rows(e, Create{.name = text_of("later")}, game::Health{});
-    registry.push_batch(timed(1000, later));
+    registry.host().push_batch(timed(1000, later));
   }
   {
     BatchBuilder later;
     session::append(later, InternText{.text = "table"});
-    registry.push_batch(timed(1000, later));
+    registry.host().push_batch(timed(1000, later));
   }
   REQUIRE(registry.push(e, game::Ping{1}).cut_short);
   registry.intern("nobody");
   const auto expect = [&](std::vector<std::string> texts) {
-    registry.drop_texts(all_texts(registry));
+    registry.host().drop_texts(all_texts(registry));
     std::vector<std::string> found = shown(registry);
     std::ranges::sort(found);
     std::ranges::sort(texts);
@@ -104,11 +105,11 @@ TEST_CASE(
   CHECK(registry.name(e) == "timer");
   expect({"template", "node", "handler", "timer"});
   registry.rename(e, "");
-  registry.enable_handler("handler", true);
+  registry.set_handler_enabled("handler", true);
   expect({"template", "node"});
   BatchBuilder forget;
   session::append(forget, DefineTemplate{.name = "template", .nodes = {}, .texts = {}});
-  REQUIRE(registry.push_batch(forget.bytes()).refused == 0);
+  REQUIRE(registry.host().push_batch(forget.bytes()).refused == 0);
   expect({});
 }
 
@@ -120,8 +121,8 @@ TEST_CASE("a text at the very end of what waits is kept") {
   later.append_rows(e, Set{}, barracks::Soldier{.title = text_of("chief")});
   const BatchHeader& header = later.front().header();
   REQUIRE(header.payload_bytes % 8 == 0);  // the title's bytes are the last ones
-  registry.push_batch(timed(1000, later));
-  registry.drop_texts(all_texts(registry));
+  registry.host().push_batch(timed(1000, later));
+  registry.host().drop_texts(all_texts(registry));
   CHECK(shown(registry) == std::vector<std::string>{"chief"});
   registry.advance(1000);
   CHECK(registry.text(registry.get<barracks::Soldier>(e).title) == "chief");
@@ -136,7 +137,7 @@ TEST_CASE("a posted message keeps its text, one that is delivered before the tex
   BatchBuilder drop;
   session::append(drop, DropTexts{.texts = {text_of("c").hash, text_of("d").hash}});
   registry.add_type<DropTexts>();
-  registry.post_batch(drop.bytes());
+  registry.host().post_batch(drop.bytes());
   registry.post(e, Rename{.name = text_of("c")});
   registry.flush();
   CHECK(registry.name(e) == "c");
@@ -152,33 +153,33 @@ TEST_CASE("a replay and a loaded registry drop the same texts, and saved pages a
     std::vector<std::pair<InputKind, std::vector<std::byte>>> inputs;
   } journal;
   EntityRegistry registry;
-  registry.add_sink(journal);
+  registry.host().add_sink(journal);
   const auto fill = [](EntityRegistry& r, int from) {
     for (int i = from; i < from + 700; ++i) {
       r.intern("text " + std::to_string(i));
-      if (i % 3 == 0) r.create("entity " + std::to_string(i));
+      if (i % 3 == 0) r.create("entity " + std::to_string(i)).or_stop();
     }
   };
   fill(registry, 0);
-  registry.begin_version();
+  registry.host().begin_version();
   naive::StateRows before = naive::saved_rows(registry);
   EntityRegistry loaded;
   naive::RowsSource source(before);
   REQUIRE(loaded.load(source));
   for (EntityRegistry* r : {&registry, &loaded}) {
     const std::vector<Text> all = all_texts(*r);
-    r->drop_texts(std::span(all).first(500));
+    r->host().drop_texts(std::span(all).first(500));
     fill(*r, 350);
-    r->drop_texts(all);
+    r->host().drop_texts(all);
   }
-  CHECK(registry.text_count() < 1000);
+  CHECK(registry.host().texts().size() < 1000);
   CHECK(loaded.hash() == registry.hash());
   CHECK(naive::saved_rows(loaded) == naive::saved_rows(registry));
-  registry.remove_sink(journal);
+  registry.host().remove_sink(journal);
   EntityRegistry replayed;
   for (const auto& [kind, batch] : journal.inputs) {
     REQUIRE(kind == InputKind::push);
-    replayed.push_batch(batch);
+    replayed.host().push_batch(batch);
   }
   CHECK(replayed.hash() == registry.hash());
   // A keeper of rows is told that pages changed though they hold as many texts as before.
@@ -193,11 +194,11 @@ TEST_CASE("a replay and a loaded registry drop the same texts, and saved pages a
   } keeper;
   EntityRegistry few;
   few.intern("one");
-  few.begin_version();
+  few.host().begin_version();
   few.save(keeper);
-  few.drop_texts(all_texts(few));
+  few.host().drop_texts(all_texts(few));
   few.intern("two");
-  few.begin_version();
+  few.host().begin_version();
   few.save(keeper);
   const naive::StateRows rows = naive::saved_rows(few);
   const StateKey page{StateSection::texts, 0, 0};
@@ -206,10 +207,10 @@ TEST_CASE("a replay and a loaded registry drop the same texts, and saved pages a
 
 TEST_CASE("what the host interned in this process is told apart from names") {
   EntityRegistry registry;
-  registry.create("orc");
+  registry.create("orc").or_stop();
   registry.intern("kept");
-  CHECK(registry.is_host_text(text_of("kept")));
-  CHECK_FALSE(registry.is_host_text(text_of("orc")));
+  CHECK(registry.host().is_host_text(text_of("kept")));
+  CHECK_FALSE(registry.host().is_host_text(text_of("orc")));
   registry.intern("orc");
-  CHECK(registry.is_host_text(text_of("orc")));
+  CHECK(registry.host().is_host_text(text_of("orc")));
 }

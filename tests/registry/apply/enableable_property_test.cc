@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/enableable.h"
@@ -42,7 +43,7 @@ class Side {
     all_ = {r().create("top", Life{})};
     TemplateTree tree("guard");
     tree.set("", Life{}).set("", Shield{.strength = 4}).set("arm", Aura{}).set("arm/hand", Stunned{});
-    r().define(tree);
+    r().define_template(tree);
     for (int i = 0; i < 150; ++i) step(random);
     for (const Entity e : all_) look(e);
     return told_;
@@ -119,7 +120,7 @@ class Side {
     tell("is", e,
          text(r().template find<Shield>(e)) + text(r().template find<Aura>(e)) +
              (r().template has<Stunned>(e) ? "stunned" : "") + (r().template has<Life>(e) ? "life" : "") +
-             std::to_string(r().components(e).size()));
+             std::to_string(r().host().components(e).size()));
   }
   /// What no layout of rows decides.
   void note(const Receipt& receipt) {
@@ -151,7 +152,7 @@ class Side {
           builder.append_rows(e, Set{.mode = mode}, Shield{.strength = number});
         else
           builder.append_rows(e, Set{.mode = mode}, Stunned{}, Aura{});
-        note(r().push_batch(builder.bytes()));
+        note(r().host().push_batch(builder.bytes()));
         break;
       }
       case 9: {
@@ -191,7 +192,7 @@ class Side {
         break;
       case 18:
         if (number % 2)
-          note(r().merge(e, "guard"));
+          note(r().apply_template(e, "guard"));
         else
           all_.push_back(r().spawn("guard", {.parent = e}));
         break;

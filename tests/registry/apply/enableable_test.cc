@@ -6,6 +6,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/enableable.h"
@@ -15,7 +16,9 @@ using namespace ward;
 
 namespace {
 
-const Archetype& archetype_of(const EntityRegistry& r, Entity e) { return *r.storage().find(e).chunk->archetype; }
+const Archetype& archetype_of(const EntityRegistry& r, Entity e) {
+  return *r.host().storage().find(e).chunk->archetype;
+}
 
 std::vector<TypeId> sorted(std::vector<TypeId> types) {
   std::ranges::sort(types);
@@ -23,7 +26,7 @@ std::vector<TypeId> sorted(std::vector<TypeId> types) {
 }
 
 std::vector<TypeId> components(const EntityRegistry& r, Entity e) {
-  const auto found = r.components(e);
+  const auto found = r.host().components(e);
   return {found.begin(), found.end()};
 }
 
@@ -54,7 +57,7 @@ TEST_CASE("an enableable component that was removed is not there, and none of it
   CHECK(r.remove<Shield>(e).refusal.code == RefusalCode::missing_component);
   CHECK(r.remove<Stunned>(e).refusal.code == RefusalCode::missing_component);
 
-  const Row row = r.storage().find(e);
+  const Row row = r.host().storage().find(e);
   const std::byte* const value = row.at(row.chunk->archetype->column(TypeTraits<Shield>::id), sizeof(Shield));
   CHECK(std::all_of(value, value + sizeof(Shield), [](std::byte b) { return b == std::byte{}; }));
   REQUIRE(r.set(e, Shield{}).handled == 1);
@@ -65,16 +68,16 @@ TEST_CASE("rows stay where they are when an enableable component goes and comes 
   EntityRegistry r;
   const std::vector<Entity> many = r.create_many(3000, Life{});
   for (const Entity e : many) r.set(e, Shield{});
-  const std::size_t archetypes = r.storage().archetypes().size();
+  const std::size_t archetypes = r.host().storage().archetypes().size();
   const Archetype* const archetype = &archetype_of(r, many[7]);
-  const std::uint32_t row = r.storage().find(many[7]).row;
+  const std::uint32_t row = r.host().storage().find(many[7]).row;
   for (int i = 0; i < 3; ++i) {
     for (const Entity e : many) REQUIRE(r.remove<Shield>(e).handled == 1);
     for (const Entity e : many) REQUIRE(r.set(e, Shield{.strength = i}).handled == 1);
   }
-  CHECK(r.storage().archetypes().size() == archetypes);
+  CHECK(r.host().storage().archetypes().size() == archetypes);
   CHECK(&archetype_of(r, many[7]) == archetype);
-  CHECK(r.storage().find(many[7]).row == row);
+  CHECK(r.host().storage().find(many[7]).row == row);
 }
 
 TEST_CASE("directly and through the queue an enableable component comes and goes alike") {
@@ -113,7 +116,7 @@ TEST_CASE("modes of Set and SetField take an enableable component that is not th
   const auto set = [&](SetMode mode) {
     BatchBuilder builder;
     builder.append_rows(e, Set{.mode = mode}, Shield{.strength = 4});
-    return r.push_batch(builder.bytes());
+    return r.host().push_batch(builder.bytes());
   };
   SetField field{.component = TypeTraits<Shield>::id, .field = hash32("strength"), .bytes = 4};
   CHECK(set(SetMode::replace).refusal.code == RefusalCode::missing_component);
@@ -239,13 +242,13 @@ TEST_CASE("a template gives enableable components, and merging it gives those th
   r.add_type<Life>();
   TemplateTree tree("guard");
   tree.set("", Life{}).set("", Shield{.strength = 4}).set("arm", Aura{}).set("arm/hand", Stunned{});
-  r.define(tree);
+  r.define_template(tree);
   const Entity guard = r.spawn("guard", {.name = "guard"});
   const Entity arm = r.find_path("/guard/arm"), hand = r.find_path("/guard/arm/hand");
   CHECK(r.get<Shield>(guard).strength == 4);
   CHECK(r.get<Aura>(arm).range == 2);
   CHECK(r.has<Stunned>(hand));
-  for (int i = 0; i < 20; ++i) r.spawn("guard");  // block by block
+  for (int i = 0; i < 20; ++i) r.spawn("guard").or_stop();  // block by block
   const Entity last = r.spawn("guard", {.name = "last"});
   CHECK(r.has<Shield>(last));
   CHECK(r.get<Aura>(r.find_path("/last/arm")).range == 2);
@@ -253,7 +256,7 @@ TEST_CASE("a template gives enableable components, and merging it gives those th
   r.remove<Shield>(guard);
   r.remove<Aura>(arm);
   r.remove<Stunned>(hand);
-  REQUIRE(r.merge(guard, "guard").refused == 0);
+  REQUIRE(r.apply_template(guard, "guard").refused == 0);
   CHECK(r.get<Shield>(guard).strength == 4);
   CHECK(r.get<Aura>(arm).range == 2);
   CHECK(r.has<Stunned>(hand));
@@ -284,7 +287,7 @@ TEST_CASE(
     "what a saved row that lacks a component says of its value is not read, and one that says neither is refused") {
   EntityRegistry r;
   const Entity e = r.create(Shield{.strength = 7});
-  const std::uint64_t uid = r.storage().find(e).chunk->uid;
+  const std::uint64_t uid = r.host().storage().find(e).chunk->uid;
   const StateKey value{StateSection::columns, uid, TypeTraits<Shield>::id};
   const StateKey says{StateSection::columns, uid, hash32("ward.Shield:enabled")};
   naive::StateRows rows = naive::saved_rows(r);

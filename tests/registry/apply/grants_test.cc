@@ -6,6 +6,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
 
@@ -16,7 +17,7 @@ namespace {
 Receipt create_as(EntityRegistry& registry, Entity id, std::uint64_t author) {
   BatchBuilder builder;
   builder.append_rows(id, Create{}, game::Health{.value = 7});
-  return registry.push_batch(builder.bytes(), author);
+  return registry.host().push_batch(builder.bytes(), author);
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ Receipt create_as(EntityRegistry& registry, Entity id, std::uint64_t author) {
 TEST_CASE("a granted id creates without asking, once") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
-  const Entity first = registry.grant(3, 5);
+  const Entity first = registry.host().grant(3, 5);
   REQUIRE(first.generation == 1);
   const Entity second{first.index + 1, 1}, third{first.index + 2, 1};
   CHECK_FALSE(registry.alive(first));
@@ -43,7 +44,7 @@ TEST_CASE("a granted id creates without asking, once") {
 TEST_CASE("an id that was never granted is refused without effect") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
-  const Entity granted = registry.grant(2, 5);
+  const Entity granted = registry.host().grant(2, 5);
   const Entity alive = registry.create("alive");
   const Entity dead = registry.create("dead");
   registry.destroy(dead);
@@ -61,9 +62,9 @@ TEST_CASE("an id that was never granted is refused without effect") {
 TEST_CASE("leftovers of a grant go back and are refused afterwards") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
-  const Entity first = registry.grant(2000, 5);
+  const Entity first = registry.host().grant(2000, 5);
   for (std::uint32_t i = 1; i < 2000; i += 50) REQUIRE(create_as(registry, {first.index + i, 1}, 5).handled == 1);
-  registry.return_grant(first, 2000);
+  registry.host().return_grant(first, 2000);
   CHECK(create_as(registry, first, 5).refusal.code == RefusalCode::id_not_granted);
   CHECK(registry.alive({first.index + 1, 1}));
   // 1960 free indices in short runs: those beyond the 1024 that rest are given out again, and none twice.
@@ -84,11 +85,11 @@ TEST_CASE("grants that come back, in whatever order, are granted again before an
   std::size_t indices = 0;
   for (int round = 0; round < 30; ++round) {
     std::vector<Entity> grants;
-    for (std::uint64_t author = 1; author <= 16; ++author) grants.push_back(registry.grant(65'536, author));
-    if (round == 0) indices = registry.storage().ids().indices();
-    CHECK(registry.storage().ids().indices() == indices);
+    for (std::uint64_t author = 1; author <= 16; ++author) grants.push_back(registry.host().grant(65'536, author));
+    if (round == 0) indices = registry.host().storage().ids().indices();
+    CHECK(registry.host().storage().ids().indices() == indices);
     CHECK(std::set<Entity>(grants.begin(), grants.end()).size() == 16);
-    for (std::size_t i = 0; i < grants.size(); ++i) registry.return_grant(grants[(i * 7 + 3) % 16], 65'536);
+    for (std::size_t i = 0; i < grants.size(); ++i) registry.host().return_grant(grants[(i * 7 + 3) % 16], 65'536);
     CHECK(create_as(registry, grants[round % 16], 5).refusal.code == RefusalCode::id_not_granted);
   }
 }
@@ -108,11 +109,11 @@ TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever 
         case 1:
         case 2: {
           const std::uint32_t count = below(400), author = 1 + below(9);
-          const Entity first = registry->grant(count, author);
+          const Entity first = registry->host().grant(count, author);
           for (std::uint32_t i = 0; i < count; ++i) {
             REQUIRE(held.emplace(first.index + i, author).second);
             REQUIRE_FALSE(used.contains(first.index + i));
-            REQUIRE(registry->storage().in_state({first.index + i, 1}, IdState::granted));
+            REQUIRE(registry->host().storage().in_state({first.index + i, 1}, IdState::granted));
           }
           break;
         }
@@ -121,7 +122,7 @@ TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever 
           if (held.empty()) break;
           const std::uint32_t first = std::next(held.begin(), below(static_cast<std::uint32_t>(held.size())))->first;
           const std::uint32_t count = below(600);
-          registry->return_grant({first, 1}, count);
+          registry->host().return_grant({first, 1}, count);
           held.erase(held.lower_bound(first), held.lower_bound(first + count));
           break;
         }
@@ -133,8 +134,8 @@ TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever 
           REQUIRE(loaded->load(source).has_value());
           REQUIRE(loaded->hash() == registry->hash());
           for (const std::uint32_t count : {1u, 64u, 100u, 1000u})
-            REQUIRE(loaded->storage().next_grant(count) == registry->storage().next_grant(count));
-          REQUIRE(loaded->returned_ids() == registry->returned_ids());
+            REQUIRE(loaded->host().storage().next_grant(count) == registry->host().storage().next_grant(count));
+          REQUIRE(loaded->host().returned_ids() == registry->host().returned_ids());
           registry = std::move(loaded);
           break;
         }
@@ -155,31 +156,31 @@ TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever 
 TEST_CASE("what is left of grants after a load is all that nothing names that waits") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
-  const Entity first = registry.grant(500, 5);
+  const Entity first = registry.host().grant(500, 5);
   REQUIRE(create_as(registry, {first.index + 10, 1}, 5).handled == 1);
   BatchBuilder builder;
   builder.append_rows({first.index + 100, 1}, Create{}, game::Health{});
   BatchBuilder timed;
   timed.append_timed(1000, 0, builder.front());
-  REQUIRE(registry.push_batch(timed.bytes(), 5).refused == 0);
+  REQUIRE(registry.host().push_batch(timed.bytes(), 5).refused == 0);
   BatchBuilder posted;
   posted.append(Entity{first.index + 200, 1}, Create{});
-  registry.post_batch(posted.bytes());
-  const auto left = registry.left_grants();
+  registry.host().post_batch(posted.bytes());
+  const auto left = registry.host().left_grants();
   REQUIRE(left.size() == 3);
   CHECK(left[0] == std::pair(first, 100u));
   CHECK(left[1] == std::pair(Entity{first.index + 101, 1}, 99u));
   CHECK(left[2] == std::pair(Entity{first.index + 201, 1}, 299u));
-  for (const auto& [from, count] : left) registry.return_grant(from, count);
+  for (const auto& [from, count] : left) registry.host().return_grant(from, count);
   CHECK(registry.alive({first.index + 200, 1}));
   registry.advance(1000);
   CHECK(registry.alive({first.index + 100, 1}));
-  CHECK(registry.left_grants().empty());
+  CHECK(registry.host().left_grants().empty());
 }
 
 TEST_CASE("grants to several authors do not overlap") {
   EntityRegistry registry;
-  const Entity a = registry.grant(10, 1), b = registry.grant(10, 2);
+  const Entity a = registry.host().grant(10, 1), b = registry.host().grant(10, 2);
   const Entity own = registry.create("own");
   CHECK(b.index >= a.index + 10);
   CHECK(own.index >= b.index + 10);
@@ -188,7 +189,7 @@ TEST_CASE("grants to several authors do not overlap") {
 TEST_CASE("an id granted once stays dead after its entity is destroyed") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
-  const Entity id = registry.grant(1, 5);
+  const Entity id = registry.host().grant(1, 5);
   REQUIRE(create_as(registry, id, 5).handled == 1);
   registry.destroy(id);
   CHECK_FALSE(registry.alive(id));
@@ -197,13 +198,14 @@ TEST_CASE("an id granted once stays dead after its entity is destroyed") {
 
 TEST_CASE("a run of 64 returned ids waits for a grant, one of 63 is for whoever needs an id") {
   EntityRegistry registry;
-  const Entity first = registry.grant(64, 5), second = registry.grant(63, 5), last = registry.grant(1, 5);
-  registry.return_grant(first, 64);
-  registry.return_grant(second, 63);
+  const Entity first = registry.host().grant(64, 5), second = registry.host().grant(63, 5),
+               last = registry.host().grant(1, 5);
+  registry.host().return_grant(first, 64);
+  registry.host().return_grant(second, 63);
   for (const Entity one : {first, Entity{first.index + 63, 1}})
-    CHECK(registry.storage().in_state(one, IdState::returned));
+    CHECK(registry.host().storage().in_state(one, IdState::returned));
   for (const Entity one : {second, Entity{second.index + 62, 1}})
-    CHECK(registry.storage().in_state(one, IdState::free));
-  CHECK(registry.grant(63, 6) == first);
-  CHECK(registry.grant(63, 6).index > last.index);
+    CHECK(registry.host().storage().in_state(one, IdState::free));
+  CHECK(registry.host().grant(63, 6) == first);
+  CHECK(registry.host().grant(63, 6).index > last.index);
 }

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "registry/host.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/heights.h"
 
@@ -201,7 +202,7 @@ TEST_CASE(
   registry.add_manager("counter", first);
   keeper.save(registry);
   registry.remove_manager(first);
-  const ManagerStates waiting = registry.waiting_managers();
+  const ManagerStates waiting = registry.host().waiting_managers();
   registry.add_manager("counter", second);
   CHECK(second.value == 1);
   second.set(2);
@@ -210,7 +211,7 @@ TEST_CASE(
   // As a reload that fails after all goes back.
   registry.remove_manager(second);
   keeper.save(registry);
-  registry.set_waiting_managers(waiting);
+  registry.host().set_waiting_managers(waiting);
   CHECK(keeper.save(registry) == Written{0});
   Counter third;
   registry.add_manager("counter", third);

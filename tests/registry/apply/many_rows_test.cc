@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/counted_bytes.h"
 #include "tests/registry/game.h"
 
@@ -53,14 +54,14 @@ TEST_CASE(
     CAPTURE(seed);
     EntityRegistry alone, told, slow({.shortcuts = false});
     CountedBytes sink;
-    told.add_sink(sink);
+    told.host().add_sink(sink);
     const std::vector<Entity> ids = come_and_go(alone, seed);
     CHECK(come_and_go(told, seed) == ids);
     CHECK(come_and_go(slow, seed) == ids);
     CHECK(sink.bytes > 0);
     CHECK(told.hash() == alone.hash());
     CHECK(slow.hash() == alone.hash());
-    CHECK(slow.counters().messages == alone.counters().messages);
+    CHECK(slow.host().counters().messages == alone.host().counters().messages);
     CHECK(slow.sequence() == alone.sequence());
   }
 }
@@ -120,7 +121,7 @@ void give_take_destroy(EntityRegistry& r, std::uint32_t seed) {
       case 14: r.remove<Oath>(e); break;
       case 15: r.remove<Velocity>(e); break;
       case 16:
-        if (random() % 50 == 0) r.begin_version();
+        if (random() % 50 == 0) r.host().begin_version();
         break;
       default:
         r.destroy(e);
@@ -140,8 +141,8 @@ TEST_CASE("rows with any number of columns of any size move and go as they do th
     give_take_destroy(fast, seed);
     give_take_destroy(slow, seed);
     CHECK(fast.hash() == slow.hash());
-    CHECK(fast.counters().messages == slow.counters().messages);
-    CHECK(fast.counters().refused == slow.counters().refused);
+    CHECK(fast.host().counters().messages == slow.host().counters().messages);
+    CHECK(fast.host().counters().refused == slow.host().counters().refused);
   }
 }
 

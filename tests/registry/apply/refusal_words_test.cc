@@ -10,6 +10,7 @@
 #include "messages/batch_builder.h"
 #include "registry/apply/template.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 #include "tests/registry/many.h"
@@ -33,13 +34,13 @@ struct World {
   World() { registry.destroy(gone); }
 
   std::vector<Entity> granted(std::uint32_t count) {
-    const Entity first = registry.grant(count, 7);
+    const Entity first = registry.host().grant(count, 7);
     std::vector<Entity> ids;
     for (std::uint32_t i = 0; i < count; ++i) ids.push_back({first.index + i, 1});
     return ids;
   }
   /// As a session sends it.
-  Receipt foreign(BatchBuilder& builder) { return registry.push_batch(builder.bytes(), 7); }
+  Receipt foreign(BatchBuilder& builder) { return registry.host().push_batch(builder.bytes(), 7); }
 };
 
 /// The one message was refused, for this reason, for so many targets, and nothing else happened.
@@ -254,7 +255,7 @@ TEST_CASE("a refused Spawn says which of its ids or which part of it is wrong, a
   using enum RefusalCode;
   TemplateTree pair("pair");
   pair.set("", Health{}).set("left", Armor{});
-  registry.define(pair);
+  registry.define_template(pair);
   constexpr TypeId type = TypeTraits<Spawn>::id;
   const auto spawn = [&](std::span<const Entity> ids, muster::Spawn how, const auto&... root) {
     if (!how.what) how.what = text_of("pair");
@@ -266,7 +267,7 @@ TEST_CASE("a refused Spawn says which of its ids or which part of it is wrong, a
                            std::uint32_t ids_wanted = 2) {
     const std::vector<Entity> ids = world.granted(ids_wanted);
     is(what, spawn(ids, how), {code, ids[0], type, part ? hash32(part) : 0}, ids_wanted);
-    for (const Entity e : ids) CHECK(registry.storage().in_state(e, IdState::granted));
+    for (const Entity e : ids) CHECK(registry.host().storage().in_state(e, IdState::granted));
   };
   refused("no such template", {.what = text_of("trio")}, unknown_template, "what");
   refused("an id too few", {}, wrong_targets, nullptr, 3);
@@ -296,7 +297,7 @@ TEST_CASE("a refused MergeTemplate says which of its ids is wrong") {
   using enum RefusalCode;
   TemplateTree roof("roof");
   roof.set("tower", Armor{}).set("flag", Health{});  // the town has a tower, and no flag
-  registry.define(roof);
+  registry.define_template(roof);
   constexpr TypeId type = TypeTraits<MergeTemplate>::id;
   const auto merge = [&](std::span<const Entity> ids, const char* what = "roof") {
     BatchBuilder builder;
@@ -306,7 +307,7 @@ TEST_CASE("a refused MergeTemplate says which of its ids is wrong") {
   const std::vector<Entity> fresh = world.granted(2);
   const auto refused = [&](const char* what, std::initializer_list<Entity> ids, const Refusal& why) {
     is(what, merge(std::vector<Entity>(ids)), why, static_cast<std::uint32_t>(ids.size()));
-    for (const Entity e : fresh) CHECK(registry.storage().in_state(e, IdState::granted));
+    for (const Entity e : fresh) CHECK(registry.host().storage().in_state(e, IdState::granted));
   };
   is("no such template", merge(std::vector{world.town, world.tower, fresh[0]}, "wall"),
      {unknown_template, world.town, type, hash32("what")}, 3);
@@ -337,7 +338,7 @@ TEST_CASE("a refused DefineTemplate says which value of which node, and which pa
     defined.nodes[1].components = {value(Member{})};
     change(defined.nodes[1]);
     is(what, registry.push(defined), why);
-    CHECK(registry.template_count() == 0);
+    CHECK(registry.host().template_count() == 0);
   };
   constexpr TypeId member = TypeTraits<Member>::id, damage = TypeTraits<game::Damage>::id;
   using Node = TemplateNode;

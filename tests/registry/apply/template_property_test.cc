@@ -4,6 +4,7 @@
 #include <random>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/templates/barracks.h"
 
@@ -68,7 +69,7 @@ Entity by_hand(EntityRegistry& registry, const std::vector<Made::Plan>& plans) {
     if (plan.armed) shapes.push_back({TypeTraits<Armed>::id, sizeof(Armed), alignof(Armed)});
     const RowSet rows(PayloadShape::of<Create>(), shapes);
     builder.clear();
-    const Entity e = registry.storage().ids().peek();
+    const Entity e = registry.host().storage().ids().peek();
     std::byte* payload = builder.append_rows(rows, e);
     const Create create{.parent = parent, .name = root ? Text{} : text_of(plan.name)};
     std::memcpy(payload, &create, sizeof create);
@@ -79,7 +80,7 @@ Entity by_hand(EntityRegistry& registry, const std::vector<Made::Plan>& plans) {
     if (plan.health) put(Health{.value = plan.value});
     if (plan.place) put(Place{.at = {plan.value, 1, 2}});
     if (plan.soldier) put(Soldier{.title = {}});
-    const Receipt receipt = registry.push_batch(builder.bytes());
+    const Receipt receipt = registry.host().push_batch(builder.bytes());
     REQUIRE(receipt.handled == 1);
     ids.push_back(e);
   }
@@ -102,7 +103,7 @@ TEST_CASE("nebula 24: random templates spawn what the same messages one by one m
     EntityRegistry spawned, built, copied;
     for (EntityRegistry* registry : {&spawned, &built, &copied}) {
       registry->add_type<Health>();
-      REQUIRE(registry->define(made.tree).refused == 0);
+      REQUIRE(registry->define_template(made.tree).refused == 0);
     }
     for (int round = 0; round < 2; ++round) {
       const Entity root = spawned.spawn("random");
@@ -113,13 +114,13 @@ TEST_CASE("nebula 24: random templates spawn what the same messages one by one m
     CHECK(spawned.hash() == built.hash());
     // A template taken from what was spawned spawns the same again.
     const Entity root = copied.spawn("random");
-    REQUIRE(copied.define(TemplateTree::of(copied, root, "taken")).refused == 0);
-    copied.spawn("taken");
+    REQUIRE(copied.define_template(TemplateTree::of(copied, root, "taken")).refused == 0);
+    copied.spawn("taken").or_stop();
     CHECK(copied.entity_count() == 2 * made.plans.size());
     // Both trees hold the same values, references taken relative to their roots.
     const auto again = [&](Entity top) { return *TemplateTree::of(copied, top, "x").compile(); };
     std::vector<Entity> roots;
-    copied.each_entity([&](Entity e) {
+    copied.each<>([&](Entity e) {
       if (!copied.parent(e)) roots.push_back(e);
     });
     REQUIRE(roots.size() == 2);
@@ -130,15 +131,15 @@ TEST_CASE("nebula 24: random templates spawn what the same messages one by one m
 TEST_CASE("a warm spawn makes no new chunk, plan or archetype") {
   EntityRegistry registry;
   const Made made = random_tree(7);
-  registry.define(made.tree);
+  registry.define_template(made.tree);
   std::vector<Entity> roots;
   for (int i = 0; i < 100; ++i) roots.push_back(registry.spawn("random"));
   for (const Entity root : roots) registry.destroy(root);
-  const auto archetypes = registry.storage().next_archetype();
-  const auto numbers = registry.storage().chunk_numbers();
+  const auto archetypes = registry.host().storage().next_archetype();
+  const auto numbers = registry.host().storage().chunk_numbers();
   for (int i = 0; i < 100; ++i) REQUIRE(registry.spawn("random"));
-  CHECK(registry.storage().next_archetype() == archetypes);
-  CHECK(registry.storage().chunk_numbers() == numbers);
+  CHECK(registry.host().storage().next_archetype() == archetypes);
+  CHECK(registry.host().storage().chunk_numbers() == numbers);
 }
 
 }  // namespace template_property_test

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/templates/barracks.h"
 
@@ -16,13 +17,13 @@ TEST_CASE("bubel 8: one template is spawned by many threads at once, under ids g
   EntityRegistry registry;
   TemplateTree tree("squad");
   tree.set("", Health{}).set("left", Soldier{}).refer("left", &Soldier::leader, "");
-  registry.define(tree);
+  registry.define_template(tree);
   const Entity top = registry.create("top");
-  const std::shared_ptr<const Template> squad = registry.find_template("squad");
+  const std::shared_ptr<const Template> squad = registry.host().find_template("squad");
   std::vector<std::thread> running;
   for (std::uint32_t t = 0; t < threads; ++t) {
-    const Entity first = registry.grant(rounds * squad->size(), t + 1);
-    auto lane = registry.inbox().open_lane(t + 1);
+    const Entity first = registry.host().grant(rounds * squad->size(), t + 1);
+    auto lane = registry.host().inbox().open_lane(t + 1);
     running.emplace_back([=] {
       BatchBuilder builder;
       std::vector<Entity> ids(squad->size());

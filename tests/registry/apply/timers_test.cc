@@ -6,6 +6,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/support/change_marks.h"
 
@@ -21,9 +22,8 @@ TEST_CASE("a timed message arrives when the clock reaches it, and the clock show
   registry.post_at(100, orc, game::Ping{});
   registry.post_at(200, orc, game::Ping{});
   registry.flush();
-  std::uint64_t due = 0;
-  REQUIRE(registry.next_due(due));
-  CHECK(due == 100);
+  REQUIRE_FALSE(registry.host().timers().empty());
+  CHECK(registry.host().timers().next_due() == 100);
   registry.advance(99);
   CHECK(when.empty());
   CHECK(registry.now_ns() == 99);
@@ -32,7 +32,7 @@ TEST_CASE("a timed message arrives when the clock reaches it, and the clock show
   registry.advance(500);
   CHECK(when == std::vector<std::uint64_t>{100, 200, 300});
   CHECK(registry.now_ns() == 600);
-  CHECK_FALSE(registry.next_due(due));
+  CHECK(registry.host().timers().empty());
 }
 
 TEST_CASE("messages due at one time arrive in the order they were posted, in one flush") {
@@ -106,7 +106,7 @@ TEST_CASE("a handler that rearms its timer runs once per due time within one adv
   registry.destroy(orc);
   const Receipt receipt = registry.advance(100);
   CHECK(receipt.handled == 1);  // the advance itself; the timer found nobody
-  CHECK(registry.counters().dead == 1);
+  CHECK(registry.host().counters().dead == 1);
   CHECK(when.size() == 4);
 }
 
@@ -122,9 +122,8 @@ TEST_CASE("a time behind the last there is, is the last there is") {
   registry.advance(10);
   registry.push(orc, game::Ping{});
   CHECK(late == 0);
-  std::uint64_t due = 0;
-  REQUIRE(registry.next_due(due));
-  CHECK(due == last);
+  REQUIRE_FALSE(registry.host().timers().empty());
+  CHECK(registry.host().timers().next_due() == last);
   registry.advance(100);
   CHECK(registry.now_ns() == 110);
   CHECK(late == 0);
@@ -143,17 +142,17 @@ TEST_CASE("a number that an input of the host brings for a timer is used up, and
   const auto push = [&](TimerId timer) {
     BatchBuilder builder;
     builder.append_timed(100, timer, inner.front());
-    return registry.push_batch(builder.bytes()).handled;
+    return registry.host().push_batch(builder.bytes()).handled;
   };
   for (const TimerId timer : {TimerId{1}, TimerId{5}, TimerId{3}}) {
     CAPTURE(timer);
-    const TimerId before = registry.next_timer();
+    const TimerId before = registry.host().next_timer();
     CHECK(push(timer) == 1);
-    CHECK(registry.next_timer() == std::max(before, timer + 1));
+    CHECK(registry.host().next_timer() == std::max(before, timer + 1));
   }
   CHECK(registry.post_at(100, orc, game::Damage{}) == 6);
   CHECK(registry.flush().refused == 0);
-  CHECK(registry.timers().waiting().size() == 4);
+  CHECK(registry.host().timers().waiting().size() == 4);
 }
 
 TEST_CASE("a timer that takes the number of one that is gone is saved as another") {
@@ -167,7 +166,7 @@ TEST_CASE("a timer that takes the number of one that is gone is saved as another
   inner.append(orc, game::Damage{.amount = 2});
   builder.append_timed(100, timer, inner.front());
   registry.cancel(timer);
-  CHECK(registry.push_batch(builder.bytes()).handled == 1);
+  CHECK(registry.host().push_batch(builder.bytes()).handled == 1);
   CHECK(marks.check() == "");
 }
 

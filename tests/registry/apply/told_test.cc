@@ -10,6 +10,7 @@
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
 #include "registry/handlers/handler_order.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
@@ -142,9 +143,9 @@ TEST_CASE("what a receipt counts: a pass to nobody, posts before an advance, eac
   hit.clear();
   TemplateTree tree("tree");
   tree.set("", Health{}).message("", Damage{});
-  registry.define(tree);
+  registry.define_template(tree);
   std::vector<Entity> ids;
-  registry.spawn("tree", {.count = 3, .ids = &ids});
+  registry.spawn("tree", {.count = 3, .ids = &ids}).or_stop();
   CHECK(hit == ids);
 }
 
@@ -163,11 +164,11 @@ TEST_CASE("sinks before the one that throws hear of the withdrawal in reverse or
   std::string log;
   EntityRegistry registry;
   Sink sinks[] = {{"a", log}, {"b", log}, {"c", log}, {"d", log}};
-  for (Sink& sink : sinks) registry.add_sink(sink);
+  for (Sink& sink : sinks) registry.host().add_sink(sink);
   sinks[2].throws = true;
   CHECK_THROWS_WITH(registry.push(Ping{}), "full");
   CHECK(log == "a; b; c; not b; not a; ");
-  for (Sink& sink : sinks) registry.remove_sink(sink);
+  for (Sink& sink : sinks) registry.host().remove_sink(sink);
 }
 
 TEST_CASE("a handler that was asked for inside another never begins where its subscription went before its turn") {
@@ -184,7 +185,7 @@ TEST_CASE("a handler that was asked for inside another never begins where its su
   registry.flush();
   registry.push(orc, Ping{});
   CHECK(calls == 0);
-  CHECK(registry.handlers().handlers().size() == 1);
+  CHECK(registry.host().handlers().handlers().size() == 1);
 }
 
 TEST_CASE("messages that handlers send for later count by their bytes in a cascade's bound") {
@@ -194,7 +195,7 @@ TEST_CASE("messages that handlers send for later count by their bytes in a casca
     for (std::uint64_t i = 1; i <= 10; ++i) out.post_after(i, self, game::Blob{});
   });
   CHECK(registry.push(orc, Damage{}).cut_short);
-  CHECK(registry.counters().carried == 1);
+  CHECK(registry.host().counters().carried == 1);
 }
 
 TEST_CASE("who follows a component does not hear of a change of one that is gone by then, nor of a link that stays") {
@@ -225,7 +226,7 @@ TEST_CASE("all counters are saved, each as its own") {
   for (int i = 0; i < 11; ++i) registry.push(Entity{99, 1}, Ping{});
   for (int i = 0; i < 12; ++i) registry.push(orc, Damage{});
   for (int i = 0; i < 13; ++i) registry.remove<Armor>(orc);
-  const RegistryCounters& saved = registry.counters();
+  const RegistryCounters& saved = registry.host().counters();
   const std::uint64_t all[] = {saved.carried, saved.overtaken, saved.dead, saved.unhandled, saved.refused};
   for (const std::uint64_t& one : all)
     for (const std::uint64_t& other : all) CHECK((&one == &other || one != other));
@@ -233,7 +234,7 @@ TEST_CASE("all counters are saved, each as its own") {
   const naive::StateRows rows = naive::saved_rows(registry);
   naive::RowsSource source(rows);
   REQUIRE(loaded.load(source));
-  const RegistryCounters& read = loaded.counters();
+  const RegistryCounters& read = loaded.host().counters();
   CHECK(read.messages == saved.messages);
   CHECK(read.carried == saved.carried);
   CHECK(read.overtaken == saved.overtaken);

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "registry/profile.h"
 #include "tests/registry/delivery/busy_world.h"
 
 namespace barriers_test {
@@ -147,7 +148,7 @@ TEST_CASE("no row of a branch begins before the rows above the branches are done
   registry.set(all[0], Count{.hits = slow});
   const auto s = registry.subscribe<below_waits>("below_waits");
   registry.push(Update{});
-  CHECK(registry.pass_counters().branches > 0);
+  CHECK(registry.profile().pass_counters().branches > 0);
   CHECK(here.rested);
   CHECK(here.early == 0);
   CHECK(here.called == static_cast<int>(all.size()));
@@ -162,8 +163,8 @@ TEST_CASE("no row of a depth begins before all rows of the depth above are done"
   registry.set(all[0], Count{.hits = slow});
   const auto s = registry.subscribe<below_waits_and_pushes>("below_waits");
   registry.push(Update{});
-  CHECK(registry.pass_counters().branches == 0);
-  CHECK(registry.pass_counters().barriers >= 2);
+  CHECK(registry.profile().pass_counters().branches == 0);
+  CHECK(registry.profile().pass_counters().barriers >= 2);
   CHECK(here.rested);
   CHECK(here.early == 0);
   CHECK(here.called == static_cast<int>(all.size()));
@@ -182,7 +183,7 @@ TEST_CASE("a handler that conflicts begins after the last branch of the one befo
     handlers.add(registry.subscribe<branch>("a"));
     handlers.add(registry.subscribe<after_all>("b"));
     registry.push(Update{});
-    CHECK(registry.pass_counters().branches > 0);
+    CHECK(registry.profile().pass_counters().branches > 0);
     CHECK(here.rested);
     CHECK(here.early == 0);
     CHECK(here.called == 2 * static_cast<int>(all.size()));

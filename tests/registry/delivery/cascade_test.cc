@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -76,7 +78,7 @@ TEST_CASE("messages to an entity that dies on the way are dropped and counted, e
   const auto p = registry.subscribe("p", [&](const game::Ping&, const game::Health&) { ++pings; });
   registry.push(orc, game::Heal{});
   CHECK(pings == 1);
-  CHECK(registry.counters().dead == 1);
+  CHECK(registry.host().counters().dead == 1);
 }
 
 TEST_CASE("a cascade that meets its bound is cut short and delivered first at the next input") {
@@ -88,10 +90,10 @@ TEST_CASE("a cascade that meets its bound is cut short and delivered first at th
   const Receipt receipt = registry.push(orc, game::Ping{.hops = 5});
   CHECK(receipt.cut_short);
   CHECK(log == "5 4 3 2 ");
-  CHECK(registry.counters().carried == 1);
+  CHECK(registry.host().counters().carried == 1);
   CHECK_FALSE(registry.push(orc, game::Heal{}).cut_short);
   CHECK(log == "5 4 3 2 1 0 heal ");
-  CHECK(registry.counters().overtaken == 0);
+  CHECK(registry.host().counters().overtaken == 0);
 }
 
 TEST_CASE("the first cascade that is cut short is warned of, with its message, its handlers and the option") {
@@ -137,7 +139,7 @@ TEST_CASE("what exceeds its second budget too goes behind the new message, and i
   CHECK(log == "7 6 5 ");
   CHECK(registry.push(orc, game::Heal{}).cut_short);
   CHECK(log == "7 6 5 4 3 heal 2 1 ");
-  CHECK(registry.counters().overtaken == 1);
+  CHECK(registry.host().counters().overtaken == 1);
   CHECK_FALSE(registry.flush().cut_short);
   CHECK(log == "7 6 5 4 3 heal 2 1 0 ");
   CHECK_FALSE(registry.flush().cut_short);
@@ -196,7 +198,7 @@ TEST_CASE(
     for (std::uint64_t bytes = 1; bytes < 40; ++bytes) {
       CAPTURE(causes, bytes);
       EntityRegistry registry({.cascade_bytes_max = bytes, .on_warning = [](const std::string&) {}});
-      registry.record_causes(causes);
+      registry.profile().record_causes(causes);
       std::string log;
       const Entity e = registry.create("e", game::Health{});
       const auto s = bouncing(registry, log);
@@ -224,12 +226,12 @@ TEST_CASE("tables count by their own lengths in a cascade's bytes") {
 
 TEST_CASE("memory of a storm of messages is given back when it is over") {
   EntityRegistry registry;
-  registry.create("e", game::Health{});
+  registry.create("e", game::Health{}).or_stop();
   const auto storm = registry.subscribe("storm", [](const Update&, const game::Health&, Entity self, Outbox& out) {
     for (std::uint32_t i = 0; i < 6'000'000; ++i) out.post(self, game::Ping{.hops = i});
   });
   registry.push(Update{});
-  CHECK(registry.memory_waiting() <= 20u << 20);
+  CHECK(registry.host().memory_waiting() <= 20u << 20);
 }
 
 TEST_CASE("a batch of tables that was cut goes on at the table where it ended") {

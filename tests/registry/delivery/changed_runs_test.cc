@@ -5,6 +5,8 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -17,7 +19,7 @@ struct Played {
   std::uint64_t hits = 0, heard = 0, handled = 0, dead = 0;
   Handlers handlers;
   explicit Played(bool alone) {
-    registry.record_causes(alone);
+    registry.profile().record_causes(alone);
     handlers.add(registry.subscribe(
         "wear", [](game::Damage& hit, const game::Armor& armor) { hit.amount *= armor.factor; }, {.before = {"hurt"}}));
     handlers.add(
@@ -54,7 +56,7 @@ struct Played {
     };
     for (int i = 0; i < 4000; ++i) make();
     for (int round = 0; round < 30; ++round) {
-      registry.begin_version();
+      registry.host().begin_version();
       // Below and above what is copied or looked for at once, and what a loop of its own is for.
       const std::uint32_t count = round == 3 ? 40'000 : round % 3 == 0 ? 4000 : round % 3 == 1 ? 100 : 7;
       const auto first = random() % all.size();
@@ -79,7 +81,7 @@ TEST_CASE("a run whose messages a handler changes has the effects of its message
   Played together(false), alone(true);
   together.play(5);
   alone.play(5);
-  const MessageRoute* route = together.registry.handlers().route(TypeTraits<game::Damage>::id);
+  const MessageRoute* route = together.registry.host().handlers().route(TypeTraits<game::Damage>::id);
   CHECK(route->whole_runs);
   CHECK(route->writes_message);
   CHECK(together.registry.hash() == alone.registry.hash());
@@ -89,7 +91,7 @@ TEST_CASE("a run whose messages a handler changes has the effects of its message
   CHECK(together.heard > 1000);
   CHECK(together.dead > 100);
   CHECK(together.handled == alone.handled);
-  CHECK(together.registry.counters().unhandled == alone.registry.counters().unhandled);
+  CHECK(together.registry.host().counters().unhandled == alone.registry.host().counters().unhandled);
 }
 
 TEST_CASE("a run of more messages than are looked for at once brings each of them to each handler once") {
@@ -105,7 +107,7 @@ TEST_CASE("a run of more messages than are looked for at once brings each of the
     batch.append(all[at], game::Heal{.amount = static_cast<float>(at)});
   }
   REQUIRE(batch.batches() == 1);
-  const Receipt receipt = registry.push_batch(batch.bytes());
+  const Receipt receipt = registry.host().push_batch(batch.bytes());
   CHECK(receipt.handled == all.size());
   std::size_t right = 0;
   for (std::size_t i = 0; i < all.size(); ++i)

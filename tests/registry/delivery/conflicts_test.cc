@@ -2,6 +2,7 @@
 
 #include "registry/delivery/schedule.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -19,7 +20,7 @@ std::vector<Conflict> between(A a, B b, HandlerOptions options_a = {}, HandlerOp
   EntityRegistry registry;
   const auto first = registry.subscribe("a", a, std::move(options_a));
   const auto second = registry.subscribe("b", b, std::move(options_b));
-  const MessageRoute& route = *registry.handlers().route(TypeTraits<Update>::id);
+  const MessageRoute& route = *registry.host().handlers().route(TypeTraits<Update>::id);
   std::vector<Conflict> found = conflicts(*route.active[0], *route.active[1]);
   // Nobody is the first: what is found the other way round is the same, mirrored.
   CHECK(conflicts(*route.active[1], *route.active[0]).size() == found.size());
@@ -29,7 +30,7 @@ template <class F>
 Splitting split_of(F f, HandlerOptions options = {}) {
   EntityRegistry registry;
   const auto s = registry.subscribe("a", f, std::move(options));
-  return splitting(*registry.handlers().route(TypeTraits<Update>::id)->active[0]);
+  return splitting(*registry.host().handlers().route(TypeTraits<Update>::id)->active[0]);
 }
 
 void reads_health(const Update&, const Health&) {}
@@ -159,7 +160,7 @@ TEST_CASE("bubel 11: jobs and their dependencies come from what is read and writ
   const auto s3 = registry.subscribe("reader two", reads_health, {.priority = 6});
   const auto s4 = registry.subscribe("early", writes_health, {.priority = 1});
   const auto s5 = registry.subscribe("elsewhere", writes_armor, {.priority = 20});
-  const PassSchedule schedule = make_schedule(registry.handlers().route(TypeTraits<Update>::id)->active);
+  const PassSchedule schedule = make_schedule(registry.host().handlers().route(TypeTraits<Update>::id)->active);
   REQUIRE(schedule.nodes.size() == 5);
   const auto earlier = [&](std::size_t i) { return schedule.nodes[i].earlier; };
   CHECK(earlier(0).empty());                                   // early

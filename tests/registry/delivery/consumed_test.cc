@@ -5,6 +5,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -38,8 +39,8 @@ struct Tree {
     for (const Entity e : targets)
       builder.append_table(TypeTraits<game::Say>::id, e, encode(game::Say{.text = "x"}), parts);
     REQUIRE(builder.batches() == 1);
-    if (!post) return registry.push_batch(builder.bytes());
-    registry.post_batch(builder.bytes());
+    if (!post) return registry.host().push_batch(builder.bytes());
+    registry.host().post_batch(builder.bytes());
     return registry.flush();
   }
 };

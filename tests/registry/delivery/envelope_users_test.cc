@@ -7,6 +7,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
@@ -24,9 +25,9 @@ struct Watched {
   explicit Watched(RegistryOptions options = {}) : registry(options) {
     registry.add_type<game::Damage>();
     registry.add_type<Create>();
-    registry.add_sink(sink);
+    registry.host().add_sink(sink);
   }
-  ~Watched() { registry.remove_sink(sink); }
+  ~Watched() { registry.host().remove_sink(sink); }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
   Envelopes sink;
@@ -52,12 +53,12 @@ TEST_CASE("an input carries session and user, whichever way a session's bytes co
   Watched w({.shortcuts = shortcuts});
   EntityRegistry& r = w.registry;
   const Entity orc = r.create("orc", game::Health{});
-  const auto first = r.inbox().open_lane(5, 1u << 20, 2), second = r.inbox().open_lane(6, 1u << 20, 2);
-  const auto nobodys = r.inbox().open_lane(7);
+  const auto first = r.host().inbox().open_lane(5, 1u << 20, 2), second = r.host().inbox().open_lane(6, 1u << 20, 2);
+  const auto nobodys = r.host().inbox().open_lane(7);
   CHECK((first->user() == 2 && second->user() == 2 && nobodys->user() == 0));
   w.sink.told.clear();
   w.sink.settled.clear();
-  r.push_batch(damage(orc), 5, 40, 2);
+  r.host().push_batch(damage(orc), 5, 40, 2);
   REQUIRE(first->put(damage(orc), 41));
   REQUIRE(second->put(damage(orc), 41));  // a request's number is the session's own
   REQUIRE(nobodys->put(damage(orc), 41));
@@ -68,7 +69,7 @@ TEST_CASE("an input carries session and user, whichever way a session's bytes co
     both.insert(both.end(), more.begin(), more.end());
     return both;
   }();
-  r.push_batch(two, 6, 42, 2);  // two inputs
+  r.host().push_batch(two, 6, 42, 2);  // two inputs
 
   const auto seen = [](const std::vector<Envelope>& envelopes) {
     std::vector<std::array<std::uint64_t, 3>> all;
@@ -92,33 +93,33 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
     if (hit.amount > 0) out.post(self, game::Damage{.amount = hit.amount - 1});
   });
   const Entity orc = r.create("orc", game::Health{});
-  const auto lane = r.inbox().open_lane(5, 1u << 20, 2);
+  const auto lane = r.host().inbox().open_lane(5, 1u << 20, 2);
   const std::vector<std::function<void()>> ways{
       [&] { r.push(orc, game::Damage{.amount = 3}); },
       [&] { r.push(Update{.dt = 1}); },
       [&] { r.post(orc, game::Damage{}); },
       [&] { r.post_at(r.now_ns() + 5, orc, game::Damage{}); },
-      [&] { r.post_batch(damage(orc)); },
+      [&] { r.host().post_batch(damage(orc)); },
       [&] { r.advance(10); },
-      [&] { r.push_batch(damage(orc)); },
+      [&] { r.host().push_batch(damage(orc)); },
       [&] { r.create(game::Health{}); },
       [&] { r.create_many(2, game::Health{}); },
       [&] { r.destroy(r.create("gone")); },
       [&] { r.set(orc, game::Health{.value = 2}); },
       [&] { r.rename(orc, "elf"); },
-      [&] { r.return_grant(r.grant(4, 5), 4); },
+      [&] { r.host().return_grant(r.host().grant(4, 5), 4); },
       [&] { r.intern("a text"); },
       [&] {
         TemplateTree tree("squad");
         tree.set("", game::Health{.value = 9});
-        r.define(tree);
-        r.spawn("squad");
+        r.define_template(tree);
+        r.spawn("squad").or_stop();
       },
   };
   std::uint64_t due = 1000;
   for (const auto& way : ways) {
-    r.push_batch(damage(orc), 5, 1, 2);
-    r.push_batch(damage_at(r.now_ns() + due, orc), 5, 2, 2);  // its delivery is no input, and nobody's
+    r.host().push_batch(damage(orc), 5, 1, 2);
+    r.host().push_batch(damage_at(r.now_ns() + due, orc), 5, 2, 2);  // its delivery is no input, and nobody's
     REQUIRE(lane->put(damage(orc), 3));
     r.flush();
     w.sink.told.clear();
@@ -134,8 +135,8 @@ TEST_CASE("a user without a session says for whom the host did it, and the batch
   Watched w;
   EntityRegistry& r = w.registry;
   BatchBuilder builder;
-  builder.append(r.storage().ids().peek(), Create{});
-  const Receipt receipt = r.push_batch(builder.bytes(), 0, 0, 2);
+  builder.append(r.host().storage().ids().peek(), Create{});
+  const Receipt receipt = r.host().push_batch(builder.bytes(), 0, 0, 2);
   CHECK(receipt.refused == 0);  // a session would need a grant for it
   REQUIRE(w.sink.told.size() == 1);
   CHECK((w.sink.told[0].user == 2 && w.sink.told[0].author == 0 && w.sink.told[0].drawn == 1));
@@ -151,8 +152,8 @@ TEST_CASE("an input that is withdrawn and told again has its user both times") {
   } behind;
   EntityRegistry& r = w.registry;
   const Entity orc = r.create(game::Health{});
-  r.add_sink(behind);
-  const auto lane = r.inbox().open_lane(5, 1u << 20, 2);
+  r.host().add_sink(behind);
+  const auto lane = r.host().inbox().open_lane(5, 1u << 20, 2);
   REQUIRE(lane->put(damage(orc), 9));
   behind.full = true;
   w.sink.told.clear();
@@ -163,5 +164,5 @@ TEST_CASE("an input that is withdrawn and told again has its user both times") {
   CHECK(w.sink.withdrawn[0].user == 2);
   REQUIRE(w.sink.told.size() >= 2);
   for (int i : {0, 1}) CHECK((w.sink.told[i].user == 2 && w.sink.told[i].request == 9));
-  r.remove_sink(behind);
+  r.host().remove_sink(behind);
 }

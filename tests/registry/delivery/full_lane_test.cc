@@ -6,6 +6,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -44,21 +45,21 @@ std::vector<std::byte> damages(Entity to, float amount, std::uint32_t count) {
 TEST_CASE("a lane takes exactly as many bytes as it may hold, and not 16 more") {
   EntityRegistry registry;
   Sink sink;
-  registry.add_sink(sink);
+  registry.host().add_sink(sink);
   int woken = 0;
-  registry.inbox().on_arrival([&] { ++woken; });
+  registry.host().inbox().on_arrival([&] { ++woken; });
   const auto s = registry.subscribe("hit", [](const game::Damage& hit, game::Health& h) { h.value -= hit.amount; });
   const Entity orc = registry.create("orc", game::Health{.value = 1000});
   const auto one = damages(orc, 1, 1), two = damages(orc, 2, 2);
   REQUIRE(two.size() > one.size());
-  const auto lane = registry.inbox().open_lane(7, one.size() + two.size());
-  const auto narrow = registry.inbox().open_lane(8, one.size() + two.size() - 16);
-  const auto none = registry.inbox().open_lane(9, 0);
+  const auto lane = registry.host().inbox().open_lane(7, one.size() + two.size());
+  const auto narrow = registry.host().inbox().open_lane(8, one.size() + two.size() - 16);
+  const auto none = registry.host().inbox().open_lane(9, 0);
   const std::uint64_t hash = registry.hash();
 
   CHECK_FALSE(none->put(one, 1));
   CHECK(woken == 0);
-  CHECK(registry.inbox().empty());
+  CHECK(registry.host().inbox().empty());
   CHECK(lane->put(two, 1));
   CHECK(lane->put(one, 2));  // exactly full
   CHECK_FALSE(lane->put(one, 3));
@@ -72,7 +73,7 @@ TEST_CASE("a lane takes exactly as many bytes as it may hold, and not 16 more") 
   CHECK(sink.heard == std::vector<Heard>{{7, 1, 2, 2}, {7, 2, 1, 1}, {8, 4, 2, 2}});
   CHECK(registry.sequence() >= sequence + 3);
   CHECK(registry.get<game::Health>(orc).value == 1000 - 2 - 3 - 1 - 2 - 3);
-  CHECK(registry.inbox().empty());
+  CHECK(registry.host().inbox().empty());
 
   // A batch that fits no more is no obstacle for one that does.
   sink.heard.clear();
@@ -84,7 +85,7 @@ TEST_CASE("a lane takes exactly as many bytes as it may hold, and not 16 more") 
   registry.flush();
   CHECK(sink.heard.front() == Heard{7, 9, 1, 1});
   CHECK(sink.heard[1] == Heard{8, 6, 1, 1});
-  registry.remove_sink(sink);
+  registry.host().remove_sink(sink);
 }
 
 TEST_CASE("what full lanes said yes to arrives once and in order, what they said no to never") {
@@ -93,7 +94,7 @@ TEST_CASE("what full lanes said yes to arrives once and in order, what they said
     std::mt19937 random(seed);
     EntityRegistry registry;
     Sink sink;
-    registry.add_sink(sink);
+    registry.host().add_sink(sink);
     registry.add_type<game::Damage>();
     const Entity orc = registry.create("orc", game::Health{});
     constexpr std::size_t lanes = 3;
@@ -101,7 +102,7 @@ TEST_CASE("what full lanes said yes to arrives once and in order, what they said
     std::vector<std::deque<Heard>> taken(lanes);
     std::vector<std::size_t> held(lanes);
     const std::size_t most[lanes] = {160, 512, 4096};
-    for (std::size_t i = 0; i < lanes; ++i) open.push_back(registry.inbox().open_lane(10 + i, most[i]));
+    for (std::size_t i = 0; i < lanes; ++i) open.push_back(registry.host().inbox().open_lane(10 + i, most[i]));
     std::uint64_t request = 0;
     unsigned refused = 0;
     for (int step = 0; step < 400; ++step) {
@@ -131,6 +132,6 @@ TEST_CASE("what full lanes said yes to arrives once and in order, what they said
       taken[i].push_back({10 + i, request, amount, count});
     }
     CHECK(refused > 20);
-    registry.remove_sink(sink);
+    registry.host().remove_sink(sink);
   }
 }

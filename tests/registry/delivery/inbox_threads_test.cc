@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 namespace inbox_threads_test {
@@ -57,15 +58,15 @@ TEST_CASE(
   std::vector<Entity> targets;
   for (std::uint32_t i = 0; i < writers; ++i) targets.push_back(registry.create(game::Health{}));
   Requests requests;
-  registry.add_sink(requests);
+  registry.host().add_sink(requests);
   Bell bell;
-  registry.inbox().on_arrival([&] { bell.ring(); });
+  registry.host().inbox().on_arrival([&] { bell.ring(); });
 
   std::vector<std::thread> threads;
   for (std::uint32_t w = 0; w < writers; ++w)
     threads.emplace_back([&, w] {
       // Small enough to be full now and then: the writer tries again. Opened and closed on this thread.
-      const auto lane = registry.inbox().open_lane(w + 1, 4096);
+      const auto lane = registry.host().inbox().open_lane(w + 1, 4096);
       for (std::uint32_t i = 0; i < messages; ++i) {
         BatchBuilder builder;
         builder.append(targets[w], game::Ping{.hops = i});
@@ -86,7 +87,7 @@ TEST_CASE(
     CHECK(seen[targets[w].index] == expected);
     CHECK(requests.by_author[w + 1] == std::vector<std::uint64_t>(expected.begin(), expected.end()));
   }
-  registry.remove_sink(requests);
+  registry.host().remove_sink(requests);
 }
 
 TEST_CASE("lanes are opened and dropped, and who is woken changes, on many threads while the registry flushes") {
@@ -98,14 +99,14 @@ TEST_CASE("lanes are opened and dropped, and who is woken changes, on many threa
   for (std::uint32_t w = 0; w < writers; ++w)
     threads.emplace_back([&, w] {
       for (int i = 0; i < 300; ++i) {
-        const auto lane = registry.inbox().open_lane(w);
+        const auto lane = registry.host().inbox().open_lane(w);
         BatchBuilder builder;
         builder.append(Entity{}, game::Ping{});
         if (lane->put(builder.bytes())) ++put;
       }
     });
   std::thread host([&] {
-    while (!stop) registry.inbox().on_arrival([] {});
+    while (!stop) registry.host().inbox().on_arrival([] {});
   });
   std::uint64_t dead = 0;
   while (dead < 1200) dead += registry.flush().dead;
@@ -121,11 +122,11 @@ TEST_CASE("bubel 7: threads create with the ids that were granted to them") {
   registry.add_type<game::Health>();
   constexpr std::uint32_t count = 500;
   std::vector<Entity> grants;
-  for (std::uint32_t w = 0; w < writers; ++w) grants.push_back(registry.grant(count, w + 1));
+  for (std::uint32_t w = 0; w < writers; ++w) grants.push_back(registry.host().grant(count, w + 1));
   std::vector<std::thread> threads;
   for (std::uint32_t w = 0; w < writers; ++w)
     threads.emplace_back([&, w] {
-      const auto lane = registry.inbox().open_lane(w + 1);
+      const auto lane = registry.host().inbox().open_lane(w + 1);
       for (std::uint32_t i = 0; i < count; ++i) {
         // The new id is used before anyone knows that it exists.
         const Entity e{grants[w].index + i, 1};

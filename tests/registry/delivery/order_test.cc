@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -55,9 +56,9 @@ TEST_CASE("unnamed handlers of a smaller part run first, whenever they were subs
   EntityRegistry registry;
   const Entity orc = registry.create("orc", game::Health{});
   std::string log;
-  registry.begin_part(2);
+  registry.host().begin_part(2);
   const auto last = registry.subscribe("", [&](const game::Damage&, const game::Health&) { log += "2"; });
-  registry.begin_part(1);
+  registry.host().begin_part(1);
   const auto first = registry.subscribe("", [&](const game::Damage&, const game::Health&) { log += "1"; });
   const auto second = registry.subscribe("", [&](const game::Damage&, const game::Health&) { log += "+"; });
   registry.push(orc, game::Damage{});
@@ -76,7 +77,7 @@ TEST_CASE("a contradiction throws at subscription, naming the circle, and change
   CHECK_THROWS_AS(logging(registry, log, "d", {.before = {"d"}}).end(), SetupError);
   registry.push(orc, game::Damage{});
   CHECK(log == "ab");
-  CHECK(registry.handlers().handlers().size() == 2);
+  CHECK(registry.host().handlers().handlers().size() == 2);
   // The name is free: nothing of the failed ones stayed.
   const auto c = logging(registry, log, "c");
   log.clear();

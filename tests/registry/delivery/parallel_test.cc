@@ -4,6 +4,9 @@
 #include <map>
 #include <thread>
 
+#include "registry/explain.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/delivery/busy_world.h"
 
 namespace parallel_test {
@@ -55,30 +58,30 @@ TEST_CASE("a busy world has the same hashes, receipts and counters with 1, 2, 3 
       CHECK(its.sequence == receipt.sequence);
       CHECK(its.handled == receipt.handled);
       CHECK(world->seen == one.seen);
-      CHECK(world->registry.counters().messages == one.registry.counters().messages);
-      CHECK(world->registry.counters().dead == one.registry.counters().dead);
-      CHECK(world->registry.counters().refused == one.registry.counters().refused);
+      CHECK(world->registry.host().counters().messages == one.registry.host().counters().messages);
+      CHECK(world->registry.host().counters().dead == one.registry.host().counters().dead);
+      CHECK(world->registry.host().counters().refused == one.registry.host().counters().refused);
     }
   }
-  CHECK(one.registry.pass_counters().spread == 0);
-  CHECK(two.registry.pass_counters().spread > 25);
-  CHECK(two.registry.pass_counters().turns > 25);
-  CHECK(two.registry.pass_counters().barriers > 20);
-  CHECK(one.registry.counters().messages > 10'000);
+  CHECK(one.registry.profile().pass_counters().spread == 0);
+  CHECK(two.registry.profile().pass_counters().spread > 25);
+  CHECK(two.registry.profile().pass_counters().turns > 25);
+  CHECK(two.registry.profile().pass_counters().barriers > 20);
+  CHECK(one.registry.host().counters().messages > 10'000);
 }
 
 TEST_CASE("bubel 12: a host's own executor gives the same result as none, even if it has one thread") {
   World alone(1);
   OneByOne executor;
   World hosted(1, always);
-  hosted.registry.set_executor(&executor);
+  hosted.registry.host().set_executor(&executor);
   for (int i = 0; i < 10; ++i) {
     alone.tick(i);
     hosted.tick(i);
     REQUIRE(hosted.registry.hash() == alone.registry.hash());
   }
   CHECK(executor.runs >= 10);
-  hosted.registry.set_executor(nullptr);
+  hosted.registry.host().set_executor(nullptr);
   const std::uint32_t runs = executor.runs;
   alone.tick(10);
   hosted.tick(10);
@@ -110,7 +113,7 @@ TEST_CASE("what is carried over to the next input is the same, batch by batch") 
     CHECK(a.cut_short == b.cut_short);
     REQUIRE(one.registry.hash() == four.registry.hash());
   }
-  CHECK(one.registry.counters().carried > 0);
+  CHECK(one.registry.host().counters().carried > 0);
 }
 
 TEST_CASE("bubel 11: handlers that do not conflict run at the same time") {
@@ -205,7 +208,7 @@ TEST_CASE("usagi 10: a parent has finished before its child starts, wide trees a
       } else {
         for (int j = 0; j < 10; ++j) {
           const Entity middle = registry.create_under(up, {}, Count{});
-          for (int k = 0; k < 10; ++k) registry.create_under(middle, {}, Count{});
+          for (int k = 0; k < 10; ++k) registry.create_under(middle, {}, Count{}).or_stop();
         }
       }
     }
@@ -216,7 +219,7 @@ TEST_CASE("usagi 10: a parent has finished before its child starts, wide trees a
     });
     for (int i = 0; i < 30; ++i) registry.push(Update{});
     CHECK(wrong == 0);
-    const PassCounters& counters = registry.pass_counters();
+    const PassCounters& counters = registry.profile().pass_counters();
     CHECK(counters.spread == 30);
     if (narrow) {
       CHECK(counters.branches == 30 * 16);  // whole chains, no barrier
@@ -235,7 +238,7 @@ TEST_CASE("usagi 30: children of one parent are split, and come to the same as o
     for (int i = 0; i < 100; ++i) {
       Entity up = registry.create_under(root, {}, Position{.at = {.x = static_cast<float>(i), .y = 0, .z = 0}});
       for (int k = 0; k < 12; ++k)
-        up = k % 3 ? registry.create_under(up, {}, Position{}) : registry.create_under(up, {}, Count{});
+        up = k % 3 ? registry.create_under(up, {}, Position{}) : registry.create_under(up, {}, Count{}).or_stop();
     }
     std::vector<Entity> some;
     registry.each<Count>([&](Entity e, const Count&) {
@@ -249,16 +252,16 @@ TEST_CASE("usagi 30: children of one parent are split, and come to the same as o
   build(four);
   const auto s1 = one.subscribe<follow>("follow");
   const auto s4 = four.subscribe<follow>("follow");
-  CHECK(four.pass_groups(TypeTraits<Update>::id).find("split over branches") != std::string::npos);
+  CHECK(muster::pass_groups(four, TypeTraits<Update>::id).find("split over branches") != std::string::npos);
   for (int i = 0; i < 20; ++i) {
     one.push(Update{});
     four.push(Update{});
     REQUIRE(one.hash() == four.hash());
     if (i == 10)  // the cut is made anew
       for (EntityRegistry* registry : {&one, &four})
-        registry->create_under(registry->find_path("/#1:1"), {}, Position{});
+        registry->create_under(registry->find_path("/#1:1"), {}, Position{}).or_stop();
   }
-  CHECK(four.pass_counters().branches == 20 * 16);
+  CHECK(four.profile().pass_counters().branches == 20 * 16);
 }
 
 TEST_CASE("on_begin is called on the pushing thread, after the handlers it waits for, and its no is obeyed") {
@@ -320,11 +323,11 @@ TEST_CASE("who reads the past is told of every column before it changes, on the 
     if (health) health->value = 1;
   }));
   Reader reader;
-  registry.add_preserver(reader);
-  registry.begin_version();
+  registry.host().add_preserver(reader);
+  registry.host().begin_version();
   registry.push(Update{});
   registry.push(Update{});
-  registry.remove_preserver(reader);
+  registry.host().remove_preserver(reader);
   CHECK_FALSE(reader.elsewhere);
   CHECK_FALSE(reader.twice);
   std::size_t counts = 0;
@@ -406,7 +409,7 @@ TEST_CASE("handlers subscribed, ended and disabled inside handlers of a pass beg
     });
     const auto s2 = registry.subscribe("2", [](const Update&, Count& count, Entity self, Outbox& out) {
       ++count.hits;
-      if (self.index == 2500 && count.hits == 3) out.enable_handler("late-7", false);
+      if (self.index == 2500 && count.hits == 3) out.set_handler_enabled("late-7", false);
     });
     for (int i = 0; i < 5; ++i) registry.push(Update{});
     const std::uint64_t hash = registry.hash();
@@ -426,7 +429,7 @@ TEST_CASE("a handler that asks for timers all the time is not cut for long, and 
       if (self.index % 16 == 0) count.hits += static_cast<std::uint32_t>(out.post_after(1'000'000, self, Ping{}));
     });
     for (int i = 0; i < 100; ++i) registry.push(Update{});
-    if (turns) *turns = registry.pass_counters().turns;
+    if (turns) *turns = registry.profile().pass_counters().turns;
     return registry.hash();
   };
   ThreadPool pool(4);
@@ -442,7 +445,7 @@ TEST_CASE("a light pass runs on the pushing thread alone") {
   const auto s = registry.subscribe<move>("move");
   const auto passes = [&] {
     for (int i = 0; i < 100; ++i) registry.push(Update{});
-    return registry.pass_counters();
+    return registry.profile().pass_counters();
   };
   const PassCounters before = passes();  // the first time it is cold, and may be taken for a heavy one for a while
   const PassCounters after = passes();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/many.h"
 
 using namespace muster;
@@ -52,5 +53,5 @@ TEST_CASE("a pass takes the rows of many archetypes at many depths in the order 
     registry.push(many::Tick{});
     CHECK(taken == read);
   }
-  CHECK(registry.storage().archetypes().size() > 32);
+  CHECK(registry.host().storage().archetypes().size() > 32);
 }

@@ -5,6 +5,8 @@
 
 #include "registry/delivery/pushed_sink.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -13,8 +15,8 @@ namespace {
 
 /// Writes down the Pings that it sees.
 struct Hearing final : PushedSink {
-  explicit Hearing(EntityRegistry& of) : registry(of) { registry.set_pushed_sink(this); }
-  ~Hearing() override { registry.set_pushed_sink(nullptr); }
+  explicit Hearing(EntityRegistry& of) : registry(of) { registry.host().set_pushed_sink(this); }
+  ~Hearing() override { registry.host().set_pushed_sink(nullptr); }
   void on_pushed(const BatchView& batch) noexcept override {
     if (batch.kind() == BatchKind::timed || batch.type() != TypeTraits<game::Ping>::id) return;
     text += "[";
@@ -85,14 +87,14 @@ TEST_CASE("hearing and observing do not disturb each other") {
   EntityRegistry registry;
   const Entity a = registry.create("a", game::Health{});
   const auto bounce = bouncing(registry);
-  registry.observe(true);
+  registry.profile().observe(true);
   {
     Hearing hearing(registry);
     registry.push(a, game::Ping{.hops = 1});
-    registry.observe(false);
+    registry.profile().observe(false);
     registry.push(a, game::Ping{.hops = 2});
     CHECK(hearing.text == "[ 0 ][ 1 ][ 0 ]");
   }
   registry.push(a, game::Ping{.hops = 3});
-  CHECK(registry.counters().unhandled == 0);
+  CHECK(registry.host().counters().unhandled == 0);
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/death.h"
 #include "tests/registry/game.h"
 
@@ -41,7 +42,7 @@ TEST_CASE("nebula 21: using the registry inside a handler stops the program and 
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.destroy(e); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.set(e, game::Armor{}); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.rename(e, "new"); }), names_the_meddler);
-  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.grant(1, 1); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.host().grant(1, 1); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) {
                const auto inner = r.subscribe("inner", [](const game::Damage&, game::Health&) {});
              }),
@@ -57,9 +58,9 @@ TEST_CASE("reading through the registry inside a handler stops the program too")
   CHECK_THAT(
       inside_a_handler([](EntityRegistry& r, Entity) { r.each<const game::Health>([](const game::Health&) {}); }),
       names_the_meddler);
-  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.each_entity([](Entity) {}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.each<>([](Entity) {}); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { (void)r.find_path("orc"); }), names_the_meddler);
-  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.components(e); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.host().components(e); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { (void)r.hash(); }), names_the_meddler);
   // What no message changes before its handlers have returned may be asked.
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) {
@@ -98,7 +99,7 @@ TEST_CASE("a sink that uses the registry stops the program") {
                EntityRegistry registry;
                Meddler meddler;
                meddler.registry = &registry;
-               registry.add_sink(meddler);
+               registry.host().add_sink(meddler);
                registry.push(Update{});
              }),
              Contains("the registry was used inside a handler"));

@@ -6,6 +6,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
@@ -40,7 +41,7 @@ struct Journal final : InputSink {
 struct Game {
   explicit Game(RegistryOptions options = {}) : registry(options) {
     registry.add_type<Update>();
-    registry.add_sink(journal);
+    registry.host().add_sink(journal);
     handlers.push_back(
         registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; }));
     handlers.push_back(
@@ -54,7 +55,7 @@ struct Game {
             spawner.create_under(self, "child", game::Health{.value = 3});
         }));
   }
-  ~Game() { registry.remove_sink(journal); }
+  ~Game() { registry.host().remove_sink(journal); }
   Game(const Game&) = delete;
   Game& operator=(const Game&) = delete;
 
@@ -65,10 +66,10 @@ struct Game {
 
 void check_replay(const Game& original, RegistryOptions options = {}) {
   Game again(options);
-  for (const Recorded& one : original.journal.inputs) again.registry.replay(one.envelope, one.bytes);
+  for (const Recorded& one : original.journal.inputs) again.registry.host().replay(one.envelope, one.bytes);
   CHECK(again.registry.sequence() == original.registry.sequence());
   CHECK(again.registry.now_ns() == original.registry.now_ns());
-  CHECK(again.registry.next_timer() == original.registry.next_timer());
+  CHECK(again.registry.host().next_timer() == original.registry.host().next_timer());
   CHECK(again.registry.hash() == original.registry.hash());
   CHECK(again.journal.handled == original.journal.handled);
   REQUIRE(again.journal.inputs.size() == original.journal.inputs.size());
@@ -109,8 +110,8 @@ TEST_CASE("a replay does what inputs of every kind did") {
   r.post_at(50, a, game::Spawn{.children = 2});
   r.push(a, game::Ping{.hops = 3});
   r.advance(100);
-  const auto lane = r.inbox().open_lane(7, 1u << 20, 3), other = r.inbox().open_lane(9, 1u << 20, 4);
-  const Entity granted = r.grant(10, 7);
+  const auto lane = r.host().inbox().open_lane(7, 1u << 20, 3), other = r.host().inbox().open_lane(9, 1u << 20, 4);
+  const Entity granted = r.host().grant(10, 7);
   BatchBuilder create;
   create.append_rows({granted.index + 2, 1}, Create{.parent = a}, game::Health{});
   REQUIRE(lane->put(create.bytes(), 41));
@@ -120,21 +121,21 @@ TEST_CASE("a replay does what inputs of every kind did") {
   REQUIRE(other->put(hit.bytes(), 43));
   r.post(a, game::Ping{.hops = 2});
   r.flush();
-  r.push_batch(create_later(150, {granted.index + 4, 1}), 7, 3, 3);
+  r.host().push_batch(create_later(150, {granted.index + 4, 1}), 7, 3, 3);
   r.advance(60);
   TemplateTree tree("squad");
   tree.set("", game::Health{.value = 9});
-  r.define(tree);
-  r.spawn("squad", {.parent = b, .name = "s", .count = 2});
-  r.merge(b, "squad");
+  r.define_template(tree);
+  r.spawn("squad", {.parent = b, .name = "s", .count = 2}).or_stop();
+  r.apply_template(b, "squad");
   r.cancel(r.post_at(1000, a, game::Damage{}));
   // Numbers are drawn when a timer is posted; one that has none gets it when it is delivered.
-  r.post_batch(create_later(20'000, {granted.index + 5, 1}));
+  r.host().post_batch(create_later(20'000, {granted.index + 5, 1}));
   r.post_at(20'000, a, game::Damage{});
   r.flush();
   r.intern("a text");
   r.destroy(r.find_path("/a/child~2"));
-  r.return_grant(granted, 10);
+  r.host().return_grant(granted, 10);
   r.advance(10'000);
   REQUIRE(r.entity_count() > 15);
   CHECK(std::ranges::count_if(original.journal.inputs, [](const Recorded& one) { return one.envelope.user != 0; }) ==
@@ -161,7 +162,7 @@ TEST_CASE("a replay goes on with a cut cascade as often as it was gone on with, 
   r.push(a, game::Damage{});
   r.flush();
   for (int i = 0; i < 20; ++i) r.push(a, game::Ping{.hops = 1});
-  CHECK(r.counters().carried > 3);
+  CHECK(r.host().counters().carried > 3);
   std::uint64_t resumed = 0;
   for (const Recorded& one : original.journal.inputs) resumed = std::max<std::uint64_t>(resumed, one.envelope.resumed);
   CHECK(resumed == 3);
@@ -171,8 +172,8 @@ TEST_CASE("a replay goes on with a cut cascade as often as it was gone on with, 
 TEST_CASE("a replay draws ids where they were drawn, and none where a message only names the next one") {
   Game original;
   EntityRegistry& r = original.registry;
-  const auto next = [&] { return Entity{static_cast<std::uint32_t>(r.storage().ids().indices()), 1}; };
-  r.merge(next(), "nothing of that name");
+  const auto next = [&] { return Entity{static_cast<std::uint32_t>(r.host().storage().ids().indices()), 1}; };
+  r.apply_template(next(), "nothing of that name");
   r.push(next(), Create{});
   r.post(next(), Create{});
   r.flush();
@@ -184,8 +185,8 @@ TEST_CASE("a replay draws ids where they were drawn, and none where a message on
   r.create(game::Health{});
   BatchBuilder create;
   create.append(next(), Create{});
-  r.push_batch(create.bytes());  // of the host: whoever pushes so has the id
-  r.create("a");
+  r.host().push_batch(create.bytes());  // of the host: whoever pushes so has the id
+  r.create("a").or_stop();
   check_replay(original);
 }
 

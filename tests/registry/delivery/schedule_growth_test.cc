@@ -6,6 +6,8 @@
 #include "registry/delivery/executor.h"
 #include "registry/delivery/schedule.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -65,14 +67,15 @@ Spent spent(std::uint32_t count, bool all_write, bool begins) {
     else
       all.push_back(registry.subscribe(name, reads, options));
   }
-  const PassSchedule schedule = make_schedule(registry.handlers().route(TypeTraits<Update>::id)->active);
+  const PassSchedule schedule = make_schedule(registry.host().handlers().route(TypeTraits<Update>::id)->active);
   Spent result{.making = schedule.steps};
   for (const PassSchedule::Node& node : schedule.nodes) result.edges += node.earlier.size();
   registry.push(Update{});
-  const std::uint64_t before = registry.pass_counters().steps, spread = registry.pass_counters().spread;
+  const std::uint64_t before = registry.profile().pass_counters().steps,
+                      spread = registry.profile().pass_counters().spread;
   registry.push(Update{});
-  REQUIRE(registry.pass_counters().spread == spread + 1);
-  result.passing = registry.pass_counters().steps - before;
+  REQUIRE(registry.profile().pass_counters().spread == spread + 1);
+  result.passing = registry.profile().pass_counters().steps - before;
   CHECK(registry.get<game::Health>(e).value == float(2 * (all_write ? count : (count + 49) / 50)));
   return result;
 }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 
 namespace shortcuts_test {
@@ -54,14 +56,14 @@ struct Inputs final : InputSink {
 
 struct Side {
   Side(Look look, bool shortcuts) : registry({.shortcuts = shortcuts}), inputs(look == Look::receipts) {
-    registry.add_sink(inputs);
-    if (look == Look::several) registry.add_sink(other);
-    if (look == Look::observer) registry.observe(true);
-    if (look == Look::causes) registry.record_causes(true);
+    registry.host().add_sink(inputs);
+    if (look == Look::several) registry.host().add_sink(other);
+    if (look == Look::observer) registry.profile().observe(true);
+    if (look == Look::causes) registry.profile().record_causes(true);
   }
   ~Side() {
-    registry.remove_sink(inputs);
-    registry.remove_sink(other);
+    registry.host().remove_sink(inputs);
+    registry.host().remove_sink(other);
   }
   void note(const Receipt& receipt) {
     for (const std::uint64_t number :
@@ -128,7 +130,7 @@ void play(Side& side, std::uint32_t seed) {
     entities.insert(entities.end(), more.begin(), more.end());
   for (int round = 0; round < 8; ++round) {
     for (std::uint32_t i = 0; i < 60; ++i) r.destroy(entities[random() % entities.size()]);
-    r.begin_version();
+    r.host().begin_version();
     if (round == 4) {
       side.handlers = Handlers();
       side.handlers = subscribe();
@@ -177,7 +179,7 @@ TEST_CASE("whoever looks at single messages, all comes out the same") {
       CHECK((side->inputs.envelopes == usual->inputs.envelopes));
       CHECK((side->receipts == usual->receipts));
       if (look == Look::several) CHECK((side->other.bytes == usual->inputs.bytes));
-      const RegistryCounters &a = side->registry.counters(), &b = usual->registry.counters();
+      const RegistryCounters &a = side->registry.host().counters(), &b = usual->registry.host().counters();
       CHECK(a.messages == b.messages);
       CHECK(a.unhandled == b.unhandled);
       CHECK(a.dead == b.dead);
@@ -200,7 +202,7 @@ TEST_CASE("targets all over a world that is larger than the cache are found as t
     for (std::size_t i = 0; i < entities.size(); i += 100) r.destroy(entities[i]);
     for (std::size_t i = 50; i < entities.size(); i += 700) entities[i].index += 1'000'000;
     for (std::uint32_t round = 0; round < 2; ++round) {
-      r.begin_version();
+      r.host().begin_version();
       for (const Entity e : entities) r.post(e, Heal{.amount = 1.5f});
       for (const Entity e : entities) r.post(e, Ping{.hops = round});
       for (const Entity e : entities) r.post(e, Damage{.amount = 3});
@@ -228,7 +230,7 @@ TEST_CASE("short batches of types at random call whom single messages call") {
       for (int i = 0; i < 20; ++i) entities[random() % entities.size()].index += 1'000'000;
       for (int round = 0; round < 5; ++round) {
         // The first write of a version is another way; a filter by an archetype that comes meanwhile as well.
-        r.begin_version();
+        r.host().begin_version();
         if (round == 2) entities.push_back(r.create(Count{}, Health{}, Velocity{}, Position{}));
         if (round == 3) {
           const Subscription more = r.subscribe("more", [](const Heal&, Count& count) { ++count.hits; });
@@ -262,8 +264,8 @@ TEST_CASE("short batches of types at random call whom single messages call") {
       CHECK(side->registry.hash() == sides[0]->registry.hash());
       CHECK((side->receipts == sides[0]->receipts));
       CHECK((side->inputs.bytes == sides[0]->inputs.bytes));
-      CHECK(side->registry.counters().dead == sides[0]->registry.counters().dead);
-      CHECK(side->registry.counters().unhandled == sides[0]->registry.counters().unhandled);
+      CHECK(side->registry.host().counters().dead == sides[0]->registry.host().counters().dead);
+      CHECK(side->registry.host().counters().unhandled == sides[0]->registry.host().counters().unhandled);
     }
   }
 }
@@ -282,7 +284,7 @@ TEST_CASE("a few messages of a session come to what they come to where somebody 
       std::mt19937 random(9);
       for (int i = 0; i < 30; ++i) r.destroy(entities[random() % entities.size()]);
       for (int i = 0; i < 2'000; ++i) {
-        if (i % 400 == 0) r.begin_version();
+        if (i % 400 == 0) r.host().begin_version();
         BatchBuilder builder;
         const auto amount = static_cast<float>(random() % 4);
         const auto kind = random() % 5;
@@ -299,7 +301,7 @@ TEST_CASE("a few messages of a session come to what they come to where somebody 
         }
         // What waits is delivered before.
         if (random() % 20 == 0) r.post(entities[random() % entities.size()], Heal{.amount = 2});
-        side.note(r.push_batch(builder.bytes(), 1 + random() % 3, random() % 2, 5));
+        side.note(r.host().push_batch(builder.bytes(), 1 + random() % 3, random() % 2, 5));
       }
     }
     for (const auto& side : sides) {
@@ -307,12 +309,12 @@ TEST_CASE("a few messages of a session come to what they come to where somebody 
       CHECK((side->receipts == sides[0]->receipts));
       CHECK((side->inputs.bytes == sides[0]->inputs.bytes));
       CHECK((side->inputs.envelopes == sides[0]->inputs.envelopes));
-      CHECK(side->registry.counters().dead == sides[0]->registry.counters().dead);
-      CHECK(side->registry.counters().unhandled == sides[0]->registry.counters().unhandled);
-      CHECK(side->registry.counters().messages == sides[0]->registry.counters().messages);
+      CHECK(side->registry.host().counters().dead == sides[0]->registry.host().counters().dead);
+      CHECK(side->registry.host().counters().unhandled == sides[0]->registry.host().counters().unhandled);
+      CHECK(side->registry.host().counters().messages == sides[0]->registry.host().counters().messages);
     }
-    CHECK(sides[0]->registry.counters().dead > 0);
-    CHECK(sides[0]->registry.counters().unhandled > 0);
+    CHECK(sides[0]->registry.host().counters().dead > 0);
+    CHECK(sides[0]->registry.host().counters().unhandled > 0);
   }
 }
 
@@ -323,15 +325,15 @@ TEST_CASE("a sink that looks at receipts is told what became of a few messages o
     registry.destroy(gone);
     const Handlers kept(registry.subscribe<health_falls>("falls"));
     Inputs inputs(true);
-    registry.add_sink(inputs);
+    registry.host().add_sink(inputs);
     BatchBuilder builder;
     for (int i = 0; i < count; ++i) builder.append(i % 3 == 0 ? e : i % 3 == 1 ? bare : gone, Damage{.amount = 1});
-    const Receipt one = registry.push_batch(builder.bytes(), 7);
+    const Receipt one = registry.host().push_batch(builder.bytes(), 7);
     CHECK(one.handled + one.unhandled + one.dead == static_cast<std::uint32_t>(count));
     CHECK(inputs.told.handled == one.handled);
     CHECK(inputs.told.unhandled == one.unhandled);
     CHECK(inputs.told.dead == one.dead);
-    registry.remove_sink(inputs);
+    registry.host().remove_sink(inputs);
   }
 }
 
@@ -347,7 +349,7 @@ TEST_CASE(
                         registry.subscribe<heals>("heals"));
     BatchBuilder builder;
     builder.append(e, Damage{});
-    const Receipt receipt = registry.push_batch(builder.bytes(), 7);
+    const Receipt receipt = registry.host().push_batch(builder.bytes(), 7);
     CHECK(receipt.handled == 1);
     CHECK(receipt.cut_short == (most < 5));
     CHECK(registry.get<Health>(e).value == static_cast<float>(std::min<std::uint64_t>(most, 5)));
@@ -368,20 +370,20 @@ TEST_CASE("where a sink throws at a session's message, nothing of it happens, an
   const Entity e = registry.create(Health{.value = 0});
   const Handlers kept(
       registry.subscribe("adds", [](const Heal& heal, Health& health) { health.value += heal.amount; }));
-  registry.add_sink(throwing);
+  registry.host().add_sink(throwing);
   BatchBuilder builder;
   builder.append(e, Heal{.amount = 1});
-  CHECK(registry.push_batch(builder.bytes(), 7).handled == 1);
+  CHECK(registry.host().push_batch(builder.bytes(), 7).handled == 1);
   const std::uint64_t before = registry.sequence();
   throwing.throws = true;
-  CHECK_THROWS(registry.push_batch(builder.bytes(), 7));
+  CHECK_THROWS(registry.host().push_batch(builder.bytes(), 7));
   throwing.throws = false;
   CHECK(registry.sequence() == before);
-  const Receipt next = registry.push_batch(builder.bytes(), 7);
+  const Receipt next = registry.host().push_batch(builder.bytes(), 7);
   CHECK(next.sequence == before + 1);
   CHECK(throwing.last == before + 1);
   CHECK(registry.get<Health>(e).value == 2);
-  registry.remove_sink(throwing);
+  registry.host().remove_sink(throwing);
 }
 
 TEST_CASE("a push seals the bytes that a builder makes of it, time after time") {
@@ -417,19 +419,19 @@ TEST_CASE("a sink that throws leaves what was not delivered for the next flush, 
   const Entity e = registry.create(Health{.value = 0}, Count{});
   const Handlers kept(registry.subscribe("adds", [](const Heal& heal, Health& health) { health.value += heal.amount; }),
                       registry.subscribe("counts", [](const Ping&, Count& count) { ++count.hits; }));
-  const std::uint64_t before = registry.counters().messages;
+  const std::uint64_t before = registry.host().counters().messages;
   for (int i = 0; i < 4; ++i) {
     registry.post(e, Heal{.amount = 1});
     registry.post(e, Ping{});
   }
-  registry.add_sink(throwing);
+  registry.host().add_sink(throwing);
   CHECK_THROWS(registry.flush());
-  CHECK(registry.counters().messages == before + 3);
+  CHECK(registry.host().counters().messages == before + 3);
   CHECK(registry.flush().handled == 5);
-  registry.remove_sink(throwing);
+  registry.host().remove_sink(throwing);
   CHECK(registry.get<Health>(e).value == 4);
   CHECK(registry.get<Count>(e).hits == 4);
-  CHECK(registry.counters().messages == before + 8);
+  CHECK(registry.host().counters().messages == before + 8);
 }
 
 }  // namespace shortcuts_test

@@ -4,6 +4,7 @@
 
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 namespace sink_test {
@@ -19,8 +20,8 @@ struct Recorded {
 };
 
 struct Recorder : InputSink {
-  explicit Recorder(EntityRegistry& r) : registry(r) { registry.add_sink(*this); }
-  ~Recorder() override { registry.remove_sink(*this); }
+  explicit Recorder(EntityRegistry& r) : registry(r) { registry.host().add_sink(*this); }
+  ~Recorder() override { registry.host().remove_sink(*this); }
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
@@ -103,11 +104,11 @@ TEST_CASE("a sink that was taken away hears of nothing any more, neither inputs 
   } counting;
   EntityRegistry registry;
   const Entity orc = registry.create("orc", game::Health{});
-  registry.add_sink(counting);
+  registry.host().add_sink(counting);
   registry.push(orc, game::Damage{});
   CHECK(counting.inputs > 0);
   CHECK(counting.receipts == counting.inputs);
-  registry.remove_sink(counting);
+  registry.host().remove_sink(counting);
   const int heard = counting.inputs;
   registry.push(orc, game::Damage{});
   registry.post(orc, game::Damage{});
@@ -167,7 +168,7 @@ TEST_CASE("the same inputs make the same state") {
       replayed.add_type<game::Damage>();
       replayed.add_type<game::Spawn>();
     }
-  for (const Recorded& one : seen.inputs) replayed.replay(one.envelope, one.bytes);
+  for (const Recorded& one : seen.inputs) replayed.host().replay(one.envelope, one.bytes);
   CHECK(replayed.entity_count() == original.entity_count());
   CHECK(replayed.sequence() == original.sequence());
   CHECK(replayed.hash() == original.hash());

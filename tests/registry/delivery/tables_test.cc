@@ -4,6 +4,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "schema/table.h"
 #include "tests/registry/game.h"
 
@@ -18,7 +19,7 @@ Receipt say(EntityRegistry& registry, Entity target, const game::Say& message, s
   BatchBuilder builder;
   builder.append_table(TypeTraits<game::Say>::id, target, encode(message), parts);
   REQUIRE(verify_batch(builder.bytes(), registry.types()));
-  return registry.push_batch(builder.bytes());
+  return registry.host().push_batch(builder.bytes());
 }
 
 }  // namespace
@@ -57,10 +58,10 @@ TEST_CASE("several tables of one batch are delivered in order, whatever their le
     builder.append_table(TypeTraits<game::Say>::id, a,
                          encode(game::Say{.text = std::string(length, 'x'), .volume = length == 16 ? 2.0f : 1.0f}));
   REQUIRE(builder.batches() == 1);
-  CHECK(registry.push_batch(builder.bytes()).handled == 6);
+  CHECK(registry.host().push_batch(builder.bytes()).handled == 6);
   CHECK(heard == "0 1 15 16! 17 1000 ");
   heard.clear();
-  registry.post_batch(builder.bytes());
+  registry.host().post_batch(builder.bytes());
   CHECK(heard.empty());
   registry.flush();
   CHECK(heard == "0 1 15 16! 17 1000 ");
@@ -81,15 +82,15 @@ TEST_CASE("a table goes through a run-time handler as bytes") {
 
 TEST_CASE("texts are made known by a message and found by their hash") {
   EntityRegistry registry;
-  const std::size_t before = registry.text_count();
+  const std::size_t before = registry.host().texts().size();
   const std::uint64_t sequence = registry.sequence();
   const Text hello = registry.intern("hello");
   CHECK(registry.sequence() == sequence + 1);
   CHECK(registry.text(hello) == "hello");
   CHECK(registry.intern("hello") == hello);
   CHECK(registry.sequence() == sequence + 1);  // known already: no message
-  CHECK(registry.text_count() == before + 1);
-  CHECK(registry.text_at(before) == "hello");
+  CHECK(registry.host().texts().size() == before + 1);
+  CHECK(registry.host().texts()[before] == "hello");
   CHECK(registry.intern("") == Text{});
   CHECK(registry.text(Text{1}).empty());
   const std::string zero("a\0b", 3);

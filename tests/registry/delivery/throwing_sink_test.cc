@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
@@ -49,17 +50,17 @@ struct World {
             registry.subscribe("spawn", [](const game::Spawn& spawn, const Health&, Entity self, Spawner& spawner) {
               for (std::uint32_t i = 0; i < spawn.children; ++i) spawner.create_under(self, "", Health{.value = 3});
             })) {
-    if (several) registry.add_sink(first);
-    registry.add_sink(journal);
-    if (several) registry.add_sink(last);
+    if (several) registry.host().add_sink(first);
+    registry.host().add_sink(journal);
+    if (several) registry.host().add_sink(last);
     a = registry.create("a", Health{}, Armor{});
     b = registry.create("b", Health{.value = 5});
     TemplateTree tree("barrack");
     tree.set("", Health{.value = 9});
-    registry.define(tree);
+    registry.define_template(tree);
     TemplateTree yard("yard");
     yard.set("gate", Health{.value = 9}).set("gate/bolt", Count{}).set("well", Count{});
-    registry.define(yard);
+    registry.define_template(yard);
     // Some ids come from the queue of used ones, some are fresh.
     for (const Entity e : registry.create_many(1030, Count{})) registry.destroy(e);
     registry.create(Health{});  // learned by the direct ways
@@ -70,9 +71,9 @@ struct World {
     registry.push(a, Heal{});
   }
   ~World() {
-    registry.remove_sink(journal);
-    registry.remove_sink(first);
-    registry.remove_sink(last);
+    registry.host().remove_sink(journal);
+    registry.host().remove_sink(first);
+    registry.host().remove_sink(last);
   }
   Journal first, journal, last;
   EntityRegistry registry;
@@ -92,7 +93,7 @@ std::vector<WayIn> ways_in() {
       {"push to a subtree", [](World& w) { w.registry.push_subtree(w.a, subtree_self, Damage{.amount = 1}); }},
       {"create", [](World& w) { w.registry.create(Health{}); }},
       {"create for the first time", [](World& w) { w.registry.create(Position{}, Armor{}); }},
-      {"create with a name", [](World& w) { w.registry.create_under(w.a, "a", Health{}); }},
+      {"create with a name", [](World& w) { w.registry.create_under(w.a, "a", Health{}).or_stop(); }},
       {"create many", [](World& w) { w.registry.create_many(1200, Count{}); }},
       {"create many for the first time", [](World& w) { w.registry.create_many(1200, Velocity{}); }},
       {"set", [](World& w) { w.registry.set(w.a, Count{.hits = 3}); }},
@@ -101,24 +102,25 @@ std::vector<WayIn> ways_in() {
       {"destroy", [](World& w) { w.registry.destroy(w.b); }},
       {"rename", [](World& w) { w.registry.rename(w.b, "a new name"); }},
       {"reparent", [](World& w) { w.registry.reparent(w.b, w.a); }},
-      {"spawn", [](World& w) { w.registry.spawn("barrack", {.parent = w.a, .name = "a"}, Health{.value = 2}); }},
-      {"merge", [](World& w) { w.registry.merge(w.a, "barrack"); }},
-      {"merge that makes entities", [](World& w) { w.registry.merge(w.a, "yard"); }},
+      {"spawn",
+       [](World& w) { w.registry.spawn("barrack", {.parent = w.a, .name = "a"}, Health{.value = 2}).or_stop(); }},
+      {"merge", [](World& w) { w.registry.apply_template(w.a, "barrack"); }},
+      {"merge that makes entities", [](World& w) { w.registry.apply_template(w.a, "yard"); }},
       {"define",
        [](World& w) {
          TemplateTree tree("tower");
          tree.set("", Health{.value = 1});
-         w.registry.define(tree);
+         w.registry.define_template(tree);
        }},
       {"intern", [](World& w) { w.registry.intern("a text"); }},
-      {"grant", [](World& w) { w.registry.grant(10, 7); }},
-      {"enable", [](World& w) { w.registry.enable_handler("hit", false); }},
+      {"grant", [](World& w) { w.registry.host().grant(10, 7); }},
+      {"enable", [](World& w) { w.registry.set_handler_enabled("hit", false); }},
       {"push_batch",
        [](World& w) {
          BatchBuilder batches;
-         batches.append(w.registry.storage().ids().peek(), Damage{});
+         batches.append(w.registry.host().storage().ids().peek(), Damage{});
          batches.append_world(Update{.dt = 1});
-         w.registry.push_batch(batches.bytes(), 0, 0);
+         w.registry.host().push_batch(batches.bytes(), 0, 0);
        }},
       {"flush of posts of several types",
        [](World& w) {
@@ -131,7 +133,7 @@ std::vector<WayIn> ways_in() {
        }},
       {"flush of lanes",
        [](World& w) {
-         const auto lane = w.registry.inbox().open_lane(7), other = w.registry.inbox().open_lane(8);
+         const auto lane = w.registry.host().inbox().open_lane(7), other = w.registry.host().inbox().open_lane(8);
          for (int i = 0; i < 2; ++i)
            for (const auto& one : {lane, other}) {
              BatchBuilder batch;
@@ -148,7 +150,7 @@ std::vector<WayIn> ways_in() {
       {"create while posts wait that spawn",
        [](World& w) {
          w.registry.post(w.a, game::Spawn{.children = 3});
-         w.registry.create("late", Health{});
+         w.registry.create("late", Health{}).or_stop();
        }},
   };
 }
@@ -186,7 +188,7 @@ TEST_CASE("an input that a sink refuses does not happen, whichever way it comes 
               refused.registry.flush();
             } else {
               CHECK(refused.registry.hash() == untouched.registry.hash());
-              CHECK(refused.registry.storage().ids().peek() == untouched.registry.storage().ids().peek());
+              CHECK(refused.registry.host().storage().ids().peek() == untouched.registry.host().storage().ids().peek());
               way.go(refused);
               refused.registry.flush();
               CHECK(refused.registry.hash() == usual.registry.hash());
@@ -196,7 +198,7 @@ TEST_CASE("an input that a sink refuses does not happen, whichever way it comes 
           if (threw && way.name.starts_with("flush")) {
             refused.registry.flush();  // the rest
             CHECK(refused.registry.get<Health>(refused.a).value == usual.registry.get<Health>(usual.a).value);
-            CHECK(refused.registry.counters().messages == usual.registry.counters().messages);
+            CHECK(refused.registry.host().counters().messages == usual.registry.host().counters().messages);
           }
           for (const Journal* other : {&refused.first, &refused.last})
             if (several) CHECK((other->kept == refused.journal.kept));

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -34,10 +35,10 @@ TEST_CASE("an input without its batch takes its number, goes on with what waits,
     }));
     r->add_type<game::Damage>();  // nobody handles it
   }
-  live.add_sink(told);
-  again.add_sink(told_again);
+  live.host().add_sink(told);
+  again.host().add_sink(told_again);
   const Entity e = live.create(game::Health{});
-  auto lane = live.inbox().open_lane(5);
+  auto lane = live.host().inbox().open_lane(5);
   for (std::uint32_t i = 0; i < 20; ++i) {
     if (i % 5 == 0) live.push(e, game::Ping{.hops = 9});  // cut short: the inputs behind it go on with it
     if (i % 5 == 1) live.push(e, game::Damage{});
@@ -54,7 +55,7 @@ TEST_CASE("an input without its batch takes its number, goes on with what waits,
   for (const Told::Input& input : told.inputs) {
     const bool nothing = !input.batch.empty() && BatchView(input.batch).type() == TypeTraits<game::Damage>::id;
     left_out += nothing;
-    again.replay(input.envelope, nothing ? std::span<const std::byte>() : std::span(input.batch));
+    again.host().replay(input.envelope, nothing ? std::span<const std::byte>() : std::span(input.batch));
   }
   CHECK(left_out > 8);
   CHECK(again.sequence() == live.sequence());
@@ -65,7 +66,7 @@ TEST_CASE("an input without its batch takes its number, goes on with what waits,
     CHECK(told_again.inputs[i].envelope.resumed == told.inputs[i].envelope.resumed);
   }
   // What they were counted as is said.
-  CHECK(again.counters().messages < live.counters().messages);
-  again.set_counters(live.counters());
-  CHECK(again.counters().unhandled == live.counters().unhandled);
+  CHECK(again.host().counters().messages < live.host().counters().messages);
+  again.host().set_counters(live.host().counters());
+  CHECK(again.host().counters().unhandled == live.host().counters().unhandled);
 }

@@ -2,6 +2,7 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/profile.h"
 #include "tests/lineage/allocations.h"
 #include "tests/registry/game.h"
 
@@ -25,9 +26,9 @@ TEST_CASE("a spread pass whose handlers push asks for no memory once warm") {
   handlers.add(
       registry.subscribe("heal", [](const game::Heal& heal, game::Health& health) { health.value += heal.amount; }));
   for (int i = 0; i < 50; ++i) registry.push(Update{});  // which worker writes how much is never the same
-  const std::uint64_t before = allocations(), spread = registry.pass_counters().spread;
+  const std::uint64_t before = allocations(), spread = registry.profile().pass_counters().spread;
   for (int i = 0; i < 200; ++i) registry.push(Update{});
-  CHECK(registry.pass_counters().spread == spread + 200);
-  CHECK(registry.pass_counters().branches > 0);
+  CHECK(registry.profile().pass_counters().spread == spread + 200);
+  CHECK(registry.profile().pass_counters().branches > 0);
   CHECK(allocations() - before <= 40);  // a worker that never had that many tasks before; not one per pass
 }

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "registry/entity_registry.h"
+#include "registry/explain.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -36,7 +37,7 @@ struct Game {
                                     {.priority = 9, .external_writes = {"renderer"}}));
     handlers.add(registry.subscribe("multiply", multiply, {.priority = 9}));
   }
-  std::string why(std::string_view a, std::string_view b) const { return registry.why_apart(update, a, b); }
+  std::string why(std::string_view a, std::string_view b) const { return muster::why_apart(registry, update, a, b); }
 };
 
 }  // namespace
@@ -76,9 +77,9 @@ TEST_CASE("handlers that may overlap are said to, and those unknown or disabled 
   CHECK(game.why("heal", "move") ==
         "\"heal\" and \"move\" may overlap: neither writes what the other reads or writes\n");
   CHECK(game.why("heal", "nobody") == "no handler of muster.Update is named \"nobody\"\n");
-  game.registry.enable_handler("heal", false);
+  game.registry.set_handler_enabled("heal", false);
   CHECK(game.why("heal", "move") == "\"heal\" is disabled\n");
-  CHECK(game.registry.why_apart(hash32("game.NoSuch"), "a", "b").empty());
+  CHECK(why_apart(game.registry, hash32("game.NoSuch"), "a", "b").empty());
 }
 
 TEST_CASE("handlers kept apart by a third one are told about it") {
@@ -86,7 +87,7 @@ TEST_CASE("handlers kept apart by a third one are told about it") {
   const auto a = registry.subscribe("a", [](const Update&, Health&) {});
   const auto b = registry.subscribe("b", [](const Update&, const Health&, Armor&) {});
   const auto c = registry.subscribe("c", [](const Update&, const Armor&, Count&) {});
-  CHECK(registry.why_apart(update, "c", "a") ==
+  CHECK(muster::why_apart(registry, update, "c", "a") ==
         "\"a\" and \"c\" do not overlap:\n"
         "  \"b\" waits for \"a\":\n"
         "    \"a\" writes game.Health, which \"b\" reads\n"
@@ -103,11 +104,11 @@ TEST_CASE("why two handlers are kept apart by what is outside of components") {
   const auto b = registry.subscribe("b", [](const Update&, const Health&) {}, {.external_reads = {"octree"}});
   const auto c = registry.subscribe("c", [&n](const Update&, const Health&) { ++n; });
   const auto d = registry.subscribe("d", [&n](const Update&, const Health&) { ++n; });
-  CHECK(registry.why_apart(update, "a", "b") ==
+  CHECK(muster::why_apart(registry, update, "a", "b") ==
         "\"a\" and \"b\" do not overlap:\n"
         "  \"a\" writes the external resource \"octree\", which \"b\" reads\n"
         "  \"a\" runs first: its name comes first\n");
-  CHECK(registry.why_apart(update, "c", "d") ==
+  CHECK(muster::why_apart(registry, update, "c", "d") ==
         "\"c\" and \"d\" do not overlap:\n"
         "  both have state of their own (captures, an object, on_begin) and name no external reads or writes\n"
         "  \"c\" runs first: its name comes first\n");
@@ -115,7 +116,7 @@ TEST_CASE("why two handlers are kept apart by what is outside of components") {
 
 TEST_CASE("usagi 30: the groups of handlers which may overlap, and which of them may be split over children") {
   Game game;
-  CHECK(game.registry.pass_groups(update) ==
+  CHECK(pass_groups(game.registry, update) ==
         "muster.Update: 7 handlers in 5 groups\n"
         "group 1, may overlap:\n"
         "  \"heal\" is split over its rows\n"
@@ -143,7 +144,7 @@ TEST_CASE("the graph of a pass is drawn by Graphviz") {
   handlers.add(registry.subscribe("attach", attach, {.priority = 2}));
   handlers.add(registry.subscribe("heal \"all\"", heal, {.external_reads = {"clock"}}));
   handlers.add(registry.subscribe("multiply", multiply, {.priority = 9}));
-  CHECK(registry.pass_dot(update) == R"(digraph "muster.Update" {
+  CHECK(muster::pass_dot(registry, update) == R"(digraph "muster.Update" {
   node [shape=box];
   h0 [label="heal \"all\"\nwrites game.Health\nreads external clock\nsplit over rows\n"];
   h1 [label="think\nwrites game.Velocity\nreads game.Position of any entity, by id\nsplit over rows\n"];

@@ -10,6 +10,7 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 namespace at_work_test {
@@ -31,13 +32,13 @@ TEST_CASE("the handler that is being called can be asked for, and the entity it 
   CAPTURE(shortcuts);
   EntityRegistry registry({.shortcuts = shortcuts});
   std::vector<std::string> seen;
-  const auto look = [&] { seen.push_back(text(registry.at_work())); };
+  const auto look = [&] { seen.push_back(text(registry.host().at_work())); };
   Handlers handlers{registry.subscribe("hit", [&](const game::Damage&, game::Health&) { look(); }),
                     registry.subscribe("ping", [&](const game::Ping&, game::Health&) { look(); })};
   Entity e[8];
   for (Entity& each : e) each = registry.create(game::Health{});
   const auto id = [&](int i) { return std::to_string(e[i].index); };
-  CHECK(text(registry.at_work()) == "nobody");
+  CHECK(text(registry.host().at_work()) == "nobody");
   // What was seen of the last calls, in any order; `back`: so many inputs ended behind the one that they were in.
   const auto sees = [&](std::uint64_t back, const std::vector<std::string>& calls) {
     std::vector<std::string> whole;
@@ -46,7 +47,7 @@ TEST_CASE("the handler that is being called can be asked for, and the entity it 
     std::ranges::sort(seen);
     CHECK(seen == whole);
     seen.clear();
-    CHECK(text(registry.at_work()) == "nobody");
+    CHECK(text(registry.host().at_work()) == "nobody");
   };
   for (const int i : {1, 5, 5, 2}) {
     registry.push(e[i], game::Damage{});
@@ -113,7 +114,7 @@ TEST_CASE("handlers that workers run can be asked for too") {
   std::vector<AtWork> seen;
   const Handlers handlers{registry.subscribe("ping", [&](const game::Ping&, game::Health& health) {
     health.value += 1;
-    const auto now = registry.at_work();
+    const auto now = registry.host().at_work();
     const std::lock_guard lock(mutex);
     seen.push_back(now.value_or(AtWork{}));
   })};
@@ -125,7 +126,7 @@ TEST_CASE("handlers that workers run can be asked for too") {
     fits = fits && each.sequence == registry.sequence() && each.handler == "ping" && each.message == "game.Ping" &&
            registry.alive(each.entity) && each.entities >= 1 && each.entities <= 5000;
   CHECK(fits);
-  CHECK(text(registry.at_work()) == "nobody");
+  CHECK(text(registry.host().at_work()) == "nobody");
 }
 
 TEST_CASE("who looks from another thread sees handlers that there are, and changes nothing") {
@@ -136,7 +137,7 @@ TEST_CASE("who looks from another thread sees handlers that there are, and chang
     std::set<std::string> handlers, messages;
     std::thread looker([&] {
       while (looks && !over)
-        if (const auto work = registry.at_work()) {
+        if (const auto work = registry.host().at_work()) {
           handlers.insert(work->handler);
           messages.insert(work->message);
         }

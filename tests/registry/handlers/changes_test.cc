@@ -4,6 +4,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -74,7 +75,7 @@ TEST_CASE("destroying a subtree removes children before their parents") {
   Log log(registry);
   const Entity top = registry.create(game::Health{.value = 1});
   const Entity child = registry.create_under(top, "", game::Health{.value = 2});
-  registry.create_under(child, "", game::Health{.value = 3});
+  registry.create_under(child, "", game::Health{.value = 3}).or_stop();
   log.lines.clear();
   registry.destroy(top);
   CHECK(log.lines == Lines{"-3 3", "-2 2", "-1 1"});
@@ -110,7 +111,8 @@ TEST_CASE("changes can be followed by run-time ids") {
   int calls = 0;
   const auto s = registry.subscribe(
       "dynamic",
-      DynamicShape{.message = registry.change_message(ChangeKind::added, TypeTraits<game::Health>::id), .terms = {}},
+      DynamicShape{.message = registry.host().change_message(ChangeKind::added, TypeTraits<game::Health>::id),
+                   .terms = {}},
       [&](const DynamicCall& call) {
         ++calls;
         CHECK(call.message.empty());  // a change says nothing but that it was

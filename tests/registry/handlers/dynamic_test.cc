@@ -5,6 +5,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -126,7 +127,7 @@ TEST_CASE("what a run-time handler may not ask for is an error that names it") {
                                                     .terms = {{.type = health_type, .source = Source::other}}},
                                        nothing),
                     Contains("muster.Reparent") && Contains("only one"));
-  CHECK(registry.handlers().handlers().empty());
+  CHECK(registry.host().handlers().handlers().empty());
 }
 
 TEST_CASE("one type taken twice, once for writing, is refused at run time as it is when compiled") {
@@ -174,13 +175,13 @@ TEST_CASE("what a handler by run-time ids may write counts as changed, what it r
                                       .terms = {{.type = health_type, .access = Access::write}, {.type = armor_type}}},
                          [](const DynamicCall&) {});
   const Entity orc = registry.create(game::Health{}, game::Armor{});
-  const Row row = registry.storage().find(orc);
+  const Row row = registry.host().storage().find(orc);
   const auto version = [&](TypeId type) { return row.chunk->slots()[row.chunk->archetype->column(type)].version; };
-  const std::uint64_t then = registry.begin_version();
+  const std::uint64_t then = registry.host().begin_version();
   registry.push(orc, game::Damage{});
   CHECK(version(health_type) > then);
   CHECK(version(armor_type) <= then);
-  const std::uint64_t later = registry.begin_version();
+  const std::uint64_t later = registry.host().begin_version();
   for (int i = 0; i < 3; ++i) registry.post(orc, game::Damage{});
   registry.flush();
   CHECK(version(health_type) > later);

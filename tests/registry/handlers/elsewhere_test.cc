@@ -81,8 +81,8 @@ struct World {
                               ? Entity{}
                               : all[all.size() - 1 - random() % std::min<std::size_t>(all.size(), 9)];
     for (std::uint32_t i = 0; i <= random() % 4; ++i) {
-      const Entity e =
-          random() % 3 ? registry.create_under(parent, {}, Health{}) : registry.create_under(parent, {}, Count{number});
+      const Entity e = random() % 3 ? registry.create_under(parent, {}, Health{})
+                                    : registry.create_under(parent, {}, Count{number}).or_stop();
       if (random() % 7 == 0) registry.set(e, Armor{});
       all.push_back(e);
     }
@@ -105,7 +105,7 @@ void check(World& world, const char* what, Source source, bool required, Handler
   taken.clear();
   world.registry.push(Update{});
   std::size_t wrong = 0, called = 0;
-  world.registry.each_entity([&](Entity e) {
+  world.registry.each<>([&](Entity e) {
     const std::uint64_t value = expected(world.registry, e, source);
     const auto found = taken.find(e.bits());
     if (required && value == absent) {
@@ -167,7 +167,7 @@ TEST_CASE(
     taken.clear();
     r.push(Update{});
     std::size_t wrong = 0;
-    r.each_entity([&](Entity e) { wrong += taken.contains(e.bits()) != (expected(r, e, source) == absent); });
+    r.each<>([&](Entity e) { wrong += taken.contains(e.bits()) != (expected(r, e, source) == absent); });
     CHECK(wrong == 0);
     handlers = {};
   };
@@ -196,7 +196,7 @@ TEST_CASE(
       world.registry.push(Update{});
     }
     std::size_t wrong = 0, entities = 0;
-    world.registry.each_entity([&](Entity e) {
+    world.registry.each<>([&](Entity e) {
       ++entities;
       const std::pair right(expected(world.registry, e, Source::parent),
                             expected(world.registry, e, Source::self_or_parent));
@@ -234,7 +234,7 @@ TEST_CASE("a handler that spawns finds what the parents have, wherever the ids t
     std::vector<Entity> parents;
     for (std::uint32_t i = 0; i < 20; ++i) parents.push_back(registry.create(Count{.hits = i * 3}));
     for (std::uint32_t i = 0; i < 160; ++i)
-      registry.create_under(parents[i / 8], "", Health{.value = static_cast<float>(i)});
+      registry.create_under(parents[i / 8], "", Health{.value = static_cast<float>(i)}).or_stop();
     std::uint64_t rows = 0, right = 0;
     const auto look = [&](const Count& count, std::uint32_t place, Spawner& spawner) {
       ++rows;

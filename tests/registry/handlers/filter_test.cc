@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/death.h"
 #include "tests/registry/game.h"
@@ -34,7 +35,7 @@ TEST_CASE("a filter that throws while its handler is subscribed is the caller's 
   const auto first = registry.subscribe("first", [&](const game::Damage&, const game::Health&) { ++before; });
   const Entity plain = registry.create(game::Health{}), armed = registry.create(game::Health{}, game::Armor{});
   CHECK_THROWS_WITH((void)registry.subscribe("game.picky", nothing, {.filter = no_armor}), "what is Armor?");
-  CHECK(registry.handlers().handlers().size() == 1);
+  CHECK(registry.host().handlers().handlers().size() == 1);
   const auto second = registry.subscribe("second", [&](const game::Damage&, const game::Health&) { ++after; });
   const auto same_name = registry.subscribe("game.picky", nothing);  // the name is free
   for (const Entity e : {plain, armed}) CHECK(registry.push(e, game::Damage{}).handled == 1);

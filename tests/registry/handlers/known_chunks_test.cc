@@ -5,6 +5,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/known_chunks.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -14,7 +15,7 @@ namespace {
 /// Versions of all columns, chunk by chunk.
 std::vector<std::uint64_t> versions(const EntityRegistry& registry) {
   std::vector<std::uint64_t> all;
-  for (const auto& archetype : registry.storage().archetypes())
+  for (const auto& archetype : registry.host().storage().archetypes())
     for (const Group& group : archetype->groups)
       for (const Chunk* chunk : group.chunks)
         for (std::size_t slot = 0; slot < archetype->slot_types.size(); ++slot)
@@ -47,7 +48,7 @@ struct Played {
     for (int i = 0; i < 6000; ++i) {
       const auto amount = static_cast<float>(random() % 8);
       switch (random() % 24) {
-        case 0: registry.begin_version(); break;
+        case 0: registry.host().begin_version(); break;
         case 1:
           if (random() % 8 != 0) break;
           second.end();
@@ -57,7 +58,7 @@ struct Played {
           if (random() % 8 == 0) second.end();
           break;
         case 3:
-          if (random() % 8 == 0) registry.enable_handler("hit", random() % 3 != 0);
+          if (random() % 8 == 0) registry.set_handler_enabled("hit", random() % 3 != 0);
           break;
         case 4:
         case 5: made.push_back(registry.create(game::Health{}, game::Armor{}, game::Position{})); break;
@@ -102,9 +103,9 @@ TEST_CASE("pushes find the rows and write the versions that the general way does
     CHECK(straight.told == general.told);
     CHECK(straight.registry.hash() == general.registry.hash());
     CHECK(versions(straight.registry) == versions(general.registry));
-    CHECK(straight.registry.counters().messages == general.registry.counters().messages);
-    CHECK(straight.registry.counters().dead == general.registry.counters().dead);
-    CHECK(straight.registry.counters().unhandled == general.registry.counters().unhandled);
+    CHECK(straight.registry.host().counters().messages == general.registry.host().counters().messages);
+    CHECK(straight.registry.host().counters().dead == general.registry.host().counters().dead);
+    CHECK(straight.registry.host().counters().unhandled == general.registry.host().counters().unhandled);
   }
 }
 

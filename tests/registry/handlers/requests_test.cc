@@ -5,6 +5,7 @@
 
 #include <muster/registry.h>
 
+#include "registry/host.h"
 #include "tests/examples/managers/kept_rows.h"
 #include "tests/examples/managers/things.h"
 
@@ -56,17 +57,17 @@ TEST_CASE("a name that is taken when its turn comes is refused and counted") {
   registry.push(Go{});
   registry.push(Go{.step = 1});
   CHECK(calls == 0);
-  CHECK(registry.counters().refused == 1);
+  CHECK(registry.host().counters().refused == 1);
 }
 
 TEST_CASE("a handler that comes while its name is disabled is not called until it is enabled") {
   EntityRegistry registry;
-  registry.enable_handler("late", false);
+  registry.set_handler_enabled("late", false);
   int calls = 0;
   const auto s = registry.subscribe("late", [&](const Go&) { ++calls; });
   registry.push(Go{});
   CHECK(calls == 0);
-  registry.enable_handler("late", true);
+  registry.set_handler_enabled("late", true);
   registry.push(Go{});
   CHECK(calls == 1);
 }
@@ -77,11 +78,11 @@ TEST_CASE("bubel 13: a disabled handler gets neither passes nor messages") {
   const auto a = registry.subscribe("system", [&](const Go&) { ++passes; });
   const auto b = registry.subscribe("system", [&](const Gift&, const Hits&) { ++gifts; });
   const Entity e = registry.create(Hits{});
-  registry.enable_handler("system", false);
+  registry.set_handler_enabled("system", false);
   registry.push(Go{});
   registry.push(e, Gift{});
   CHECK((passes == 0 && gifts == 0));
-  registry.enable_handler("system", true);
+  registry.set_handler_enabled("system", true);
   registry.push(Go{});
   registry.push(e, Gift{});
   CHECK((passes == 1 && gifts == 1));
@@ -93,7 +94,7 @@ TEST_CASE("disabling inside a handler takes effect at its turn; names are saved"
   const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
     if (go.step != 0) return;
     out.post(Go{.step = 1});
-    out.enable_handler("second", false);
+    out.set_handler_enabled("second", false);
     out.post(Go{.step = 2});
   });
   const auto second = registry.subscribe("second", [&](const Go& go) { log += std::to_string(go.step) + ' '; });
@@ -108,7 +109,7 @@ TEST_CASE("disabling inside a handler takes effect at its turn; names are saved"
   const auto again = loaded.subscribe("second", [&](const Go&) { ++calls; });
   loaded.push(Go{.step = 3});
   CHECK(calls == 0);
-  loaded.enable_handler("second", true);
+  loaded.set_handler_enabled("second", true);
   loaded.push(Go{.step = 3});
   CHECK(calls == 1);
 }

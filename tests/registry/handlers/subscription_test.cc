@@ -4,6 +4,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 namespace subscription_test {
@@ -82,7 +83,7 @@ TEST_CASE("a handler ends with its subscription") {
   CHECK(kept);
   CHECK(registry.push(orc, game::Heal{}).handled == 1);
   kept = registry.subscribe("other", halve);  // the old one ends when it is replaced
-  CHECK(registry.handlers().handlers().size() == 1);
+  CHECK(registry.host().handlers().handlers().size() == 1);
   kept.end();
   kept.end();
   CHECK_FALSE(kept);
@@ -143,7 +144,7 @@ TEST_CASE(
                                [](const DynamicCall&) {}),
       SetupError);
   const auto reads = registry.subscribe("reader", [](const game::Damage&, const Name&) {});
-  CHECK(registry.handlers().handlers().size() == 1);
+  CHECK(registry.host().handlers().handlers().size() == 1);
 }
 
 TEST_CASE("a handler that comes while others are disabled has its place among those that are called") {
@@ -154,12 +155,12 @@ TEST_CASE("a handler that comes while others are disabled has its place among th
     return registry.subscribe(name, [&log, name](const game::Damage&, const game::Health&) { log += name; });
   };
   const auto a = subscribe("a"), b = subscribe("b"), d = subscribe("d"), f = subscribe("f");
-  for (const char* name : {"a", "d"}) registry.enable_handler(name, false);
+  for (const char* name : {"a", "d"}) registry.set_handler_enabled(name, false);
   const auto c = subscribe("c"), e = subscribe("e");
   registry.push(orc, game::Damage{});
   CHECK(log == "bcef");
   log.clear();
-  for (const char* name : {"a", "d"}) registry.enable_handler(name, true);
+  for (const char* name : {"a", "d"}) registry.set_handler_enabled(name, true);
   registry.push(orc, game::Damage{});
   CHECK(log == "abcdef");
 }

@@ -9,6 +9,7 @@
 #include "registry/apply/manager.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/registry/sight.h"
 
@@ -79,7 +80,7 @@ TEST_CASE("a handler of a message that no journal keeps is refused where it coul
   CHECK(refused([&] { return r.subscribe("h", DynamicShape{.message = look}, nothing); }) ==
         only_read("takes an Outbox or a Spawner"));
   CHECK(refused([&] { return r.subscribe("h", DynamicShape{.message = look, .pushes = false}, nothing); }) == unsaid);
-  CHECK(r.handlers().handlers().empty());
+  CHECK(r.host().handlers().handlers().empty());
 }
 
 TEST_CASE("a handler of a message that no journal keeps reads, and leaves what it wants outside") {
@@ -137,7 +138,7 @@ TEST_CASE("inside a handler such a handler is refused when it would begin") {
   const auto s = r.subscribe(
       "ping", [&](const Ping&, Outbox& out) { later.push_back(out.subscribe("h", [](const Look&, Health&) {})); });
   r.push(Ping{});
-  CHECK(r.counters().refused == 1);
+  CHECK(r.host().counters().refused == 1);
   const Entity e = r.create(Health{});
   CHECK(r.push(e, Look{}).unhandled == 1);
 }

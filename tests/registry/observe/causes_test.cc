@@ -5,7 +5,9 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/observe/trace.h"
+#include "registry/profile.h"
 #include "registry/state/state.h"
 #include "tests/registry/game.h"
 #include "tests/registry/observe/json.h"
@@ -55,7 +57,7 @@ Left run(bool causes, std::uint32_t workers) {
   Left left;
   ThreadPool pool(workers);
   EntityRegistry registry({.cascade_messages_max = 150, .executor = &pool, .pass_serial_below_ns = 0});
-  registry.record_causes(causes);
+  registry.profile().record_causes(causes);
   Handlers handlers;
   const auto note = [&left](const std::string& what, Entity e) {
     left.order.push_back(what + " " + std::to_string(e.index));
@@ -95,7 +97,7 @@ Left run(bool causes, std::uint32_t workers) {
     registry.advance(3);
     left.hashes.push_back(registry.hash());
   }
-  REQUIRE(registry.counters().carried > 0);
+  REQUIRE(registry.host().counters().carried > 0);
   left.hashes.push_back(registry.sequence());
   return left;
 }
@@ -113,14 +115,14 @@ TEST_CASE("causes: what a message made names it, down the chain, and a trace dra
   });
   registry.create_many(4, game::Health{});
   Trace trace;
-  registry.set_trace(&trace);
-  registry.observe(true);
+  registry.profile().set_trace(&trace);
+  registry.profile().observe(true);
   registry.push(Update{.dt = 1});
   CHECK(trace.json().find("cause") == std::string::npos);  // off
 
   registry.create_many(4, game::Health{});
   const auto before = registry.entity_count();
-  registry.record_causes(true);
+  registry.profile().record_causes(true);
   trace.clear();
   registry.push(Update{.dt = 1});
   const std::uint64_t s = registry.sequence();
@@ -159,9 +161,9 @@ TEST_CASE("causes reach every outbox of a pass on several workers") {
         "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Damage{}); });
     registry.create_many(3000, game::Health{});
     Trace trace;
-    registry.set_trace(&trace);
-    registry.observe(true);
-    registry.record_causes(true);
+    registry.profile().set_trace(&trace);
+    registry.profile().observe(true);
+    registry.profile().record_causes(true);
     registry.push(Update{.dt = 1});
     return links_of(JsonReader::read(trace.json()));
   };

@@ -4,8 +4,10 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/observe/figures.h"
 #include "registry/observe/trace.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 
 namespace figures_test {
@@ -15,14 +17,14 @@ using namespace muster;
 namespace {
 
 HandlerFigures of_handler(const EntityRegistry& registry, std::string_view name) {
-  for (const HandlerFigures& figures : registry.handler_figures())
+  for (const HandlerFigures& figures : registry.profile().handler_figures())
     if (figures.name == name) return figures;
   return {};
 }
 
 template <class M>
 MessageFigures of_message(const EntityRegistry& registry) {
-  for (const MessageFigures& figures : registry.message_figures())
+  for (const MessageFigures& figures : registry.profile().message_figures())
     if (figures.type == TypeTraits<M>::id) return figures;
   return {};
 }
@@ -45,18 +47,18 @@ TEST_CASE("a registry that was never observed has no figures, and one that no lo
   const auto s = registry.subscribe<hit>("hit");
   const Entity orc = registry.create("orc", game::Health{});
   registry.push(orc, game::Damage{});
-  CHECK(registry.handler_figures().empty());
-  CHECK(registry.message_figures().empty());
-  CHECK(!registry.observing());
-  registry.observe(true);
-  CHECK(registry.observing());
+  CHECK(registry.profile().handler_figures().empty());
+  CHECK(registry.profile().message_figures().empty());
+  CHECK(!registry.profile().observing());
+  registry.profile().observe(true);
+  CHECK(registry.profile().observing());
   registry.push(orc, game::Damage{});
-  registry.observe(false);
+  registry.profile().observe(false);
   registry.push(orc, game::Damage{});
   CHECK(counts(registry, "hit") == Counts{1, 1});
   CHECK(of_message<game::Damage>(registry).pushed == 1);
-  registry.observe(true);  // from zero
-  CHECK(registry.handler_figures().empty());
+  registry.profile().observe(true);  // from zero
+  CHECK(registry.profile().handler_figures().empty());
 }
 
 TEST_CASE("figures of messages to one entity: pushed, handled, unhandled, dropped") {
@@ -65,7 +67,7 @@ TEST_CASE("figures of messages to one entity: pushed, handled, unhandled, droppe
   const Entity orc = registry.create(game::Health{}), stone = registry.create(game::Armor{}),
                gone = registry.create(game::Health{});
   registry.destroy(gone);
-  registry.observe(true);
+  registry.profile().observe(true);
   registry.push(orc, game::Damage{});
   registry.push(stone, game::Damage{});
   registry.push(gone, game::Damage{});
@@ -95,7 +97,7 @@ TEST_CASE("figures have what the receipt of each call has, also where one batch 
   for (int i = 0; i < 4; ++i) targets.push_back(registry.create(game::Armor{}));
   for (int i = 0; i < 5; ++i) targets.push_back(registry.create());
   for (std::size_t i = 7; i < 12; ++i) registry.destroy(targets[i]);
-  registry.observe(true);
+  registry.profile().observe(true);
   const auto check = [&](const Receipt& receipt, const MessageFigures& figures) {
     CHECK(figures.handled == receipt.handled);
     CHECK(figures.unhandled == receipt.unhandled);
@@ -105,10 +107,10 @@ TEST_CASE("figures have what the receipt of each call has, also where one batch 
   BatchBuilder damage, armor;
   for (const Entity e : targets) damage.append(e, game::Damage{});
   for (const Entity e : targets) armor.append(e, Remove{.component = TypeTraits<game::Armor>::id});
-  const Receipt damaged = registry.push_batch(damage.bytes());
+  const Receipt damaged = registry.host().push_batch(damage.bytes());
   CHECK((damaged.handled == 3 && damaged.unhandled == 4 && damaged.dead == 5));
   check(damaged, of_message<game::Damage>(registry));
-  const Receipt removed = registry.push_batch(armor.bytes());
+  const Receipt removed = registry.host().push_batch(armor.bytes());
   CHECK((removed.handled == 4 && removed.refused == 3 && removed.dead == 5));
   check(removed, of_message<Remove>(registry));
 }
@@ -119,7 +121,7 @@ TEST_CASE("figures of handlers that take turns message by message count each for
       "armor", [](game::Damage& damage, const game::Armor& a) { damage.amount *= a.factor; }, {.before = {"hit"}});
   const auto s = registry.subscribe<hit>("hit");
   const Entity orc = registry.create(game::Health{}), knight = registry.create(game::Health{}, game::Armor{0.5f});
-  registry.observe(true);
+  registry.profile().observe(true);
   for (int i = 0; i < 50; ++i) {
     registry.post(orc, game::Damage{});
     registry.post(knight, game::Damage{});
@@ -139,8 +141,8 @@ TEST_CASE("figures of passes, spans, subtrees and of what handlers push") {
   const auto s = registry.subscribe<hit>("hit");
   std::vector<Entity> all = registry.create_many(2500, game::Health{});
   const Entity top = registry.create_under({}, "top", game::Health{});
-  registry.create_under(top, "below", game::Health{});
-  registry.observe(true);
+  registry.create_under(top, "below", game::Health{}).or_stop();
+  registry.profile().observe(true);
   for (int i = 0; i < 3; ++i) registry.push(Update{.dt = 1});
   CHECK(counts(registry, "tick") == Counts{3, 3 * 2502});
   CHECK(counts(registry, "once") == Counts{3, 3});
@@ -162,7 +164,7 @@ TEST_CASE("messages to one entity are timed behind a pass as they are before it"
   const auto tick = registry.subscribe("tick", [](const Update&, const game::Health&) {});
   const auto s = registry.subscribe<hit>("hit");
   const Entity orc = registry.create(game::Health{});
-  registry.observe(true);
+  registry.profile().observe(true);
   registry.push(Update{.dt = 1});
   CHECK(of_handler(registry, "hit").ns == 0);
   registry.push(orc, game::Damage{});
@@ -175,7 +177,7 @@ TEST_CASE("figures of structure messages and of who follows changes") {
   const auto changed =
       registry.subscribe("changed", [&](const Changed<game::Health>&, const game::Health&) { ++changes; });
   const auto s = registry.subscribe<hit>("hit");
-  registry.observe(true);
+  registry.profile().observe(true);
   const Entity orc = registry.create("orc", game::Health{});
   registry.push(orc, game::Damage{});
   registry.destroy(orc);
@@ -196,7 +198,7 @@ TEST_CASE("figures of a cascade that is cut short: what is carried over is count
     for (int i = 0; i < 10; ++i) out.post(self, game::Ping{});
   });
   const auto ping = registry.subscribe("ping", [](const game::Ping&, const game::Health&) {});
-  registry.observe(true);
+  registry.profile().observe(true);
   CHECK(registry.push(orc, game::Heal{}).cut_short);
   CHECK(of_message<game::Ping>(registry).caused == 4);
   CHECK(of_message<game::Ping>(registry).carried == 6);
@@ -214,16 +216,16 @@ TEST_CASE("figures of posts are the same with and without shortcuts") {
     const Entity orc = registry.create(game::Health{}, game::Armor{});
     const Entity gone = registry.create();
     registry.destroy(gone);
-    registry.observe(true);
+    registry.profile().observe(true);
     for (int i = 0; i < 100; ++i) {
       registry.post(orc, game::Damage{});
       registry.post(i % 4 ? orc : gone, game::Heal{});
     }
     registry.flush();
     std::vector<std::uint64_t> all;
-    for (const MessageFigures& f : registry.message_figures())
+    for (const MessageFigures& f : registry.profile().message_figures())
       all.insert(all.end(), {f.pushed, f.caused, f.handled, f.unhandled, f.dead, f.refused});
-    for (const HandlerFigures& f : registry.handler_figures()) all.push_back(f.rows);
+    for (const HandlerFigures& f : registry.profile().handler_figures()) all.push_back(f.rows);
     return all;
   };
   CHECK(figures(true) == figures(false));
@@ -233,8 +235,8 @@ TEST_CASE("figures of posts are the same with and without shortcuts") {
 TEST_CASE("observing changes nothing: hashes, sequences and saved rows are those of a registry that is not observed") {
   const auto run = [](bool observed, Trace* trace) {
     EntityRegistry registry({.cascade_messages_max = 100});
-    registry.set_trace(trace);
-    registry.observe(observed);
+    registry.profile().set_trace(trace);
+    registry.profile().observe(observed);
     const auto tick = registry.subscribe(
         "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Damage{}); });
     const auto armor =
@@ -271,11 +273,11 @@ TEST_CASE("figures of a pass on several workers have the counts of one") {
     const auto heal = registry.subscribe("heal", [](const game::Heal&, game::Health& health) { health.value += 1; });
     registry.create_many(3000, game::Health{});
     registry.create_many(2000, game::Health{}, game::Armor{});
-    registry.observe(true);
+    registry.profile().observe(true);
     for (int i = 0; i < 4; ++i) registry.push(Update{.dt = 1});
-    if (workers > 1) CHECK(registry.pass_counters().spread == 4);
+    if (workers > 1) CHECK(registry.profile().pass_counters().spread == 4);
     std::vector<std::uint64_t> all;
-    for (const HandlerFigures& f : registry.handler_figures()) all.insert(all.end(), {f.calls, f.rows});
+    for (const HandlerFigures& f : registry.profile().handler_figures()) all.insert(all.end(), {f.calls, f.rows});
     return all;
   };
   CHECK(figures(1) == std::vector<std::uint64_t>{4, 20000, 4, 8000, 4, 4, 4, 20000});

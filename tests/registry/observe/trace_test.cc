@@ -7,6 +7,7 @@
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
 #include "registry/observe/trace.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 #include "tests/registry/observe/json.h"
 
@@ -64,13 +65,13 @@ TEST_CASE("a trace holds inputs, in them batches, in them handlers, and reads as
   const auto s = registry.subscribe<hit>("hit");
   registry.create_many(300, game::Health{});
   Trace trace;
-  registry.set_trace(&trace);
+  registry.profile().set_trace(&trace);
   registry.push(Update{.dt = 1});  // not observed
   CHECK(trace.slices() == 0);
-  registry.observe(true);
+  registry.profile().observe(true);
   registry.push(Update{.dt = 1});
   registry.flush();  // nothing to do: no input
-  registry.observe(false);
+  registry.profile().observe(false);
   registry.push(Update{.dt = 1});
   CHECK(trace.slices() == 5);
   CHECK(trace.left_out() == 0);
@@ -100,8 +101,8 @@ TEST_CASE("a trace keeps the newest slices and counts those it lost") {
   const auto s = registry.subscribe<hit>("hit");
   const Entity orc = registry.create(game::Health{});
   Trace trace(10);
-  registry.set_trace(&trace);
-  registry.observe(true);
+  registry.profile().set_trace(&trace);
+  registry.profile().observe(true);
   for (int i = 0; i < 20; ++i) registry.push(orc, game::Damage{});
   CHECK(trace.slices() == 10);
   CHECK(trace.left_out() == 50);
@@ -118,8 +119,8 @@ TEST_CASE("a trace keeps the newest slices and counts those it lost") {
 TEST_CASE("of a trace that is full every slice is newer than those it lost") {
   EntityRegistry registry;
   Trace trace(4);
-  registry.set_trace(&trace);
-  registry.observe(true);
+  registry.profile().set_trace(&trace);
+  registry.profile().observe(true);
   const Entity orc = registry.create(game::Health{});
   for (int i = 0; i < 5; ++i) registry.push(orc, game::Damage{});
   // Nobody handles it: an input and its batch each time.
@@ -134,8 +135,8 @@ TEST_CASE("a trace that was cleared is as a new one") {
   EntityRegistry registry;
   const Entity orc = registry.create(game::Health{});
   const auto kept = [&](Trace& trace) {
-    registry.set_trace(&trace);
-    registry.observe(true);
+    registry.profile().set_trace(&trace);
+    registry.profile().observe(true);
     const std::uint64_t before = registry.sequence();
     for (int i = 0; i < 4; ++i) registry.push(orc, game::Damage{});
     std::vector<double> inputs;
@@ -155,7 +156,7 @@ TEST_CASE("a trace that was cleared is as a new one") {
     CHECK(cleared.slices() == fresh.slices());
     CHECK(cleared.left_out() == fresh.left_out());
   }
-  registry.set_trace(nullptr);
+  registry.profile().set_trace(nullptr);
 }
 
 TEST_CASE("a trace of handlers that take turns shows the first of their calls and counts the others") {
@@ -168,8 +169,8 @@ TEST_CASE("a trace of handlers that take turns shows the first of their calls an
   const auto s = registry.subscribe<hit>("hit");
   const Entity orc = registry.create(game::Health{}, game::Armor{});
   Trace trace;
-  registry.set_trace(&trace);
-  registry.observe(true);
+  registry.profile().set_trace(&trace);
+  registry.profile().observe(true);
   for (int i = 0; i < 1000; ++i) registry.post(orc, game::Damage{});
   registry.flush();
   const std::vector<Slice> slices = slices_of(JsonReader::read(trace.json()));
@@ -185,8 +186,8 @@ TEST_CASE("a trace of a pass on several workers has a track for each") {
   const auto s = registry.subscribe<hit>("hit");
   registry.create_many(5000, game::Health{});
   Trace trace;
-  registry.set_trace(&trace);
-  registry.observe(true);
+  registry.profile().set_trace(&trace);
+  registry.profile().observe(true);
   for (int i = 0; i < 5; ++i) registry.push(Update{.dt = 1});
   const Json json = JsonReader::read(trace.json());
   const std::vector<Slice> slices = slices_of(json);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "registry/state/conversion.h"
 #include "registry/templates/template_tree.h"
 #include "schema/hash.h"
@@ -79,13 +80,13 @@ TEST_CASE("templates and messages that wait are converted by the game too") {
   TemplateTree::Value& value =
       gate.set(gate.root(), door.id, door.fingerprint, before.bytes("Door", {{"state", 2}, {"width_cm", 250}}));
   std::fill(value.given.begin() + 1, value.given.end(), std::uint8_t{0});  // its state alone
-  before.registry.define(gate);
+  before.registry.define_template(gate);
   const TypeDescriptor& turn = *before.registry.types().find("game.Turn");
   BatchBuilder inner, timed, field, later;
   const std::vector<std::byte> turned = before.bytes("Turn", {{"angle", 365}, {"by", it.index}});
   std::memcpy(inner.append(PayloadShape::of(turn), it), turned.data(), turned.size());
   timed.append_timed(1000, 0, inner.front());
-  REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
+  REQUIRE(before.registry.host().push_batch(timed.bytes()).refused == 0);
 
   After refusing;
   CHECK(refusing.load(before.rows()) == "timers 1: game.Turn.angle: was int and is short: that cannot be converted");

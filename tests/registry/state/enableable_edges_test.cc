@@ -6,6 +6,7 @@
 
 #include "messages/batch_builder.h"
 #include "messages/row_set.h"
+#include "registry/host.h"
 #include "tests/registry/state/layouts.h"
 
 namespace enableable_edges_test {
@@ -40,7 +41,7 @@ TEST_CASE("the value of an enableable component that is not there is none that l
   // Of those that are there, one is.
   naive::StateRows rows = before.rows();
   const TypeId type = before.registry.types().find("game.Temper")->id;
-  const std::uint64_t uid = before.registry.storage().find(before.registry.find_path("/b")).chunk->uid;
+  const std::uint64_t uid = before.registry.host().storage().find(before.registry.find_path("/b")).chunk->uid;
   std::vector<std::byte>& values = rows.at({StateSection::columns, uid, type});
   REQUIRE(values.size() == 16);
   values[8] = std::byte{9};
@@ -95,11 +96,11 @@ TEST_CASE("who changes what an entity has and asks for it, again and again, leav
     const TypeDescriptor* const components[] = {r.types().find(marks.back())};
     BatchBuilder builder;
     builder.append_rows(RowSet(*r.types().find(TypeTraits<Set>::id), components), e);
-    REQUIRE(r.push_batch(builder.bytes()).handled == 1);
+    REQUIRE(r.host().push_batch(builder.bytes()).handled == 1);
   }
-  std::vector<TypeId> all(r.components(e).begin(), r.components(e).end());
+  std::vector<TypeId> all(r.host().components(e).begin(), r.host().components(e).end());
   REQUIRE(all.size() == 14);  // with its name
-  const Archetype& archetype = *r.storage().find(e).chunk->archetype;
+  const Archetype& archetype = *r.host().storage().find(e).chunk->archetype;
   bool on[12];
   std::ranges::fill(on, true);
   for (std::uint32_t step = 1; step < 4000; ++step) {
@@ -111,11 +112,11 @@ TEST_CASE("who changes what an entity has and asks for it, again and again, leav
     } else {
       BatchBuilder builder;
       builder.append_rows(RowSet(*r.types().find(TypeTraits<Set>::id), components), e);
-      REQUIRE(r.push_batch(builder.bytes()).handled == 1);
+      REQUIRE(r.host().push_batch(builder.bytes()).handled == 1);
       all.insert(std::ranges::lower_bound(all, marks[i]), marks[i]);
     }
     on[i] = !on[i];
-    const std::span<const TypeId> first = r.components(e), again = r.components(e);
+    const std::span<const TypeId> first = r.host().components(e), again = r.host().components(e);
     REQUIRE(std::ranges::equal(first, all));
     REQUIRE(first.data() == again.data());
     REQUIRE(archetype.present.size() <= 256);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/registry/state/layouts.h"
 
 namespace enableable_layouts_test {
@@ -40,13 +41,13 @@ TEST_CASE("who has a component has it when it becomes enableable, and then it go
         std::vector<std::string>{"game.Cold: is enableable now", "game.Health: is enableable now"});
   CHECK(after.value("/a", "Health", "value") == 4);
   CHECK(after.has("/c", "Cold"));
-  const std::size_t archetypes = after.registry.storage().archetypes().size();
+  const std::size_t archetypes = after.registry.host().storage().archetypes().size();
   remove(after, "/a", "Health");
   remove(after, "/c", "Cold");
   CHECK_FALSE(after.has("/a", "Health"));
   CHECK(after.value("/b", "Health", "value") == 5);
   CHECK_FALSE(after.has("/c", "Cold"));
-  CHECK(after.registry.storage().archetypes().size() == archetypes);
+  CHECK(after.registry.host().storage().archetypes().size() == archetypes);
   World again({now_text});
   REQUIRE(again.load(after.rows()) == "");
   CHECK(again.report.converted.empty());
@@ -127,7 +128,7 @@ TEST_CASE("messages that wait give a component that became enableable, or is it 
     std::memcpy(at + rows.offset(id(before, "Health")), value.data(), value.size());
     timed.append_timed(1000, 0, inner.front());
     before.registry.add_type<Set>();
-    REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
+    REQUIRE(before.registry.host().push_batch(timed.bytes()).refused == 0);
     World after({on ? now_text : then_text});
     REQUIRE(after.load(before.rows()) == "");
     CHECK_FALSE(after.has("/it", "Health"));

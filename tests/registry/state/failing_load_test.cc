@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/state/conversion.h"
 #include "registry/state/state_format.h"
 #include "registry/templates/template_tree.h"
@@ -78,7 +79,7 @@ class Full {
     registry.add_manager("first", first);
     registry.add_manager("second", second);
     registry.add_manager("third", third);
-    registry.add_sink(hearing);
+    registry.host().add_sink(hearing);
     handlers.add(
         registry.subscribe("hit", [this](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
           health.value -= hit.amount;
@@ -97,24 +98,26 @@ class Full {
     fill(variant);
   }
   ~Full() {
-    registry.remove_sink(hearing);
+    registry.host().remove_sink(hearing);
     for (Manager* manager : {&first, &second, &third}) registry.remove_manager(*manager);
   }
   void fill(int variant) {
     const Entity squad = registry.create("squad" + std::to_string(variant), game::Health{}, game::Position{});
     for (int i = 0; i < 30 + variant; ++i)
-      registry.create_under(squad, i % 3 ? "m" + std::to_string(i) : std::string(), game::Health{.value = 50},
-                            game::Position{}, game::Velocity{.by = {.x = static_cast<float>(i)}}, game::Count{});
+      registry
+          .create_under(squad, i % 3 ? "m" + std::to_string(i) : std::string(), game::Health{.value = 50},
+                        game::Position{}, game::Velocity{.by = {.x = static_cast<float>(i)}}, game::Count{})
+          .or_stop();
     std::vector<Entity> many = registry.create_many(200, game::Count{}, game::Slots{});
     for (std::size_t i = static_cast<std::size_t>(variant); i < many.size(); i += 3) registry.destroy(many[i]);
     registry.create(game::Oath{}, Has<Spirit>{});
-    registry.grant(70, 9);
+    registry.host().grant(70, 9);
     registry.intern("a text of nobody " + std::to_string(variant));
     TemplateTree tree("tower");
     tree.set("", game::Health{.value = 7.f + static_cast<float>(variant)}).set("arm", game::Armor{});
-    registry.define(tree);
-    registry.spawn("tower", {.parent = squad, .name = "keep"});
-    registry.enable_handler("quiet", false);
+    registry.define_template(tree);
+    registry.spawn("tower", {.parent = squad, .name = "keep"}).or_stop();
+    registry.set_handler_enabled("quiet", false);
     registry.post_at(5000, squad, game::Damage{.amount = 2});
     registry.post_at(9000, Update{.dt = 2});
     registry.advance(10 + static_cast<std::uint64_t>(variant));
@@ -129,16 +132,16 @@ class Full {
     const Entity squad = registry.find_path("/squad0");
     std::uint64_t sum = registry.push(squad, game::Damage{.amount = 1}).handled;
     std::vector<Entity> all;
-    registry.each_entity([&](Entity e) { all.push_back(e); });
+    registry.each<>([&](Entity e) { all.push_back(e); });
     for (std::size_t i = 0; i < all.size(); i += 11) registry.push(all[i], game::Ping{.hops = 2});
     registry.push(Update{.dt = 1});
-    registry.create_under(squad, "new", game::Health{}, game::Frozen{});
+    registry.create_under(squad, "new", game::Health{}, game::Frozen{}).or_stop();
     for (const Entity e : registry.create_many(3, game::Count{}, game::Slots{})) sum = sum * 31 + e.bits();
-    registry.spawn("tower", {.parent = squad, .name = "keep"});
+    registry.spawn("tower", {.parent = squad, .name = "keep"}).or_stop();
     registry.set(all[all.size() / 2], game::Armor{.factor = 3});
     registry.destroy(all[all.size() / 3]);
     registry.remove<game::Velocity>(all[5]);
-    registry.grant(64, 4);
+    registry.host().grant(64, 4);
     sum = sum * 31 + registry.post_at(registry.now_ns() + 50, squad, game::Damage{.amount = 1});
     registry.advance(60);
     return sum * 31 + registry.hash();
@@ -151,20 +154,22 @@ class Full {
     if (registry.types().schemas().size() != twin.registry.types().schemas().size()) return "schemas";
     if (registry.types().types().size() != twin.registry.types().types().size()) return "types";
     if (registry.types().fingerprint() != twin.registry.types().fingerprint()) return "fingerprint of types";
-    if (registry.storage().components().size() != twin.registry.storage().components().size()) return "components";
-    if (registry.timers().size() != twin.registry.timers().size()) return "timers";
-    if (registry.text_count() != twin.registry.text_count()) return "texts";
-    if (registry.storage().ids().free_queue().size() != twin.registry.storage().ids().free_queue().size())
+    if (registry.host().storage().components().size() != twin.registry.host().storage().components().size())
+      return "components";
+    if (registry.host().timers().size() != twin.registry.host().timers().size()) return "timers";
+    if (registry.host().texts().size() != twin.registry.host().texts().size()) return "texts";
+    if (registry.host().storage().ids().free_queue().size() != twin.registry.host().storage().ids().free_queue().size())
       return "free queue";
     if (first.words != twin.first.words || second.words != twin.second.words || third.words != twin.third.words)
       return "managers";
     if (hearing.heard != twin.hearing.heard) return "what sinks heard";
     if (called != twin.called) return "calls";
     if (restored != twin.restored) return "restored values";
-    if (registry.counters().messages != twin.registry.counters().messages) return "counters";
-    if (registry.options().cascade_messages_max != twin.registry.options().cascade_messages_max) return "bounds";
-    if (registry.handlers().handlers().size() != twin.registry.handlers().handlers().size()) return "subscriptions";
-    if (registry.handlers().disabled() != twin.registry.handlers().disabled()) return "handlers that are off";
+    if (registry.host().counters().messages != twin.registry.host().counters().messages) return "counters";
+    if (registry.host().handlers().handlers().size() != twin.registry.host().handlers().handlers().size())
+      return "subscriptions";
+    if (registry.host().handlers().disabled() != twin.registry.host().handlers().disabled())
+      return "handlers that are off";
     return {};
   }
 

@@ -5,6 +5,7 @@
 
 #include "messages/batch_builder.h"
 #include "messages/type_table.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/state/layouts.h"
 
@@ -59,12 +60,12 @@ struct Saved {
     TemplateTree camp("camp");
     const TypeDescriptor& health = *world.registry.types().find("game.Health");
     camp.set(camp.root(), health.id, health.fingerprint, world.bytes("Health", {{"value", 7}}));
-    world.registry.define(camp);
-    fresh = world.registry.grant(1, 9);
+    world.registry.define_template(camp);
+    fresh = world.registry.host().grant(1, 9);
     BatchBuilder inner, timed;
     inner.append(fresh, Create{.parent = top});
     timed.append_timed(1000, 0, inner.front());
-    REQUIRE(world.registry.push_batch(timed.bytes()).refused == 0);
+    REQUIRE(world.registry.host().push_batch(timed.bytes()).refused == 0);
     rows = world.rows();
     REQUIRE(rows.contains({StateSection::timers, 1, 0}));
     REQUIRE(rows.contains({StateSection::schema, 1, 0}));
@@ -148,7 +149,7 @@ TEST_CASE(
     REQUIRE(stranger.load(back) == "");
     CHECK(stranger.registry.hash() == here.registry.hash());
     here.registry.advance(1000);
-    CHECK(here.registry.counters().unhandled > 0);
+    CHECK(here.registry.host().counters().unhandled > 0);
   }
 }
 

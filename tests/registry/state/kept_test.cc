@@ -6,6 +6,7 @@
 #include <string>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/state/state.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
@@ -67,7 +68,7 @@ class Keeper final : public StateSink {
 };
 
 void save(EntityRegistry& registry, Keeper& keeper) {
-  registry.begin_version();
+  registry.host().begin_version();
   keeper.begin();
   registry.save(keeper);
   keeper.end();
@@ -79,7 +80,7 @@ TEST_CASE("a save after one change gives the rows that changed, and asks for chu
   EntityRegistry registry;
   constexpr std::uint32_t entities = 200'000;
   const std::vector<Entity> all = registry.create_many(entities, game::Health{.value = 1}, game::Armor{});
-  for (int i = 0; i < 2000; ++i) registry.create_under(all[0], "child " + std::to_string(i), game::Health{});
+  for (int i = 0; i < 2000; ++i) registry.create_under(all[0], "child " + std::to_string(i), game::Health{}).or_stop();
   Keeper keeper;
   save(registry, keeper);
   const std::uint64_t pages = entities / 4096 + entities / 1024 + 100;
@@ -144,7 +145,7 @@ TEST_CASE("a keeper that asks for what changed alone has what a whole save gives
         case 12: {
           TemplateTree tree("t" + std::to_string(random() % 2));
           tree.set("a", game::Health{.value = float(step)});
-          registry.define(tree);
+          registry.define_template(tree);
           break;
         }
         default: registry.advance(random() % 4); break;
@@ -161,8 +162,8 @@ TEST_CASE("the links of a spawned tree are saved, though it has no parent and it
   EntityRegistry registry;
   TemplateTree tree("pair");
   tree.set("a", game::Health{}).set("b", game::Health{});
-  registry.define(tree);
-  registry.spawn("pair");  // the next finds room in its chunks
+  registry.define_template(tree);
+  registry.spawn("pair").or_stop();  // the next finds room in its chunks
   Keeper keeper;
   save(registry, keeper);
   const Entity top = registry.spawn("pair");

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/schema/run_schemac.h"
 
 namespace layouts {
@@ -127,7 +128,7 @@ Entity World::create(const std::string& name, const std::string& component, cons
   std::byte* payload = builder.append_rows(rows, made);
   const std::vector<std::byte> value = bytes(component, values);
   std::memcpy(payload + rows.entries()[0].offset, value.data(), type.tag ? 0 : value.size());
-  REQUIRE(registry.push_batch(builder.bytes()).refused == 0);
+  REQUIRE(registry.host().push_batch(builder.bytes()).refused == 0);
   return made;
 }
 

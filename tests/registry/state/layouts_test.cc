@@ -267,7 +267,7 @@ TEST_CASE("templates are converted like rows, with what they give themselves and
   tree.set(tree.root(), type.id, type.fingerprint, before.bytes("Health", {{"value", 41}}));
   TemplateTree::Node& child = tree.at("child");
   tree.set(child, type.id, type.fingerprint, before.bytes("Health", {{"other", 5}}));
-  before.registry.define(tree);
+  before.registry.define_template(tree);
   REQUIRE(after.load(before.rows()) == "");
   REQUIRE(after.registry.spawn("orc", {.name = "o"}));
   CHECK(after.value("/o", "Health", "value") == 41);
@@ -291,10 +291,10 @@ TEST_CASE("a template that gives some fields gives the same ones when these have
     std::ranges::fill(value.given, std::uint8_t{0});
     const FieldDescriptor& field = *std::ranges::find(type.fields, given, &FieldDescriptor::name);
     std::fill_n(value.given.begin() + field.offset, field.size, std::uint8_t{1});
-    before.registry.define(tree);
+    before.registry.define_template(tree);
     REQUIRE(after.load(before.rows()) == "");
     const Entity orc = after.create("orc", "Health", {{"value", 1}, {"shield", 2}, {"other", 3}, {"fresh", 4}});
-    REQUIRE(after.registry.merge(orc, "hurt").handled == 1);
+    REQUIRE(after.registry.apply_template(orc, "hurt").handled == 1);
     CHECK(after.value("/orc", "Health", "value") == (given == "value" ? 41 : 1));
     CHECK(after.value("/orc", "Health", "shield") == (given == "shield" ? 41 : 2));
     CHECK(after.value("/orc", "Health", "other") == (given == "other" ? 41 : 3));

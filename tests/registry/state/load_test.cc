@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/state/state_format.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
+#include "tests/registry/state/bounds_of.h"
 
 using namespace muster;
 
@@ -91,7 +93,7 @@ TEST_CASE("links that do not fit one another are refused, each by what is wrong 
   CHECK(family.with(Entity{family.alone.index + 1, 1}, offsetof(Links, children), 1) ==
         "hierarchy 0: something dead has children");
   CHECK(family.with(first, offsetof(Links, next), 1000) == "hierarchy 0: a link leads nowhere");
-  const auto indices = static_cast<std::uint32_t>(family.world.storage().ids().indices());
+  const auto indices = static_cast<std::uint32_t>(family.world.host().storage().ids().indices());
   CHECK(family.with(first, offsetof(Links, next), indices) == "hierarchy 0: a link leads nowhere");
   CHECK(family.with(first, offsetof(Links, next), indices - 1) != "hierarchy 0: a link leads nowhere");
 }
@@ -201,11 +203,11 @@ TEST_CASE("a lost template, handler's name, archetype, schema or queue of free i
   EntityRegistry world;
   TemplateTree tree("camp");
   tree.set("", game::Health{1});
-  world.define(tree);
+  world.define_template(tree);
   const Entity gone = world.create(game::Armor{});
   world.create(game::Health{});
   world.destroy(gone);
-  world.enable_handler("somebody", false);
+  world.set_handler_enabled("somebody", false);
   const naive::StateRows rows = naive::saved_rows(world);
   REQUIRE(load_error(rows) == "");
   const auto without = [&](StateSection section, std::uint64_t number) {
@@ -253,7 +255,7 @@ naive::StateRows in_format_1(const EntityRegistry& world, naive::StateRows rows)
     ChunkRow chunk;
     REQUIRE(row.size() == sizeof chunk);
     std::memcpy(&chunk, row.data(), sizeof chunk);
-    const std::size_t slots = world.storage().archetype_numbered(chunk.archetype)->pod_slots;
+    const std::size_t slots = world.host().storage().archetype_numbered(chunk.archetype)->pod_slots;
     for (std::size_t slot = 0; slot < slots; ++slot) {
       row.resize(row.size() + sizeof version);
       put(row, row.size() - sizeof version, version++);
@@ -267,7 +269,7 @@ TEST_CASE("equal state is saved as equal bytes, however often somebody looked at
   EntityRegistry watched, alone;
   for (EntityRegistry* world : {&watched, &alone}) {
     const auto step = [&] {
-      if (world == &watched) world->begin_version();
+      if (world == &watched) world->host().begin_version();
     };
     const std::vector<Entity> ids = world->create_many(3000, game::Health{1});
     step();
@@ -350,7 +352,7 @@ TEST_CASE("numbers of archetypes that were dropped cost nothing, and a damaged r
     return load_error(changed);
   };
   static_assert(offsetof(RegistryRow, next_archetype) == 40);
-  const std::uint64_t now = crowd.world.storage().next_archetype();
+  const std::uint64_t now = crowd.world.host().storage().next_archetype();
   CHECK(with(now) == "");
   CHECK(with(now + 1'000'000'000) == "");
   CHECK(with(now - 1).ends_with(": the archetype's number is wrong"));
@@ -374,8 +376,8 @@ TEST_CASE("state goes on under the bounds of cascades it was saved with") {
   const Subscription there = chain(loaded);
   naive::RowsSource source(rows);
   REQUIRE(loaded.load(source));
-  CHECK(loaded.options().cascade_messages_max == 7);
-  CHECK(loaded.options().cascade_bytes_max == 1 << 20);
+  CHECK(test::bounds_of(loaded).messages_max == 7);
+  CHECK(test::bounds_of(loaded).bytes_max == 1 << 20);
   for (EntityRegistry* each : {&world, &loaded}) CHECK(each->push(e, game::Damage{.amount = 3}).cut_short);
   CHECK(loaded.hash() == world.hash());
   CHECK(naive::saved_rows(loaded) == naive::saved_rows(world));
@@ -404,7 +406,7 @@ TEST_CASE("a registry's row without bounds of cascades is read, and the reader's
   EntityRegistry loaded({.cascade_messages_max = 9, .insist_on_bounds = true});
   naive::RowsSource source(rows);
   REQUIRE(loaded.load(source));
-  CHECK(loaded.options().cascade_messages_max == 9);
+  CHECK(test::bounds_of(loaded).messages_max == 9);
   CHECK(loaded.hash() == world.hash());
 }
 
@@ -412,7 +414,7 @@ TEST_CASE("a registry's row without the counts at its end is read, and what they
   EntityRegistry world;
   TemplateTree tree("camp");
   tree.set("", game::Health{1});
-  world.define(tree);
+  world.define_template(tree);
   naive::StateRows rows = in_format_1(world, naive::saved_rows(world));
   rows.at({StateSection::registry, 0, 0}).resize(registry_row_first);
   EntityRegistry loaded;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/state/state.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
@@ -168,9 +169,9 @@ TEST_CASE("a template of more nodes than a stranger may send is loaded again") {
     huge.nodes[i].parent = 0;
   }
   REQUIRE(world.push(huge).handled == 1);
-  REQUIRE(world.find_template("huge"));
+  REQUIRE(world.host().find_template("huge"));
   EntityRegistry opened;
   loaded(opened, naive::saved_rows(world));
-  CHECK(opened.find_template("huge"));
+  CHECK(opened.host().find_template("huge"));
   CHECK(opened.hash() == world.hash());
 }

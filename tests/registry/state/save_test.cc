@@ -2,6 +2,8 @@
 #include <string>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
 
@@ -56,11 +58,11 @@ TEST_CASE("a batch of any kind that a cut cascade carries over reaches the same 
   const std::vector<std::byte> say = encode(text);
   for (const bool causes : {false, true}) {
     EntityRegistry saved({.cascade_messages_max = 1}), loaded({.cascade_messages_max = 1});
-    saved.record_causes(causes);
+    saved.profile().record_causes(causes);
     std::string log;
     const Handlers handlers = listen(saved, log);
     const Entity orc = saved.create("orc", game::Health{}), arm = saved.create_under(orc, "arm", game::Health{});
-    saved.create_under(arm, "hand", game::Health{});
+    saved.create_under(arm, "hand", game::Health{}).or_stop();
     const std::vector<Entity> both{orc, arm};
     std::vector<BatchBuilder> kinds(10);
     kinds[0].append(orc, game::Damage{.amount = 0});  // delivered before the cascade is cut
@@ -76,7 +78,7 @@ TEST_CASE("a batch of any kind that a cut cascade carries over reaches the same 
     for (BatchBuilder& kind : kinds) {
       BatchBuilder timed;
       timed.append_timed(5, 0, kind.front());
-      REQUIRE(saved.push_batch(timed.bytes()).handled == 1);
+      REQUIRE(saved.host().push_batch(timed.bytes()).handled == 1);
     }
     REQUIRE(saved.advance(5).cut_short);
     const naive::StateRows rows = naive::saved_rows(saved);
@@ -106,7 +108,7 @@ TEST_CASE("tables that were delivered before a cascade was cut are not saved as 
   };
   for (const bool causes : {false, true}) {
     EntityRegistry saved({.cascade_messages_max = 2});
-    saved.record_causes(causes);
+    saved.profile().record_causes(causes);
     std::string log, log_after;
     const Handlers handlers = talks(saved, log);
     const Entity orc = saved.create("orc", game::Health{});

@@ -12,10 +12,13 @@
 #include "registry/delivery/pushed_sink.h"
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "registry/state/state.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
+#include "tests/registry/state/bounds_of.h"
 #include "tests/support/change_marks.h"
 #include "tests/support/random.h"
 #include "tests/support/seeds.h"
@@ -74,7 +77,7 @@ struct World {
       : pool(std::make_unique<ThreadPool>(workers)),
         registry(
             {.cascade_messages_max = 40, .executor = workers > 1 ? pool.get() : nullptr, .pass_serial_below_ns = 0}) {
-    if (told) registry.add_sink(sink);
+    if (told) registry.host().add_sink(sink);
     handlers.add(registry.subscribe<walk>("walk"));
     handlers.add(registry.subscribe<lean>("lean", {.after = {"walk"}}));
     handlers.add(registry.subscribe<look>("look"));
@@ -95,7 +98,7 @@ struct World {
 std::string step(World& world, Random random) {
   EntityRegistry& r = world.registry;
   std::vector<Entity> all;
-  r.each_entity([&](Entity e) { all.push_back(e); });
+  r.each<>([&](Entity e) { all.push_back(e); });
   const auto one = [&] { return all.empty() ? Entity{} : all[random.below(all.size())]; };
   std::uint64_t told = r.entity_count();
   const auto tell = [&](std::uint64_t more) { told = told * 0x100000001b3ull + more; };
@@ -123,7 +126,7 @@ std::string step(World& world, Random random) {
       break;
     case 4: {
       std::vector<Entity> ids;
-      r.spawn("tree", {.parent = one(), .ids = &ids}, game::Armor{});
+      r.spawn("tree", {.parent = one(), .ids = &ids}, game::Armor{}).or_stop();
       for (int i = 0; i < 3; ++i) tell(r.spawn("tree").bits());
       for (const Entity e : ids) tell(e.bits());
       break;
@@ -159,20 +162,20 @@ std::string step(World& world, Random random) {
     case 19: {
       BatchBuilder few;
       for (int i = 0; i < 3; ++i) few.append(one(), game::Damage{.amount = 1});
-      tell_receipt(r.push_batch(few.front().bytes(), 5, 6, 7));
+      tell_receipt(r.host().push_batch(few.front().bytes(), 5, 6, 7));
       break;
     }
-    case 20: tell_receipt(r.enable_handler(random.percent(50) ? "heal" : "lean", random.percent(60))); break;
+    case 20: tell_receipt(r.set_handler_enabled(random.percent(50) ? "heal" : "lean", random.percent(60))); break;
     case 21: {
       TemplateTree tree("tree");
       tree.set("", game::Health{.value = static_cast<float>(random.below(50))});
       tree.set("a", game::Count{}).set("a/b", game::Position{});
       if (random.percent(50)) tree.set("a", game::Armor{});
-      r.define(tree);
+      r.define_template(tree);
       break;
     }
     case 22:
-      tell(r.grant(1 + random.small(80), 3).bits());
+      tell(r.host().grant(1 + random.small(80), 3).bits());
       tell_receipt(r.push(one(), game::Blob{}));
       break;
     case 23: tell(r.spawn("no such template").bits()); break;  // delivers what waits; no input
@@ -181,10 +184,10 @@ std::string step(World& world, Random random) {
         tell(e.bits() + static_cast<std::uint64_t>(health.value * 8));
       });
       tell(r.find_path("/n1").bits());
-      for (const TypeId type : r.components(one())) tell(type);
+      for (const TypeId type : r.host().components(one())) tell(type);
       tell_receipt(r.push(one(), game::Heal{.amount = 1}));
   }
-  return std::to_string(told) + " " + std::to_string(r.sequence()) + " " + std::to_string(r.next_timer());
+  return std::to_string(told) + " " + std::to_string(r.sequence()) + " " + std::to_string(r.host().next_timer());
 }
 
 /// Keeps rows as a world file does: those that it has at their version it does not take again.
@@ -206,7 +209,7 @@ class Keeper final : public StateSink {
     seen_.insert(key);
   }
   naive::StateRows save(EntityRegistry& registry) {
-    registry.begin_version();
+    registry.host().begin_version();
     registry.save(*this);
     std::erase_if(kept_, [&](const auto& row) { return !seen_.contains(row.first); });
     seen_.clear();
@@ -225,13 +228,13 @@ void run(std::uint64_t seed, std::uint32_t workers) {
   const bool told = seed % 2 == 0;
   World swapping(workers, told);
   World twins[2] = {World(workers, told), World(workers, told)};
-  RegistryState other = swapping.registry.make_state();
+  RegistryState other = swapping.registry.host().make_state();
   int here = 0;
   Keeper keeper;
   for (int i = 0; i < 300; ++i) {
     INFO("seed " << seed << ", step " << i << ", state " << here << ", " << workers << " workers");
     if (random.percent(20)) {
-      REQUIRE(swapping.registry.swap_state(other));
+      REQUIRE(swapping.registry.host().swap_state(other));
       here = 1 - here;
     }
     if (random.percent(4)) {  // what is saved in one registry is loaded into the one that lives
@@ -255,7 +258,7 @@ void run(std::uint64_t seed, std::uint32_t workers) {
     }
   }
   REQUIRE(swapping.registry.hash() == twins[here].registry.hash());
-  REQUIRE(swapping.registry.swap_state(other));
+  REQUIRE(swapping.registry.host().swap_state(other));
   REQUIRE(swapping.registry.hash() == twins[1 - here].registry.hash());
 }
 
@@ -277,13 +280,13 @@ TEST_CASE(
     step(world, Random(draw));
     step(twin, Random(draw));
   }
-  RegistryState level = world.registry.make_state();
-  REQUIRE(world.registry.swap_state(level));
-  CHECK(world.registry.is_new());
+  RegistryState level = world.registry.host().make_state();
+  REQUIRE(world.registry.host().swap_state(level));
+  CHECK(world.registry.host().is_new());
   CHECK(world.registry.entity_count() == 0);
   for (int i = 0; i < 200; ++i) step(world, Random(random.next()));
   RegistryState kept(std::move(level));  // a value: it may be anywhere meanwhile
-  REQUIRE(world.registry.swap_state(kept));
+  REQUIRE(world.registry.host().swap_state(kept));
   CHECK(naive::saved_rows(world.registry) == naive::saved_rows(twin.registry));
   for (int i = 0; i < 200; ++i) {
     const std::uint64_t draw = random.next();
@@ -294,22 +297,22 @@ TEST_CASE(
 
 TEST_CASE("references to a registry's storage and hierarchy show the state that it has, and their marks only grow") {
   World world(1);
-  const Storage& storage = world.registry.storage();
-  const Hierarchy& hierarchy = world.registry.hierarchy();
+  const Storage& storage = world.registry.host().storage();
+  const Hierarchy& hierarchy = world.registry.host().hierarchy();
   const Entity top = world.registry.create("top", game::Health{});
   const Entity below = world.registry.create_under(top, "below");
-  RegistryState empty = world.registry.make_state();
+  RegistryState empty = world.registry.host().make_state();
   for (int i = 0; i < 4; ++i) {
     const std::uint64_t version = storage.version(), stamp = storage.stamp(), chunks = storage.chunk_changes();
     const std::uint64_t structure = storage.structure(), drops = storage.archetype_drops();
-    const std::uint64_t texts = world.registry.text_drops();
-    REQUIRE(world.registry.swap_state(empty));
+    const std::uint64_t texts = world.registry.host().texts().drops();
+    REQUIRE(world.registry.host().swap_state(empty));
     CHECK(storage.version() > version);
     CHECK(storage.stamp() > stamp);
     CHECK(storage.chunk_changes() > chunks);
     CHECK(storage.structure() > structure);
     CHECK(storage.archetype_drops() > drops);
-    CHECK(world.registry.text_drops() > texts);
+    CHECK(world.registry.host().texts().drops() > texts);
     CHECK(storage.alive(top) == (i % 2 == 1));
     CHECK(hierarchy.parent(below) == (i % 2 == 1 ? top : Entity{}));
   }
@@ -317,39 +320,39 @@ TEST_CASE("references to a registry's storage and hierarchy show the state that 
 
 TEST_CASE("bounds of cascades are of the state, and a new state has those of the options") {
   EntityRegistry saved({.cascade_messages_max = 9}), world({.cascade_messages_max = 4});
-  saved.create("someone");
+  saved.create("someone").or_stop();
   const naive::StateRows rows = naive::saved_rows(saved);
   naive::RowsSource source(rows);
-  RegistryState own = world.make_state();
+  RegistryState own = world.host().make_state();
   REQUIRE(world.load(source));
-  CHECK(world.options().cascade_messages_max == 9);
+  CHECK(test::bounds_of(world).messages_max == 9);
   const Subscription echo = world.subscribe("echo", [](const game::Ping& ping, game::Count&, Entity self, Outbox& out) {
     if (ping.hops > 0) out.post(self, game::Ping{.hops = ping.hops - 1});
   });
   CHECK_FALSE(world.push(world.create(game::Count{}), game::Ping{.hops = 9}).cut_short);
-  REQUIRE(world.swap_state(own));
-  CHECK(world.options().cascade_messages_max == 4);
+  REQUIRE(world.host().swap_state(own));
+  CHECK(test::bounds_of(world).messages_max == 4);
   CHECK(world.push(world.create(game::Count{}), game::Ping{.hops = 9}).cut_short);
-  RegistryState fresh = world.make_state();
-  REQUIRE(world.swap_state(fresh));
-  CHECK(world.options().cascade_messages_max == 4);
-  REQUIRE(world.swap_state(own));
-  CHECK(world.options().cascade_messages_max == 9);
+  RegistryState fresh = world.host().make_state();
+  REQUIRE(world.host().swap_state(fresh));
+  CHECK(test::bounds_of(world).messages_max == 4);
+  REQUIRE(world.host().swap_state(own));
+  CHECK(test::bounds_of(world).messages_max == 9);
 }
 
 TEST_CASE("a cascade that was cut inside a batch goes on where it was, also when its state was away") {
   World world(1, true), twin(1, true);
-  RegistryState other = world.registry.make_state();
+  RegistryState other = world.registry.host().make_state();
   for (World* each : {&world, &twin}) {
     for (int i = 0; i < 600; ++i) each->registry.create(game::Health{}, game::Position{}, game::Velocity{});
     REQUIRE(each->registry.push(Update{.dt = 1}).cut_short);  // one batch of 120
-    each->registry.spawn("no such template");                 // goes on with it, and is no input
+    CHECK_FALSE(each->registry.spawn("no such template"));    // goes on with it, and is no input
   }
-  REQUIRE(world.registry.swap_state(other));
+  REQUIRE(world.registry.host().swap_state(other));
   const Entity there = world.registry.create(game::Count{});
   CHECK(world.sink.resumed == 0);
   world.registry.push(there, game::Ping{.hops = 2});
-  REQUIRE(world.registry.swap_state(other));
+  REQUIRE(world.registry.host().swap_state(other));
   CHECK(naive::saved_rows(world.registry) == naive::saved_rows(twin.registry));
   world.registry.create();
   twin.registry.create();
@@ -364,18 +367,18 @@ TEST_CASE("whether causes are recorded is of the registry, whatever state it has
     std::vector<bool> causes;
   } seen;
   World world(1);
-  RegistryState other = world.registry.make_state();
-  world.registry.record_causes(true);
-  world.registry.set_pushed_sink(&seen);
+  RegistryState other = world.registry.host().make_state();
+  world.registry.profile().record_causes(true);
+  world.registry.host().set_pushed_sink(&seen);
   const auto ping = [&] { world.registry.push(world.registry.create(game::Count{}), game::Ping{.hops = 1}); };
   ping();
-  REQUIRE(world.registry.swap_state(other));
+  REQUIRE(world.registry.host().swap_state(other));
   ping();
-  world.registry.record_causes(false);
-  REQUIRE(world.registry.swap_state(other));
+  world.registry.profile().record_causes(false);
+  REQUIRE(world.registry.host().swap_state(other));
   ping();
   CHECK(seen.causes == std::vector<bool>{true, true, false});
-  world.registry.set_pushed_sink(nullptr);
+  world.registry.host().set_pushed_sink(nullptr);
 }
 
 TEST_CASE("a reader of the past is offered all that leaves with its state, and nothing of the one that comes") {
@@ -384,18 +387,18 @@ TEST_CASE("a reader of the past is offered all that leaves with its state, and n
     for (int i = 0; i < 50; ++i) world.registry.create(game::Health{.value = value}, game::Count{});
   };
   fill(1);
-  RegistryState other = world.registry.make_state();
-  REQUIRE(world.registry.swap_state(other));
+  RegistryState other = world.registry.host().make_state();
+  REQUIRE(world.registry.host().swap_state(other));
   fill(2);
   test::ColumnMarks marks;
-  world.registry.add_preserver(marks);
-  marks.begin(world.registry.storage(), world.registry.begin_version());
+  world.registry.host().add_preserver(marks);
+  marks.begin(world.registry.host().storage(), world.registry.host().begin_version());
   world.registry.push(world.registry.find_path("/#5:1"), game::Damage{});
-  REQUIRE(world.registry.swap_state(other));
+  REQUIRE(world.registry.host().swap_state(other));
   world.registry.push(Update{.dt = 1});
   for (std::uint32_t i = 1; i < 40; ++i) world.registry.push(Entity{i, 1}, game::Damage{});
-  CHECK(marks.check(world.registry.storage()) == "");
-  world.registry.remove_preserver(marks);
+  CHECK(marks.check(world.registry.host().storage()) == "");
+  world.registry.host().remove_preserver(marks);
 }
 
 TEST_CASE("a handler that was asked for inside a handler begins when its state is back, and in no other") {
@@ -408,12 +411,12 @@ TEST_CASE("a handler that was asked for inside a handler begins when its state i
   });
   world.registry.create(game::Health{});
   REQUIRE(world.registry.push(game::Say{.text = "come"}).cut_short);
-  RegistryState other = world.registry.make_state();
-  REQUIRE(world.registry.swap_state(other));
+  RegistryState other = world.registry.host().make_state();
+  REQUIRE(world.registry.host().swap_state(other));
   world.registry.push(world.registry.create(), game::Ping{});
   world.registry.push(game::Blob{});
   CHECK(begun == 0);
-  REQUIRE(world.registry.swap_state(other));
+  REQUIRE(world.registry.host().swap_state(other));
   world.registry.create();
   world.registry.push(game::Blob{});
   CHECK(begun == 1);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/profile.h"
 #include "registry/state/state.h"
 #include "tests/registry/game.h"
 
@@ -72,7 +73,7 @@ TEST_CASE("while a cut cascade waits, hash and saved bytes do not tell causes, l
     CAPTURE(bound);
     const auto make = [&](bool causes, bool shortcuts) {
       auto r = std::make_unique<EntityRegistry>(RegistryOptions{.cascade_messages_max = bound, .shortcuts = shortcuts});
-      r->record_causes(causes);
+      r->profile().record_causes(causes);
       return r;
     };
     const auto usual = make(false, true), causes = make(true, true), general = make(false, false);

@@ -7,6 +7,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "schema/hash.h"
 #include "tests/registry/state/layouts.h"
@@ -108,7 +109,7 @@ TEST_CASE("posts of every kind are converted: messages, components that travel w
     maker->made.set_causes(causes);
     maker->made.set_cause(77);
     maker->every_kind(pair.targets);
-    maker->world.registry.post_batch(maker->made.bytes());
+    maker->world.registry.host().post_batch(maker->made.bytes());
   }
   pair.check_alike();
   CHECK(pair.after.report.converted ==
@@ -124,11 +125,11 @@ TEST_CASE("timers are converted, whatever they hold, and fall due when they woul
     BatchBuilder timed;
     std::uint64_t due = 0;
     maker->made.for_each([&](const BatchView& inner) { timed.append_timed(due += 1000, 0, inner); });
-    REQUIRE(maker->world.registry.push_batch(timed.bytes()).refused == 0);
+    REQUIRE(maker->world.registry.host().push_batch(timed.bytes()).refused == 0);
   }
   pair.check_alike();
   for (World* world : {&pair.after, &pair.alike}) world->registry.advance(10'000);
-  CHECK(pair.after.registry.timers().empty());
+  CHECK(pair.after.registry.host().timers().empty());
   CHECK(pair.after.value("/e1", "Health", "value") == 5);
   CHECK(pair.after.value("/e1", "Health", "at.x") == 10);
   CHECK(pair.after.value("/e1", "Health", "at.y") == 6);
@@ -146,7 +147,7 @@ TEST_CASE("tables wait on under another name, and with more fields") {
                                 0,  0, 4, 0, 0, 0, 2, 0, 0, 0, 'h', 'i', 0, 0};
   BatchBuilder posts;
   posts.append_table(type(before, "Say").id, it, std::as_bytes(std::span(table)));
-  before.registry.post_batch(posts.bytes());
+  before.registry.host().post_batch(posts.bytes());
   REQUIRE(after.load(before.rows()) == "");
   BatchBuilder same;
   same.append_table(type(after, "Shout").id, it, std::as_bytes(std::span(table)));
@@ -163,7 +164,7 @@ TEST_CASE("a table that holds a struct of another layout, or an enum that counts
     const std::uint8_t table[] = {8, 0, 0, 0, 4, 0, 4, 0, 4, 0, 0, 0};  // nothing in it
     BatchBuilder posts;
     posts.append_table(type(before, "Say").id, {}, std::as_bytes(std::span(table)));
-    before.registry.post_batch(posts.bytes());
+    before.registry.host().post_batch(posts.bytes());
     return after.load(before.rows());
   };
   const std::string then = "struct At { x:int; } enum Team : ubyte { none, red }";
@@ -193,7 +194,7 @@ TEST_CASE("messages that name a component or a field name what it is called now,
     BatchBuilder inner, timed;
     inner.append(it, message);
     timed.append_timed(due, 0, inner.front());
-    REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
+    REQUIRE(before.registry.host().push_batch(timed.bytes()).refused == 0);
   };
   later(1000, field("value", {41}));
   later(2000, field("at.x", {-2}));
@@ -209,9 +210,9 @@ TEST_CASE("messages that name a component or a field name what it is called now,
   REQUIRE(after.load(before.rows()) == "");
   const auto value = [&](const std::string& path) { return after.value("/it", "Health", path); };
   const auto refused = [&] {
-    const std::uint64_t before_it = after.registry.counters().refused;
+    const std::uint64_t before_it = after.registry.host().counters().refused;
     after.registry.advance(1000);
-    return after.registry.counters().refused - before_it;
+    return after.registry.host().counters().refused - before_it;
   };
   CHECK(refused() == 0);
   CHECK(value("value") == 41);
@@ -244,11 +245,11 @@ TEST_CASE("values of enums that wait, and those in templates, are found again by
     const Entity it = world->create("it", "Side", {});
     TemplateTree camp("camp");
     camp.set(camp.root(), side.id, side.fingerprint, world->bytes("Side", {{"team", team}}));
-    world->registry.define(camp);
+    world->registry.define_template(camp);
     BatchBuilder posts;
     const std::vector<std::byte> join = world->bytes("Join", {{"team", team}});
     std::memcpy(posts.append(PayloadShape::of(type(*world, "Join")), it), join.data(), join.size());
-    world->registry.post_batch(posts.bytes());
+    world->registry.host().post_batch(posts.bytes());
     team = 2;
   }
   REQUIRE(after.load(before.rows()) == "");
@@ -266,7 +267,7 @@ TEST_CASE("a template that waits to be defined is converted like one that is") {
   inner.append_table(TypeTraits<DefineTemplate>::id, {}, encode(camp.compile().value()));
   timed.append_timed(1000, 0, inner.front());
   before.registry.add_type<DefineTemplate>();
-  REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
+  REQUIRE(before.registry.host().push_batch(timed.bytes()).refused == 0);
   REQUIRE(after.load(before.rows()) == "");
   after.registry.advance(1000);
   REQUIRE(after.registry.spawn("camp", {.name = "south"}));
@@ -287,7 +288,7 @@ TEST_CASE("a message that waits and cannot be converted refuses the world by typ
       std::memcpy(inner.append(PayloadShape::of(type(before, "Hit")), it), &amount, sizeof amount);
     }
     timed.append_timed(1000, 0, inner.front());
-    REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
+    REQUIRE(before.registry.host().push_batch(timed.bytes()).refused == 0);
     if (with_component) REQUIRE(before.registry.destroy(it).refused == 0);
     return after.load(before.rows());
   };
@@ -301,7 +302,7 @@ TEST_CASE("a message that waits and cannot be converted refuses the world by typ
 TEST_CASE("rows of waiting messages with any bit another are read or refused, whatever layouts they have now") {
   Pair pair;
   pair.old_maker.every_kind(pair.targets);
-  pair.before.registry.post_batch(pair.old_maker.made.bytes());
+  pair.before.registry.host().post_batch(pair.old_maker.made.bytes());
   const naive::StateRows whole = pair.before.rows();
   const auto first = std::ranges::find(whole, StateSection::pending, [](const auto& row) { return row.first.section; });
   REQUIRE(first != whole.end());

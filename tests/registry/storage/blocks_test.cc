@@ -10,6 +10,7 @@
 
 #include "messages/poison.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/storage/blocks.h"
 #include "tests/registry/game.h"
 #include "tests/registry/heights.h"
@@ -223,7 +224,7 @@ TEST_CASE("blocks that come and go at random overlap no other and keep what is i
 TEST_CASE("a column of entities that are created together breaks off once in 4 MiB, and seldom where they are loaded") {
   const auto breaks = [](const EntityRegistry& registry) {
     std::size_t all = 0;
-    for (const auto& archetype : registry.storage().archetypes()) {
+    for (const auto& archetype : registry.host().storage().archetypes()) {
       if (archetype->rows() < 1000) continue;
       for (const std::uint16_t slot : {std::uint16_t{column_ids}, archetype->column(TypeTraits<game::Health>::id)}) {
         const std::byte* end = nullptr;
@@ -241,7 +242,7 @@ TEST_CASE("a column of entities that are created together breaks off once in 4 M
   const auto all = registry.create_many(700'000, game::Health{});
   CHECK(breaks(registry) <= 3 + 3);  // the first chunk, and two slabs
   const std::size_t bytes = 700'000 * (sizeof(Entity) + sizeof(game::Health));
-  CHECK(registry.storage().chunk_bytes() < bytes + bytes / 20);
+  CHECK(registry.host().storage().chunk_bytes() < bytes + bytes / 20);
   Keeper keeper;
   keeper.save(registry);
   EntityRegistry loaded;
@@ -249,7 +250,7 @@ TEST_CASE("a column of entities that are created together breaks off once in 4 M
   CHECK(loaded.hash() == registry.hash());
   // Of each column: the small slabs of the first 8 chunks, then twice as many chunks are believed each time.
   CHECK(breaks(loaded) <= 2 * (9 + 7));
-  CHECK(loaded.storage().chunk_bytes() < bytes + bytes / 20);
+  CHECK(loaded.host().storage().chunk_bytes() < bytes + bytes / 20);
 }
 
 #ifdef MUSTER_ASAN
@@ -269,7 +270,7 @@ TEST_CASE("who touches a block that was given back, or runs over its end, is cau
 TEST_CASE("who touches a column of a chunk that went, or runs over its end, is caught") {
   EntityRegistry registry;
   const auto all = registry.create_many(3000, game::Health{}, game::Armor{});
-  const Chunk& chunk = *registry.storage().find(all.back()).chunk;
+  const Chunk& chunk = *registry.host().storage().find(all.back()).chunk;
   std::vector<const std::byte*> columns;
   for (std::uint32_t slot = 0; slot < chunk.archetype->slot_types.size(); ++slot)
     if (const std::byte* const column = chunk.slots()[slot].data) {

@@ -33,14 +33,14 @@ struct Squads {
                         : kind == 2 ? registry.create(number, armor, Position{})
                                     : registry.create(armor, Velocity{});
       parents.push_back(up);
-      registry.create_under(up, {}, Count{}, Health{});
-      registry.create_under(registry.create_under(up, {}, Position{}), {}, Count{}, Health{});
+      registry.create_under(up, {}, Count{}, Health{}).or_stop();
+      registry.create_under(registry.create_under(up, {}, Position{}), {}, Count{}, Health{}).or_stop();
     }
   }
   void check() {
     registry.push(Update{});
     std::size_t wrong = 0, looked_at = 0;
-    registry.each_entity([&](Entity e) {
+    registry.each<>([&](Entity e) {
       if (!registry.has<Health>(e)) return;
       ++looked_at;
       Entity with_count = registry.parent(e), with_armor = with_count;

@@ -9,6 +9,7 @@
 
 #include "messages/poison.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -17,7 +18,7 @@ using namespace game;
 namespace {
 
 const Archetype& archetype_of(const EntityRegistry& registry, Entity e) {
-  return *registry.storage().find(e).chunk->archetype;
+  return *registry.host().storage().find(e).chunk->archetype;
 }
 
 /// How many of the columns of a group's chunks go on in the next chunk, and how many there are.
@@ -91,7 +92,7 @@ TEST_CASE("columns of archetypes that came one after another go on from one to t
 
 TEST_CASE("memory of chunks whose rows went waits for rows of their kind, and goes back when others come") {
   EntityRegistry registry;
-  const std::size_t before = registry.storage().chunk_bytes();
+  const std::size_t before = registry.host().storage().chunk_bytes();
   std::vector<Entity> all;
   const auto some = [&](const auto&... values) {
     for (const Entity e : registry.create_many(120'000, values...)) all.push_back(e);
@@ -100,17 +101,17 @@ TEST_CASE("memory of chunks whose rows went waits for rows of their kind, and go
   some(Health{}, Count{});
   some(Health{}, Armor{}, Count{});
   for (std::size_t i = 0; i < all.size(); i += 3) registry.set(all[i], Position{});
-  const std::size_t full = registry.storage().chunk_bytes();
+  const std::size_t full = registry.host().storage().chunk_bytes();
   CHECK(full > before + (4u << 20));
   SECTION("at once") { registry.push(std::span<const Entity>(all), Destroy{}); }
   SECTION("one by one, anywhere") {
     std::shuffle(all.begin(), all.end(), std::mt19937(5));
     for (const Entity e : all) registry.destroy(e);
   }
-  CHECK(registry.storage().rows() == 0);
-  CHECK(registry.storage().chunk_bytes() == full);
+  CHECK(registry.host().storage().rows() == 0);
+  CHECK(registry.host().storage().chunk_bytes() == full);
   registry.create_many(5000, Velocity{});
-  CHECK(registry.storage().chunk_bytes() < full / 4);
+  CHECK(registry.host().storage().chunk_bytes() < full / 4);
 }
 
 TEST_CASE("a pass over a large group handles each row once, and each chunk's column is kept before its first write") {
@@ -118,13 +119,13 @@ TEST_CASE("a pass over a large group handles each row once, and each chunk's col
   std::vector<Entity> all = registry.create_many(200'000, Health{}, Armor{});
   const Group& group = archetype_of(registry, all[0]).groups[0];
   for (std::uint32_t i = 0; i < all.size(); ++i) {
-    const Row row = registry.storage().find(all[i]);
+    const Row row = registry.host().storage().find(all[i]);
     *reinterpret_cast<float*>(row.at(row.chunk->archetype->column(TypeTraits<Health>::id), sizeof(Health))) =
         static_cast<float>(i);
   }
   const auto s = registry.subscribe("add", [](const Update& update, Health& health) { health.value += update.dt; });
   Preserved preserved;
-  auto& storage = const_cast<Storage&>(registry.storage());
+  auto& storage = const_cast<Storage&>(registry.host().storage());
   storage.add_preserver(preserved);
   const std::uint64_t version = storage.begin_version();
   registry.push(Update{.dt = 1});

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
@@ -56,7 +57,7 @@ TEST_CASE("what is far below all others has its path, its row and its place afte
 
 TEST_CASE("who goes through all depths goes no deeper than somebody is") {
   EntityRegistry registry;
-  const auto depths = [&] { return registry.storage().depths(); };
+  const auto depths = [&] { return registry.host().storage().depths(); };
   CHECK(depths() == 0);
   const Entity other = registry.create(game::Health{}), below = registry.create_under(other, "", game::Count{});
   std::vector<Entity> line;
@@ -82,10 +83,10 @@ TEST_CASE("a template as deep as it has nodes spawns as blocks of its own depth 
   TemplateTree::Node* at = &tree.root();
   constexpr int depths = 500;
   for (int i = 1; i < depths; ++i) at = &tree.add_child(*at, i % 2 ? "a" : "");
-  REQUIRE(registry.define(tree).refused == 0);
+  REQUIRE(registry.define_template(tree).refused == 0);
   for (int trees = 0; trees < 3; ++trees) {
     std::vector<Entity> ids;
-    registry.spawn("deep", {.ids = &ids});
+    registry.spawn("deep", {.ids = &ids}).or_stop();
     REQUIRE(ids.size() == depths);
     for (std::size_t i = 1; i < depths; ++i) REQUIRE(registry.parent(ids[i]) == ids[i - 1]);
   }

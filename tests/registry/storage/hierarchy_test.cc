@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 
 namespace hierarchy_test {
@@ -68,7 +69,7 @@ TEST_CASE("Create takes its place before a sibling") {
   const Entity p = registry.create("p");
   const Entity b = registry.create_under(p, "b");
   const auto create_before = [&](Entity parent, Entity before) {
-    const Entity id = registry.grant(1, 1);
+    const Entity id = registry.host().grant(1, 1);
     const Text name = registry.intern("n" + std::to_string(id.index));
     return registry.push(id, Create{.parent = parent, .before = before, .name = name});
   };
@@ -171,7 +172,7 @@ TEST_CASE("a reused index has none of its predecessor's relations") {
   std::vector<Entity> gone;
   for (int i = 0; i < 1100; ++i) {
     const Entity mid = registry.create_under(p, "");
-    registry.create_under(mid, "leaf");
+    registry.create_under(mid, "leaf").or_stop();
     gone.push_back(mid);
   }
   for (const Entity e : gone) registry.destroy(e);

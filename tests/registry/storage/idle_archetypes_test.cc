@@ -8,6 +8,7 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/many.h"
@@ -79,14 +80,14 @@ TEST_CASE("archetypes that nobody has any more are dropped, whatever way entitie
     for (const Entity e : {all[0], all[1]}) {
       for (std::uint32_t i = 1; i < 4096; ++i) {
         flip(r, e, static_cast<std::size_t>(std::countr_zero(i)), i);
-        most = std::max(most, r.storage().archetypes().size());
+        most = std::max(most, r.host().storage().archetypes().size());
       }
-      CHECK(r.storage().next_archetype() > numbers);  // never reused
-      numbers = r.storage().next_archetype();
+      CHECK(r.host().storage().next_archetype() > numbers);  // never reused
+      numbers = r.host().storage().next_archetype();
     }
   CHECK(numbers > 10'000);
   CHECK(most <= 1024 + 10);
-  CHECK(r.storage().archetype_drops() >= 10);
+  CHECK(r.host().storage().archetype_drops() >= 10);
   // Those with rows stayed, with their handlers.
   std::uint32_t sum = 0, sum_after = 0;
   r.each<const many::B>([&](Entity, const many::B& b) { sum += b.value; });
@@ -100,7 +101,7 @@ TEST_CASE("archetypes that nobody has any more are dropped, whatever way entitie
     for (std::size_t c = 0; c < components.size(); ++c)
       if (c != 1 && (set >> c & 1)) flip(*wide.r, e, c, set);
   }
-  CHECK(wide.r->storage().archetype_drops() == 0);
+  CHECK(wide.r->host().storage().archetype_drops() == 0);
 }
 
 TEST_CASE("as many archetypes without rows are kept as are stated, and one more is too many") {
@@ -108,12 +109,12 @@ TEST_CASE("as many archetypes without rows are kept as are stated, and one more 
   EntityRegistry& r = *world.r;
   const Entity e = r.create(many::A{});
   std::size_t idle = 0;
-  for (std::uint32_t i = 1; i < 4096 && r.storage().archetype_drops() == 0; ++i) {
+  for (std::uint32_t i = 1; i < 4096 && r.host().storage().archetype_drops() == 0; ++i) {
     idle = static_cast<std::size_t>(
-        std::ranges::count_if(r.storage().archetypes(), [](const auto& a) { return a->rows() == 0; }));
+        std::ranges::count_if(r.host().storage().archetypes(), [](const auto& a) { return a->rows() == 0; }));
     flip(r, e, static_cast<std::size_t>(std::countr_zero(i)), i);
   }
-  CHECK(r.storage().archetype_drops() == 1);
+  CHECK(r.host().storage().archetype_drops() == 1);
   CHECK(idle == 1024);
 }
 
@@ -129,7 +130,7 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
   tree.set("mate", many::F{9}).set("mate", many::B{1});
   std::vector<Entity> all;
   for (World& world : worlds) {
-    world.r->define(tree);
+    world.r->define_template(tree);
     all = world.r->create_many(30, many::B{1}, many::C{2});
   }
   std::mt19937 random(4711);
@@ -138,7 +139,7 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
     const auto a = static_cast<std::uint32_t>(random()), b = static_cast<std::uint32_t>(random());
     const auto kind = static_cast<std::uint32_t>(random() % 100);
     if (step % 1777 == 0) {
-      drops += worlds[3].r->storage().archetype_drops();
+      drops += worlds[3].r->host().storage().archetype_drops();
       const naive::StateRows rows = naive::saved_rows(*worlds[3].r);
       naive::RowsSource source(rows);
       World loaded;
@@ -155,7 +156,7 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
       else if (kind < 92)
         r.push(many::Tick{.by = b % 11});
       else if (kind < 94)
-        r.spawn("squad", {.name = "squad"}, many::L{});
+        r.spawn("squad", {.name = "squad"}, many::L{}).or_stop();
       else if (kind < 95 && r.entity_count() > 40)
         r.destroy(r.find_path("squad"));
       else if (kind < 97)
@@ -169,12 +170,12 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
       for (const World& world : worlds) {
         CAPTURE(step, &world - worlds.data());
         REQUIRE(world.r->hash() == worlds[0].r->hash());
-        REQUIRE(world.r->storage().archetypes().size() == worlds[0].r->storage().archetypes().size());
-        REQUIRE(world.r->storage().next_archetype() == worlds[0].r->storage().next_archetype());
+        REQUIRE(world.r->host().storage().archetypes().size() == worlds[0].r->host().storage().archetypes().size());
+        REQUIRE(world.r->host().storage().next_archetype() == worlds[0].r->host().storage().next_archetype());
       }
   }
   for (World& world : worlds) CHECK((naive::saved_rows(*world.r) == naive::saved_rows(*worlds[0].r)));
-  CHECK(worlds[0].r->storage().archetype_drops() >= 2);
+  CHECK(worlds[0].r->host().storage().archetype_drops() >= 2);
   CHECK(drops > 0);
 }
 
@@ -184,11 +185,11 @@ TEST_CASE("a template whose archetypes were dropped spawns as before") {
   TemplateTree tree("squad");
   tree.set("", many::A{}).set("", many::E{7});
   tree.set("mate", many::F{9}).set("mate", many::B{1});
-  r.define(tree);
+  r.define_template(tree);
   r.destroy(r.spawn("squad"));
   const Entity e = r.create(many::B{});
   storm(r, e);
-  REQUIRE(r.storage().archetype_drops() > 0);
+  REQUIRE(r.host().storage().archetype_drops() > 0);
   const Entity again = r.spawn("squad");
   CHECK(r.get<many::E>(again).value == 7);
   CHECK(r.get<many::F>(r.find_child(again, "mate")).value == 9);
@@ -200,7 +201,7 @@ TEST_CASE("a handler that is subscribed after archetypes were dropped is called 
   World world;
   EntityRegistry& r = *world.r;
   storm(r, r.create(many::B{}));
-  REQUIRE(r.storage().archetype_drops() > 0);
+  REQUIRE(r.host().storage().archetype_drops() > 0);
   const Entity one = r.create(many::H{1}), other = r.create(many::H{2}, many::K{3});
   std::uint32_t sum = 0;
   const Subscription late = r.subscribe("late", [&](const many::Tick&, const many::H& h) { sum += h.value; });
@@ -221,15 +222,15 @@ TEST_CASE(
     walker = r.create(many::A{});
     storm(r, walker, 1, stays + 1);
   }
-  REQUIRE(r.storage().archetype_drops() == 0);
+  REQUIRE(r.host().storage().archetype_drops() == 0);
   std::size_t idle = 0, used = 0;
-  for (std::uint32_t i = 600; i < 4096 && r.storage().archetype_drops() == 0; ++i) {
+  for (std::uint32_t i = 600; i < 4096 && r.host().storage().archetype_drops() == 0; ++i) {
     used = static_cast<std::size_t>(
-        std::ranges::count_if(r.storage().archetypes(), [](const auto& a) { return a->rows() > 0; }));
-    idle = r.storage().archetypes().size() - used;
+        std::ranges::count_if(r.host().storage().archetypes(), [](const auto& a) { return a->rows() > 0; }));
+    idle = r.host().storage().archetypes().size() - used;
     flip(r, walker, static_cast<std::size_t>(std::countr_zero(i)), i);
   }
-  CHECK(r.storage().archetype_drops() == 1);
+  CHECK(r.host().storage().archetype_drops() == 1);
   CHECK(idle > 1024);
   CHECK(idle == 2 * used);  // one more was too many
 }

@@ -44,13 +44,13 @@ std::vector<std::uint64_t> answers(bool by_template, std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::uint32_t>(random() % n); };
   EntityRegistry r;
-  r.define(tree());
+  r.define_template(tree());
   std::vector<Entity> all;
   // The first are made node by node: their blocks have no open chunk yet.
   for (int i = 0; i < 6; ++i) {
     std::vector<Entity> made;
     if (by_template)
-      r.spawn("camp", {.ids = &made});
+      r.spawn("camp", {.ids = &made}).or_stop();
     else
       made = by_hand(r);
     // Too many to look through, though they have no names: some get them.
@@ -98,9 +98,9 @@ TEST_CASE("an only child of a spawned tree is found by its name after it was put
   EntityRegistry r;
   TemplateTree made("pair");
   made.set("", Health{1}).set("only", Health{2});
-  r.define(made);
+  r.define_template(made);
   std::vector<Entity> ids;
-  r.spawn("pair", {.count = 10, .ids = &ids});  // the first are made node by node
+  r.spawn("pair", {.count = 10, .ids = &ids}).or_stop();  // the first are made node by node
   for (std::size_t i = 0; i < ids.size(); i += 2) {
     REQUIRE(r.reparent(ids[i + 1], ids[i]).handled == 1);
     CHECK(r.find_child(ids[i], "only") == ids[i + 1]);

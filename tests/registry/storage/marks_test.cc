@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 #include "tests/support/change_marks.h"
@@ -96,7 +97,7 @@ TEST_CASE("change marks: what structure messages and templates write is marked")
   };
   TemplateTree tree("squad");
   tree.set("", game::Health{.value = 7}).set("man", game::Health{.value = 8}).set("man/hat", game::Armor{});
-  marked("define", registry.define(tree));
+  marked("define", registry.define_template(tree));
   const Entity first = registry.spawn("squad", {.name = "first"});
   CHECK(marks.check() == "");
   const Entity second = registry.spawn("squad", {.name = "second"});
@@ -106,10 +107,10 @@ TEST_CASE("change marks: what structure messages and templates write is marked")
   const Entity man = registry.find_child(first, "man"), bare = registry.create("bare");
   marks.begin();
   marked("Set of a component that is there", registry.set(man, game::Health{.value = 1}));
-  marked("MergeTemplate over components that are there", registry.merge(first, "squad"));
+  marked("MergeTemplate over components that are there", registry.apply_template(first, "squad"));
   CHECK(registry.get<game::Health>(man).value == 8);
-  marked("MergeTemplate that adds components and entities", registry.merge(bare, "squad"));
-  marked("MergeTemplate over what it made", registry.merge(bare, "squad"));
+  marked("MergeTemplate that adds components and entities", registry.apply_template(bare, "squad"));
+  marked("MergeTemplate over what it made", registry.apply_template(bare, "squad"));
   marked("Rename", registry.rename(man, "woman"));
   marked("Reparent at the same depth", registry.reparent(man, bare));
   marked("Reparent among siblings", registry.reparent(man, bare, registry.first_child(bare)));
@@ -129,7 +130,7 @@ TEST_CASE("change marks: a value, a parent or an id that is written behind the r
   CHECK(marks.check().empty());  // said once
   writable(registry.get<game::Health>(orc)).value = 49;
   CHECK(marks.check().empty());  // the same bytes
-  const Row row = registry.storage().find(arm);
+  const Row row = registry.host().storage().find(arm);
   row.chunk->parents()[row.row] = arm;
   CHECK(says(marks.check(), "column parents of chunk"));
   row.chunk->ids()[row.row] = orc;
@@ -137,9 +138,9 @@ TEST_CASE("change marks: a value, a parent or an id that is written behind the r
   row.chunk->ids()[row.row] = arm;
   row.chunk->parents()[row.row] = orc;
   (void)marks.check();
-  ++writable(registry.storage().ids()).slot(arm.index).generation;
+  ++writable(registry.host().storage().ids()).slot(arm.index).generation;
   CHECK(says(marks.check(), "has other bytes and still version"));
-  --writable(registry.storage().ids()).slot(arm.index).generation;
+  --writable(registry.host().storage().ids()).slot(arm.index).generation;
 }
 
 TEST_CASE("change marks: a write that is marked afterwards is found by who keeps the old bytes") {

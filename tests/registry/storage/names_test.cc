@@ -82,7 +82,9 @@ TEST_CASE("names and hierarchy cannot be written behind the registry's back") {
   const Entity orc = registry.create("orc"), elf = registry.create("elf");
   CHECK(registry.set(orc, Name{.text = registry.intern("elf")}).refusal.code == RefusalCode::kept_by_registry);
   CHECK(registry.set(orc, ChildOf{.parent = elf}).refusal.code == RefusalCode::kept_by_registry);
-  CHECK_FALSE(registry.create(Name{.text = registry.intern("dwarf")}));
+  const Created unkept = registry.create("dwarf", Name{.text = registry.intern("dwarf")});
+  CHECK(unkept.refusal().code == RefusalCode::kept_by_registry);
+  CHECK(unkept.text() == "muster.Name is kept by the registry and cannot be given");
   SetField field{.component = TypeTraits<Name>::id, .field = hash32("text"), .bytes = 8};
   CHECK(registry.push(orc, field).refusal.code == RefusalCode::kept_by_registry);
   CHECK(registry.name(orc) == "orc");
@@ -105,7 +107,7 @@ TEST_CASE("a path escapes slashes and backslashes and finds the same entity agai
 TEST_CASE("paths that name nobody find nil") {
   EntityRegistry registry;
   const Entity a = registry.create("a");
-  registry.create_under(a, "b");
+  registry.create_under(a, "b").or_stop();
   for (const char* path : {"", "/", "//", "/x", "/a/x", "/a//b", "/a/b/", "a/b/c", "/a\\/b"}) {
     CAPTURE(path);
     CHECK(registry.find_path(path) == Entity{});
@@ -145,7 +147,7 @@ TEST_CASE("handlers and imports get the next free suffix") {
   CHECK(registry.find_path("/orc~2") != second);
 
   // A suffix somebody chose by hand is stepped over.
-  registry.create("orc~5");
+  registry.create("orc~5").or_stop();
   registry.push(game::Spawn{.children = 1});
   CHECK(registry.find_path("/orc~6"));
 

@@ -9,6 +9,7 @@
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_order.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
@@ -30,8 +31,9 @@ struct Seen {
 };
 Seen look(const EntityRegistry& registry) {
   std::uint64_t rows = 0;
-  registry.each_entity([&](Entity e) { rows = hash64(registry.path(e), rows); });
-  return {registry.text_count(), registry.template_count(), registry.text_bytes(), registry.entity_count(), rows};
+  registry.each<>([&](Entity e) { rows = hash64(registry.path(e), rows); });
+  return {registry.host().texts().size(), registry.host().template_count(), registry.host().texts().bytes(),
+          registry.entity_count(), rows};
 }
 
 struct Silent final : Manager {};
@@ -46,7 +48,7 @@ TEST_CASE("a second text of one hash is refused, and the first stays what it was
   CHECK(registry.intern(second) == Text{});
   CHECK(look(registry) == before);
   CHECK(registry.text(known) == first);
-  CHECK(registry.counters().refused == 1);
+  CHECK(registry.host().counters().refused == 1);
   const Receipt told = registry.push(InternText{.text = std::string(second)});
   CHECK(told.refused == 1);
   CHECK(told.handled == 0);
@@ -59,7 +61,7 @@ TEST_CASE("a second text of one hash is refused, and the first stays what it was
 TEST_CASE("a name of another's hash is given to nobody, and takes nobody's away") {
   EntityRegistry registry;
   const Entity known = registry.create(first), other = registry.create("other", Health{.value = 5});
-  registry.define(TemplateTree("pair"));
+  registry.define_template(TemplateTree("pair"));
   const Seen before = look(registry);
   CHECK_FALSE(registry.create(second));
   CHECK_FALSE(registry.create_under(known, second));
@@ -72,7 +74,7 @@ TEST_CASE("a name of another's hash is given to nobody, and takes nobody's away"
   // Handlers without a name are not those of a name that cannot be.
   int calls = 0;
   const auto nameless = registry.subscribe("", [&](const game::Damage&, const Health&) { ++calls; });
-  const Receipt disabled = registry.enable_handler(second, false);
+  const Receipt disabled = registry.set_handler_enabled(second, false);
   CHECK(disabled.refused == 1);
   CHECK(disabled.refusal.code == RefusalCode::text_collision);
   registry.push(other, game::Damage{});
@@ -85,7 +87,7 @@ TEST_CASE("a template with a text of another's hash is refused, wherever the tex
   registry.intern(first);
   const auto refused = [&](const TemplateTree& tree) {
     const Seen before = look(registry);
-    const Receipt receipt = registry.define(tree);
+    const Receipt receipt = registry.define_template(tree);
     CHECK(receipt.refused == 1);
     CHECK(receipt.refusal.code == RefusalCode::text_collision);
     CHECK(receipt.refusal.type == TypeTraits<DefineTemplate>::id);
@@ -115,7 +117,7 @@ TEST_CASE("a template with a text of another's hash is refused, wherever the tex
   TemplateTree own{std::string(third)};
   own.at(fourth);
   refused(own);
-  CHECK(registry.define(tree()).handled == 1);
+  CHECK(registry.define_template(tree()).handled == 1);
 }
 
 TEST_CASE("children of a template's node are told apart by their names, not by the hashes of these") {
@@ -166,6 +168,6 @@ TEST_CASE("managers whose names have one hash cannot be saved beside each other,
   // What the first would save waits for it.
   CHECK_THROWS_WITH(registry.add_manager(std::string(second), two), why);
   registry.add_manager(std::string(first), one);
-  CHECK(registry.find_manager(second) == nullptr);
   registry.remove_manager(one);
+  CHECK(registry.host().waiting_managers().size() == 1);
 }

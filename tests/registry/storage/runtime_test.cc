@@ -6,6 +6,7 @@
 
 #include <muster/registry.h>
 
+#include "registry/host.h"
 #include "tests/examples/managers/kept_rows.h"
 #include "tests/examples/managers/things.h"
 
@@ -139,7 +140,7 @@ TEST_CASE("a runtime component's presence is saved, its value is not: loading ma
     EntityRegistry loaded;
     REQUIRE(loaded.load(rows));
     CHECK(loaded.hash() == registry.hash());
-    CHECK(loaded.components(top).size() == 2);
+    CHECK(loaded.host().components(top).size() == 2);
     KeptRows again;
     loaded.save(again);
     CHECK(again.kept == rows.kept);
@@ -172,12 +173,12 @@ TEST_CASE("a plugin takes its runtime type away and brings it back; handlers in 
   const Entity e = registry.create(Has<Voice>{}, Hits{.count = 7, .sum = 0}, Has<Wide>{});
   {
     const auto s = registry.subscribe("write", [](const Bump&, Voice&) {});
-    CHECK_THROWS_AS(registry.remove_runtime_type<Voice>(), SetupError);
+    CHECK_THROWS_AS(registry.host().remove_runtime_type<Voice>(), SetupError);
   }
   const auto hits = registry.subscribe("hits", [](const Bump&, Hits& h, const Wide& w) { h.count += w.c == 'w'; });
-  registry.remove_runtime_type<Voice>();
+  registry.host().remove_runtime_type<Voice>();
   CHECK(Voice::alive == 0);
-  CHECK(registry.components(e).size() == 3);
+  CHECK(registry.host().components(e).size() == 3);
   registry.push(e, Bump{});
   CHECK(registry.get<Hits>(e).count == 8);
   const auto s = registry.subscribe("write", [](const Bump&, Voice& voice) { *voice.words = "again"; });
@@ -216,7 +217,7 @@ TEST_CASE("a push finds its row where the columns were laid out anew since the p
   const auto hit = registry.subscribe("hit", [](const Bump&, Hits& hits) { ++hits.count; });
   const Entity e = registry.create(Has<Voice>{}, Hits{.count = 0, .sum = 0});
   registry.push(e, Bump{});
-  registry.remove_runtime_type<Voice>();
+  registry.host().remove_runtime_type<Voice>();
   registry.push(e, Bump{});
   CHECK(registry.get<Hits>(e).count == 2);
   registry.add_runtime_type<Voice>();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/registry/random_steps.h"
 #include "tests/support/seeds.h"
 
@@ -16,8 +17,8 @@ namespace {
 class Past : public ColumnPreserver {
  public:
   explicit Past(EntityRegistry& registry) : registry_(registry) {
-    registry.add_preserver(*this);
-    const Storage& storage = registry.storage();
+    registry.host().add_preserver(*this);
+    const Storage& storage = registry.host().storage();
     for (const auto& archetype : storage.archetypes())
       if (archetype)
         for (const Group& group : archetype->groups)
@@ -31,9 +32,9 @@ class Past : public ColumnPreserver {
             kept.slot_types = archetype->slot_types;
             kept.depth = chunk->depth;
           }
-    version_ = registry.begin_version();
+    version_ = registry.host().begin_version();
   }
-  ~Past() override { registry_.remove_preserver(*this); }
+  ~Past() override { registry_.host().remove_preserver(*this); }
   Past(const Past&) = delete;
   Past& operator=(const Past&) = delete;
 
@@ -106,9 +107,9 @@ class Past : public ColumnPreserver {
 /// The same of the world as it is now, by the registry's public face.
 Past::World now(const EntityRegistry& registry) {
   Past::World out;
-  registry.each_entity([&](Entity e) {
+  registry.each<>([&](Entity e) {
     auto& components = out[e];
-    for (const TypeId type : registry.components(e)) {
+    for (const TypeId type : registry.host().components(e)) {
       const TypeDescriptor* known = registry.types().find(type);
       const std::byte* value = registry.find(e, type);
       auto& bytes = components[type];
@@ -123,7 +124,7 @@ Past::World now(const EntityRegistry& registry) {
 }
 
 std::uint64_t column_version(const EntityRegistry& registry, Entity e, TypeId type) {
-  const Row row = registry.storage().find(e);
+  const Row row = registry.host().storage().find(e);
   return row.chunk->slots()[row.chunk->archetype->column(type)].version;
 }
 
@@ -136,7 +137,7 @@ TEST_CASE("usagi 26: a column's version tells whether it changed since") {
   const auto r = registry.subscribe("look", [](const game::Heal&, const game::Health&, const game::Armor&) {});
   const Entity orc = registry.create("orc", game::Health{}, game::Armor{});
   const TypeId health = TypeTraits<game::Health>::id, armor = TypeTraits<game::Armor>::id;
-  const std::uint64_t then = registry.begin_version();
+  const std::uint64_t then = registry.host().begin_version();
   CHECK(column_version(registry, orc, health) <= then);
   registry.push(orc, game::Heal{});
   CHECK(column_version(registry, orc, health) <= then);  // reading changes nothing
@@ -145,7 +146,7 @@ TEST_CASE("usagi 26: a column's version tells whether it changed since") {
   CHECK(column_version(registry, orc, armor) <= then);
   registry.set(orc, game::Armor{.factor = 2});
   CHECK(column_version(registry, orc, armor) > then);
-  const std::uint64_t later = registry.begin_version();
+  const std::uint64_t later = registry.host().begin_version();
   CHECK(later > then);
   CHECK(registry.push(orc, SetField{.component = armor, .field = hash32("nothing"), .bytes = 4}).refused == 1);
   CHECK(column_version(registry, orc, armor) <= later);
@@ -174,7 +175,7 @@ TEST_CASE(
   const Entity one = registry.create("one"), other = registry.create("other");
   const Entity child = registry.create_under(one, "child", game::Health{}, game::Armor{});
   const TypeId health = TypeTraits<game::Health>::id, armor = TypeTraits<game::Armor>::id;
-  const std::uint64_t then = registry.begin_version();
+  const std::uint64_t then = registry.host().begin_version();
   SetField field{.component = health, .field = hash32("value"), .bytes = sizeof(float)};
   const float value = 7;
   std::memcpy(field.value.data(), &value, sizeof value);
@@ -182,7 +183,9 @@ TEST_CASE(
   CHECK(registry.get<game::Health>(child).value == 7);
   CHECK(column_version(registry, child, health) > then);
   CHECK(column_version(registry, child, armor) <= then);
-  const auto parents_version = [&] { return registry.storage().find(child).chunk->slots()[column_parents].version; };
+  const auto parents_version = [&] {
+    return registry.host().storage().find(child).chunk->slots()[column_parents].version;
+  };
   CHECK(parents_version() <= then);
   REQUIRE(registry.push(child, Reparent{.parent = other}).handled == 1);
   CHECK(registry.parent(child) == other);

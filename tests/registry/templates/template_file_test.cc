@@ -177,7 +177,7 @@ TEST_CASE("template files are JSON as flatc takes it, and are refused where they
   // Whatever is cut off or changed is read or refused.
   const std::string whole = read_file(BARRACKS_JSON);
   World world;
-  world.registry.create("gate");
+  world.registry.create("gate").or_stop();
   REQUIRE(world.error(whole) == "good");
   for (std::size_t i = 0; i + 2 < whole.size(); i += 3) {
     CHECK(world.error(whole.substr(0, i)) != "good");
@@ -200,7 +200,7 @@ TEST_CASE("a file is read template by template, each with those it is made of, a
   const auto trees = file.take();
   REQUIRE(trees);
   REQUIRE(trees->size() == 3);
-  for (const TemplateTree& tree : *trees) CHECK_FALSE(world.registry.define(tree).refused);
+  for (const TemplateTree& tree : *trees) CHECK_FALSE(world.registry.define_template(tree).refused);
   const Entity b = world.registry.spawn("b", {});
   CHECK(world.registry.get<Health>(b).value == 2);
   // What is wrong ends it, with the place.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "registry/host.h"
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
@@ -202,7 +203,7 @@ TEST_CASE("what sessions do over the wire is told with their user, the owner's t
     tokens.push_back(owner.ask(what).value().token);
   }
   world.run([&](EntityRegistry& r) {
-    r.add_sink(sink);
+    r.host().add_sink(sink);
     return 0;
   });
   Client page = world.client(tokens[0]), cli = world.client(tokens[0]), bob = world.client(tokens[1]);
@@ -217,7 +218,7 @@ TEST_CASE("what sessions do over the wire is told with their user, the owner's t
   edits(cli, 1);
   edits(owner, 0);
   world.run([&](EntityRegistry& r) {
-    r.remove_sink(sink);
+    r.host().remove_sink(sink);
     return 0;
   });
   REQUIRE(sink.told == expected);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "server/edits/edit_cost.h"
 #include "tests/server/arena.h"
@@ -29,9 +30,9 @@ struct Court {
     units = registry.create_many(20, arena::Health{});
     TemplateTree pair("pair");
     pair.set("below", arena::Health{});
-    registry.define(pair);
+    registry.define_template(pair);
     registry.intern("known");
-    const Entity first = registry.grant(100, 7);
+    const Entity first = registry.host().grant(100, 7);
     for (std::uint32_t i = 0; i < 100; ++i) own.push_back({first.index + i, 1});
     from.grants.push_back({.first = first.index, .count = 100});
   }
@@ -47,7 +48,7 @@ struct Court {
     const auto bytes = bytes_of(write);
     return EditJudge(registry, limits).judge(from, BatchView(std::span<const std::byte>(bytes)));
   }
-  std::uint64_t template_batch_bytes() const { return registry.template_batch("pair").size(); }
+  std::uint64_t template_batch_bytes() const { return registry.host().template_batch("pair").size(); }
 };
 
 using Write = Court::Write;
@@ -327,7 +328,7 @@ TEST_CASE("each bound of an edit is met exactly; the least that is more is refus
   };
   const auto id = [](Entity e) { return "#" + std::to_string(e.index) + ":1"; };
   Court any;  // all are alike
-  const std::uint64_t texts = any.registry.text_count(), text_bytes = any.registry.text_bytes();
+  const std::uint64_t texts = any.registry.host().texts().size(), text_bytes = any.registry.host().texts().bytes();
   const std::uint64_t rows = [&] {
     WorldBudget budget(any.registry);
     (void)budget.rows_exceed(0, 0);
@@ -345,8 +346,8 @@ TEST_CASE("each bound of an edit is met exactly; the least that is more is refus
   const auto later_waits = [=](Court& c) {
     BatchBuilder builder;
     later(c, builder);
-    c.from.timers.push_back(c.registry.next_timer());
-    c.registry.push_batch(builder.bytes(), 7, 1);
+    c.from.timers.push_back(c.registry.host().next_timer());
+    c.registry.host().push_batch(builder.bytes(), 7, 1);
   };
   const std::vector<Bound> bounds = {
       {"depth_max", 5, [](Court& c, BatchBuilder& to) { to.append(c.own[0], Create{.parent = c.line[4]}); },

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
 
@@ -39,8 +40,8 @@ TEST_CASE("destroying or moving a large subtree is refused with limit and cost, 
   LiveWorld world(options);
   const auto [town, other, few] = world.run([](EntityRegistry& r) {
     const Entity made = r.create("town"), elsewhere = r.create("elsewhere"), small = r.create("small");
-    for (int i = 0; i < 6000; ++i) r.create_under(made, "");
-    for (int i = 0; i < 100; ++i) r.create_under(small, "");
+    for (int i = 0; i < 6000; ++i) r.create_under(made, "").or_stop();
+    for (int i = 0; i < 100; ++i) r.create_under(small, "").or_stop();
     return std::tuple(made, elsewhere, small);
   });
   Client client = world.client();
@@ -104,7 +105,7 @@ TEST_CASE("spawns are counted in entities and bytes, for all their trees", "[abu
   world.run([](EntityRegistry& r) {
     TemplateTree squad("squad");
     for (int i = 0; i < 49; ++i) squad.set("unit" + std::to_string(i), arena::Health{});
-    r.define(squad);
+    r.define_template(squad);
     return 0;
   });
   Client client = world.client();
@@ -129,7 +130,7 @@ TEST_CASE("no edit makes the hierarchy deeper than is stated", "[abuse]") {
     for (int i = 0; i <= 20; ++i) made.push_back(r.create_under(i ? made.back() : Entity{}, ""));
     TemplateTree deep("deep");
     deep.set("a/b/c", arena::Health{});
-    r.define(deep);
+    r.define_template(deep);
     return made;
   });
   Client client = world.client();
@@ -163,7 +164,7 @@ TEST_CASE("a session creates with its own ids only", "[abuse]") {
   LiveWorld world;
   world.run([](EntityRegistry& r) {
     TemplateTree one("one");
-    r.define(one);
+    r.define_template(one);
     return 0;
   });
   Client owner = world.client(), thief = world.client();
@@ -190,14 +191,14 @@ TEST_CASE("a session creates with its own ids only", "[abuse]") {
   REQUIRE(behind[0].index == own[1].index + 1);
   CHECK(refused(create(thief, behind[0])).reason == "id_not_granted");
   // What the world hands out itself cannot be guessed either.
-  const Entity next =
-      world.run([](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.storage().ids().indices()), 1}; });
+  const Entity next = world.run(
+      [](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.host().storage().ids().indices()), 1}; });
   CHECK(refused(create(thief, next)).reason == "id_not_granted");
 }
 
 TEST_CASE("ids granted to sessions that ended are granted again, and the world does not grow", "[abuse]") {
   LiveWorld world;
-  const auto indices = [&] { return world.run([](EntityRegistry& r) { return r.storage().ids().indices(); }); };
+  const auto indices = [&] { return world.run([](EntityRegistry& r) { return r.host().storage().ids().indices(); }); };
   std::size_t after_first = 0;
   for (int round = 0; round < 5; ++round) {
     std::vector<Client> clients;
@@ -246,7 +247,7 @@ TEST_CASE("ids that a timer of an ended session named go back when it is cancell
   const auto create_later = [&](Client& client, std::uint64_t due_ns, std::size_t first, std::size_t count) {
     BatchBuilder create, timed;
     for (std::size_t i = first; i < first + count; ++i) create.append(ids[i], Create{});
-    timers.push_back(world.run([](EntityRegistry& r) { return r.next_timer(); }));
+    timers.push_back(world.run([](EntityRegistry& r) { return r.host().next_timer(); }));
     timed.append_timed(due_ns, 0, create.front());
     REQUIRE(client.push_batch(timed.bytes()).has_value());
   };
@@ -261,7 +262,7 @@ TEST_CASE("ids that a timer of an ended session named go back when it is cancell
   while (other.ask<session::GetInfo>()->sessions > 1) std::this_thread::sleep_for(1ms);
   const auto granted_now = [&] {
     return world.run([&](EntityRegistry& r) {
-      return std::ranges::count_if(ids, [&](Entity e) { return r.storage().in_state(e, IdState::granted); });
+      return std::ranges::count_if(ids, [&](Entity e) { return r.host().storage().in_state(e, IdState::granted); });
     });
   };
   CHECK(granted_now() == 200);
@@ -277,7 +278,7 @@ TEST_CASE("ids that a timer of an ended session named go back when it is cancell
     BatchBuilder cancel, timed;
     cancel.append_world(CancelTimer{.timer = timers[2]});
     timed.append_timed(2'500'000, 0, cancel.front());
-    return r.push_batch(timed.bytes());
+    return r.host().push_batch(timed.bytes());
   });
   world.run([](EntityRegistry& r) { return r.advance(2'499'999), 0; });
   REQUIRE(other.ask<session::GetInfo>().has_value());
@@ -292,7 +293,7 @@ TEST_CASE("texts of sessions that ended are dropped where they are many, those o
   LiveWorldOptions options;
   options.limits.world_texts_max = 1000;
   LiveWorld world(options);
-  const auto count = [&] { return world.run([](EntityRegistry& r) { return r.text_count(); }); };
+  const auto count = [&] { return world.run([](EntityRegistry& r) { return r.host().texts().size(); }); };
   const auto knows = [&](std::string_view text) {
     return world.run([&](EntityRegistry& r) { return !r.text(text_of(text)).empty(); });
   };
@@ -398,7 +399,7 @@ TEST_CASE("one value for many entities costs as often as it is written", "[abuse
 TEST_CASE("the world holds a stated number of texts of sessions", "[abuse]") {
   LiveWorldOptions options;
   LiveWorld world(options);
-  const std::size_t there = world.run([](EntityRegistry& r) { return r.text_count(); });
+  const std::size_t there = world.run([](EntityRegistry& r) { return r.host().texts().size(); });
   LiveWorldOptions small;
   small.limits.world_texts_max = static_cast<std::uint32_t>(there + 3);
   LiveWorld bounded(small);

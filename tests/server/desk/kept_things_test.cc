@@ -5,6 +5,7 @@
 #include <set>
 
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "server/edits/budgets.h"
 #include "server/edits/text_sweep.h"
@@ -19,27 +20,27 @@ namespace {
 /// Ids that are granted, and timers that create some of them.
 struct Timed {
   explicit Timed(std::uint32_t ids) {
-    first = registry.grant(ids, 7).index;
+    first = registry.host().grant(ids, 7).index;
     count = ids;
   }
   TimerId later(std::uint64_t due_ns, const std::set<std::uint32_t>& made) {
     BatchBuilder inner, timed;
     for (const std::uint32_t id : made) inner.append({id, 1}, Create{});
     timed.append_timed(due_ns, 0, inner.front());
-    const TimerId timer = registry.next_timer();
-    registry.push_batch(timed.bytes(), 7, 1);
+    const TimerId timer = registry.host().next_timer();
+    registry.host().push_batch(timed.bytes(), 7, 1);
     return timer;
   }
   void cancel(TimerId timer, TimerIds* told) {
     BatchBuilder builder;
     builder.append_world(CancelTimer{.timer = timer});
     if (told) told->on_input(builder.front());
-    registry.push_batch(builder.bytes());
+    registry.host().push_batch(builder.bytes());
   }
   std::set<std::uint32_t> granted() const {
     std::set<std::uint32_t> all;
     for (std::uint32_t id = first; id < first + count; ++id)
-      if (registry.storage().in_state({id, 1}, IdState::granted)) all.insert(id);
+      if (registry.host().storage().in_state({id, 1}, IdState::granted)) all.insert(id);
     return all;
   }
   EntityRegistry registry;
@@ -49,7 +50,7 @@ struct Timed {
 void tell(EntityRegistry& registry, const std::string& text) {
   BatchBuilder builder;
   session::append(builder, InternText{.text = text});
-  registry.push_batch(builder.bytes(), 7, 1);
+  registry.host().push_batch(builder.bytes(), 7, 1);
 }
 bool knows(const EntityRegistry& registry, const std::string& text) { return !registry.text(text_of(text)).empty(); }
 
@@ -90,18 +91,18 @@ TEST_CASE("an id stays granted exactly as long as a timer that was kept waits an
         own.push_back(12'345'678);  // none that waits
         std::vector<Entity> named;
         for (const TimerId timer : own)
-          if (world.registry.timers().waits(timer))
+          if (world.registry.host().timers().waits(timer))
             for (const std::uint32_t id : waiting[timer])
-              if (world.registry.storage().in_state({id, 1}, IdState::granted)) named.push_back({id, 1});
+              if (world.registry.host().storage().in_state({id, 1}, IdState::granted)) named.push_back({id, 1});
         std::ranges::sort(named);
         CHECK(ids->named_by(own) == named);
         ids->keep(own);
         for (const TimerId timer : own) {
-          if (!world.registry.timers().waits(timer)) continue;
+          if (!world.registry.host().timers().waits(timer)) continue;
           auto& of = kept[timer];
           if (!of.empty()) continue;
           for (const std::uint32_t id : waiting[timer])
-            if (world.registry.storage().in_state({id, 1}, IdState::granted)) of.insert(id);
+            if (world.registry.host().storage().in_state({id, 1}, IdState::granted)) of.insert(id);
           touched.insert(of.begin(), of.end());
         }
         break;
@@ -112,17 +113,18 @@ TEST_CASE("an id stays granted exactly as long as a timer that was kept waits an
       case 4: world.registry.advance(random() % 30); break;
       case 5: world.cancel(random() % 1000 + 1'000'000, &*ids); break;  // none that waits
     }
-    std::erase_if(waiting, [&](const auto& each) { return !world.registry.timers().waits(each.first); });
+    std::erase_if(waiting, [&](const auto& each) { return !world.registry.host().timers().waits(each.first); });
     const auto before = world.granted();
     ids->give_back();
     std::set<std::uint32_t> expected;
     for (const std::uint32_t id : before) {
       bool named = !touched.contains(id);
-      for (const auto& [timer, of] : kept) named = named || (world.registry.timers().waits(timer) && of.contains(id));
+      for (const auto& [timer, of] : kept)
+        named = named || (world.registry.host().timers().waits(timer) && of.contains(id));
       if (named) expected.insert(id);
     }
     REQUIRE(world.granted() == expected);
-    std::erase_if(kept, [&](const auto& each) { return !world.registry.timers().waits(each.first); });
+    std::erase_if(kept, [&](const auto& each) { return !world.registry.host().timers().waits(each.first); });
   }
   // Of a world that was loaded all timers are kept.
   std::set<std::uint32_t> all = world.granted();
@@ -168,20 +170,20 @@ TEST_CASE("a sweep drops the texts that nobody needs, piece by piece, each text 
     registry.add_type<arena::Label>();
     std::vector<std::shared_ptr<Session>> sessions;
     for (int i = 0; i < 3; ++i) sessions.push_back(testing::made_session());
-    const std::size_t before = registry.text_count();
+    const std::size_t before = registry.host().texts().size();
     for (int i = 0; i < 10; ++i) tell(registry, "t" + std::to_string(i));
     registry.intern("the host's");
-    registry.create("", arena::Label{.title = text_of("t7")});
+    registry.create("", arena::Label{.title = text_of("t7")}).or_stop();
     sessions[0]->seat()->texts_sent.tell(text_of("t1").hash, false, [] {});
     sessions[2]->seat()->texts_told.insert(text_of("t5").hash);
-    const std::size_t count = registry.text_count();
+    const std::size_t count = registry.host().texts().size();
     TextSweep sweep(registry, at_once);
     std::size_t pieces = 1;
     while (sweep.go_on(sessions)) REQUIRE(++pieces <= count + 1);
     CHECK(pieces >= (count + at_once - 1) / at_once);
     CHECK(sweep.dropped() == 7);
-    CHECK(registry.text_count() == count - 7);
-    CHECK(registry.text_count() - before == 4);
+    CHECK(registry.host().texts().size() == count - 7);
+    CHECK(registry.host().texts().size() - before == 4);
     for (const char* kept : {"t1", "t5", "t7", "the host's"}) CHECK(knows(registry, kept));
     for (const char* gone : {"t0", "t2", "t3", "t4", "t6", "t8", "t9"}) CHECK_FALSE(knows(registry, gone));
   }
@@ -194,13 +196,13 @@ TEST_CASE("texts are swept where they pass half of what is allowed, in number or
   ServerLimits limits;
   limits.world_texts_max = by_bytes ? 1'000'000 : 80;
   limits.world_texts_bytes_max = by_bytes ? 80 * 4 : 1'000'000;
-  REQUIRE(registry.text_count() == 0);
+  REQUIRE(registry.host().texts().size() == 0);
   const auto session = testing::made_session();
   const std::vector<std::shared_ptr<Session>> sessions{session};
   TextKeeper keeper(registry, limits);
   int told = 0;
   const auto grow_to = [&](std::size_t count, bool needed) {
-    while (registry.text_count() < count) {
+    while (registry.host().texts().size() < count) {
       const std::string text = std::to_string(1000 + told++);  // 4 bytes
       tell(registry, text);
       if (needed) session->seat()->texts_told.insert(text_of(text).hash);
@@ -212,21 +214,21 @@ TEST_CASE("texts are swept where they pass half of what is allowed, in number or
   CHECK(keeper.wanted());
   keeper.go_on(sessions);
   // All were needed: the next sweep waits for an eighth of the bound more.
-  CHECK(registry.text_count() == 41);
+  CHECK(registry.host().texts().size() == 41);
   CHECK_FALSE(keeper.wanted());
   grow_to(51, false);
   CHECK_FALSE(keeper.wanted());
   grow_to(52, false);
   CHECK(keeper.wanted());
   keeper.go_on(sessions);
-  CHECK(registry.text_count() == 41);
+  CHECK(registry.host().texts().size() == 41);
   CHECK_FALSE(keeper.wanted());
   grow_to(52, false);
   CHECK(keeper.wanted());
   // Where fewer are left than half, half is the bound again.
   session->seat()->texts_told.clear();
   keeper.go_on(sessions);
-  CHECK(registry.text_count() == 0);
+  CHECK(registry.host().texts().size() == 0);
   grow_to(40, false);
   CHECK_FALSE(keeper.wanted());
   grow_to(41, false);
@@ -235,7 +237,7 @@ TEST_CASE("texts are swept where they pass half of what is allowed, in number or
 
 TEST_CASE("rows are counted when they are not known, when they would be too many, and every 64 questions", "[limits]") {
   EntityRegistry registry;
-  for (int i = 0; i < 10; ++i) registry.create("", arena::Health{});
+  for (int i = 0; i < 10; ++i) registry.create("", arena::Health{}).or_stop();
   const std::uint64_t rows = 10 * (16 + sizeof(arena::Health) + sizeof(Name));
   WorldBudget probe(registry);
   CHECK(probe.rows_exceed(0, 0));
@@ -254,7 +256,7 @@ TEST_CASE("rows are counted when they are not known, when they would be too many
   CHECK_FALSE(budget.rows_exceed(0, all + 99));  // counted anew: it was less
   CHECK(budget.rows() == all);
   // What others make is overlooked for 63 questions.
-  for (int i = 0; i < 10; ++i) registry.create("", arena::Health{});
+  for (int i = 0; i < 10; ++i) registry.create("", arena::Health{}).or_stop();
   for (int i = 0; i < 63; ++i) {
     CHECK_FALSE(budget.rows_exceed(0, all));
     CHECK(budget.steps() == 0);
@@ -262,15 +264,15 @@ TEST_CASE("rows are counted when they are not known, when they would be too many
   CHECK(budget.rows_exceed(0, all));
   CHECK(budget.rows() == 2 * all);
   // Counting costs a quarter of a step for each archetype.
-  registry.create("", arena::Position{});
-  registry.create("", arena::Label{});
-  registry.create("", arena::Target{});
-  registry.create("", arena::Hidden{});
-  registry.create("", arena::Hidden{}, arena::Target{});
-  registry.create("", arena::Hidden{}, arena::Label{});
-  registry.create("", arena::Hidden{}, arena::Position{});
+  registry.create("", arena::Position{}).or_stop();
+  registry.create("", arena::Label{}).or_stop();
+  registry.create("", arena::Target{}).or_stop();
+  registry.create("", arena::Hidden{}).or_stop();
+  registry.create("", arena::Hidden{}, arena::Target{}).or_stop();
+  registry.create("", arena::Hidden{}, arena::Label{}).or_stop();
+  registry.create("", arena::Hidden{}, arena::Position{}).or_stop();
   CHECK(budget.rows_exceed(0, 0));
-  CHECK(budget.steps() == registry.storage().archetypes().size() / 4);
+  CHECK(budget.steps() == registry.host().storage().archetypes().size() / 4);
   CHECK(budget.steps() >= 2);
 }
 
@@ -279,7 +281,7 @@ TEST_CASE("templates are counted when they are not known, or would be too many",
   for (const char* name : {"a", "b"}) {
     TemplateTree tree(name);
     tree.set("", arena::Health{});
-    registry.define(tree);
+    registry.define_template(tree);
   }
   CHECK(template_bytes(registry, "none") == 0);
   const std::uint64_t one = template_bytes(registry, "a"), all = one + template_bytes(registry, "b");
@@ -303,7 +305,7 @@ TEST_CASE("what waits for a span of the clock is known with its bytes, those of 
           "[limits]") {
   Timed world(1);
   constexpr std::uint64_t span = TimerBudget::span_ns;
-  const auto bytes_of = [&](TimerId timer) { return world.registry.timers().find(timer).size(); };
+  const auto bytes_of = [&](TimerId timer) { return world.registry.host().timers().find(timer).size(); };
   const TimerId saved = world.later(3 * span + 5, {world.first});
   TimerBudget budget(world.registry);
   const std::uint64_t bytes = bytes_of(saved);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "server/world/time/work_time.h"
 #include "tests/server/live_world.h"
@@ -104,7 +105,7 @@ TEST_CASE("each edit of a session is counted with what it waited for, in the pro
   CHECK(once->processor_ns > 0);
   CHECK(once->memory_bytes > 1u << 20);
   CHECK(once->entities == 1);
-  CHECK(once->archetypes == world.run([](EntityRegistry& r) { return r.storage().archetypes().size(); }));
+  CHECK(once->archetypes == world.run([](EntityRegistry& r) { return r.host().storage().archetypes().size(); }));
   CHECK(once->ticks.empty());  // nobody ticks
   CHECK(other.ask<session::GetLoad>()->edits.empty());
   CHECK(once->edit_ns_max <= once->processor_ns);
@@ -392,7 +393,7 @@ TEST_CASE("sessions make no more entities where the world has as many as they ma
   world.run([](EntityRegistry& r) {
     TemplateTree pair("pair");
     pair.set("below", arena::Health{});
-    r.define(pair);
+    r.define_template(pair);
     return 0;
   });
   const auto spawn = [&] {
@@ -407,7 +408,7 @@ TEST_CASE("sessions make no more entities where the world has as many as they ma
   };
   const auto all = world.run([](EntityRegistry& r) {
     std::vector<Entity> there;
-    r.each_entity([&](Entity each) { there.push_back(each); });
+    r.each<>([&](Entity each) { there.push_back(each); });
     return there;
   });
   REQUIRE(client.destroy(all[0]).has_value());

@@ -133,7 +133,7 @@ TEST_CASE("a refused DefineTemplate names the node, the value and what is wrong 
 
 TEST_CASE("a tree whose root would get a taken name is refused with the name and who has it", "[refusals]") {
   Scene scene;
-  scene.world.run([](EntityRegistry& r) { return r.define(TemplateTree("one")).refused; });
+  scene.world.run([](EntityRegistry& r) { return r.define_template(TemplateTree("one")).refused; });
   REQUIRE(scene.client.intern("one"));
   const Text name = scene.client.intern("orc").value();
   const Entity id = scene.client.next_id().value();

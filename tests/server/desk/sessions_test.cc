@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "server/world/time/work_time.h"
 #include "tests/server/desk/hand_desk.h"
 
@@ -96,8 +98,8 @@ std::vector<Kind> questions() {
 
 std::uint64_t granted_ids(const EntityRegistry& registry) {
   std::uint64_t granted = 0;
-  for (std::uint32_t i = 1; i < registry.storage().ids().indices(); ++i)
-    granted += registry.storage().in_state({i, 1}, IdState::granted) ? 1 : 0;
+  for (std::uint32_t i = 1; i < registry.host().storage().ids().indices(); ++i)
+    granted += registry.host().storage().in_state({i, 1}, IdState::granted) ? 1 : 0;
   return granted;
 }
 
@@ -105,7 +107,7 @@ std::uint64_t granted_ids(const EntityRegistry& registry) {
 
 TEST_CASE("each question is answered to the session that asked, under its request, and to nobody else", "[desk]") {
   HandDesk world({}, full_host);
-  world.registry.create("unit", arena::Health{});
+  world.registry.create("unit", arena::Health{}).or_stop();
   const auto one = world.join("one"), other = world.join("other"), third = world.join("third");
   world.settle();
   std::uint64_t request = 1000;
@@ -143,23 +145,23 @@ TEST_CASE("the answers that a desk makes itself say what is so", "[desk]") {
   HandDesk world({}, full_host);
   running_pace = {.speed = 2, .paused = true, .steps = 5};
   const auto one = world.join("one"), other = world.join("other");
-  world.registry.create("unit", arena::Health{});
+  world.registry.create("unit", arena::Health{}).or_stop();
   const std::uint64_t sequence = world.registry.sequence();
   CHECK(world.answer_to<session::Saved>(*one, session::Save{}).sequence == sequence);
   CHECK(world.answer_to<session::TraceBegun>(*one, session::BeginTrace{}).sequence == sequence);
-  CHECK(world.registry.observing());
+  CHECK(world.registry.profile().observing());
   auto fault = world.answer_to<session::Fault>(*other, session::BeginTrace{});
   CHECK(fault.code == session::FaultCode::failed);
   CHECK(fault.reason == "trace_running");
   fault = world.answer_to<session::Fault>(*other, session::EndTrace{});
   CHECK(fault.code == session::FaultCode::not_found);
   CHECK(fault.reason == "no_trace");
-  CHECK(world.registry.observing());
+  CHECK(world.registry.profile().observing());
   world.registry.push(arena::Damage{});
   const auto trace = world.answer_to<session::TraceText>(*one, session::EndTrace{});
   CHECK(trace.slices > 0);
   CHECK(trace.left_out == 0);
-  CHECK_FALSE(world.registry.observing());
+  CHECK_FALSE(world.registry.profile().observing());
 
   const auto reloaded = world.answer_to<session::Reloaded>(*one, session::Reload{});
   CHECK(reloaded.sequence == world.registry.sequence());
@@ -171,7 +173,7 @@ TEST_CASE("the answers that a desk makes itself say what is so", "[desk]") {
   const auto granted = world.answer_to<session::Granted>(*one, session::RequestGrant{.count = 5});
   CHECK(granted.count == 5);
   CHECK(granted_ids(world.registry) == 5);
-  CHECK(world.registry.storage().in_state({granted.first + 4, 1}, IdState::granted));
+  CHECK(world.registry.host().storage().in_state({granted.first + 4, 1}, IdState::granted));
   for (const std::uint32_t count : {0u, ServerLimits{}.grant_count_max + 1}) {
     fault = world.answer_to<session::Fault>(*one, session::RequestGrant{.count = count});
     CHECK(fault.code == session::FaultCode::bad_question);
@@ -212,12 +214,12 @@ TEST_CASE("a session has a bound of unused ids, and what it asks for beyond is r
 TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, what it follows, what it asked",
           "[desk]") {
   HandDesk world({}, full_host);
-  world.registry.create("unit", arena::Health{});
+  world.registry.create("unit", arena::Health{}).or_stop();
   const auto stays = world.join("stays");
   auto leaves = world.join("leaves");
   std::weak_ptr<Session> gone = leaves;
   const auto outgoing = leaves->outgoing();
-  const auto indices = world.registry.storage().ids().indices();
+  const auto indices = world.registry.host().storage().ids().indices();
   world.answers(*leaves, session::RequestGrant{.count = 100}, 1);
   session::Follow watch;
   watch.world = watch.values = watch.structure = watch.inputs = true;
@@ -233,7 +235,7 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   world.edit(*leaves, 7, [](BatchBuilder& to) { session::append(to, InternText{.text = "made known"}); });
   world.settle();
   CHECK(granted_ids(world.registry) == 100);
-  CHECK(world.registry.observing());
+  CHECK(world.registry.profile().observing());
   // What it asked last is not answered any more.
   world.ask(*leaves, 8, session::Find{});
   HandDesk::heard(*leaves);
@@ -243,13 +245,13 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   CHECK(gone.expired());
   CHECK(world.desk->sessions() == 1);
   CHECK(granted_ids(world.registry) == 0);
-  CHECK_FALSE(world.registry.observing());
+  CHECK_FALSE(world.registry.profile().observing());
   CHECK(world.desk->questions_waiting() == 0);
-  CHECK(world.registry.storage().ids().indices() == indices + 100);
+  CHECK(world.registry.host().storage().ids().indices() == indices + 100);
   OutgoingPiece piece;
   while (outgoing->take(piece)) outgoing->sent();
   // Whatever happens now, nobody tells it.
-  world.registry.create("more", arena::Health{});
+  world.registry.create("more", arena::Health{}).or_stop();
   world.registry.push(arena::Damage{});
   running_pace.speed += 1;
   world.edit(*stays, 1, [](BatchBuilder& to) { to.append({1, 1}, Rename{}); });
@@ -263,7 +265,7 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   // Another one may trace, and has the ids that were given back.
   CHECK(world.answers(*stays, session::BeginTrace{}, 4).front().is<session::TraceBegun>());
   CHECK(world.answer_to<session::Granted>(*stays, session::RequestGrant{.count = 100}, 5).count == 100);
-  CHECK(world.registry.storage().ids().indices() == indices + 100 + 1);
+  CHECK(world.registry.host().storage().ids().indices() == indices + 100 + 1);
 }
 
 TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the world and its session as they were",
@@ -374,7 +376,7 @@ TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the
 
 TEST_CASE("a question waits as long as its session's queue has no room for the answer, whatever it asks", "[desk]") {
   HandDesk world({}, full_host);
-  world.registry.create("unit", arena::Health{});
+  world.registry.create("unit", arena::Health{}).or_stop();
   // So much waits that nothing more has room, and yet a question is taken.
   constexpr std::size_t waiting = 49'984;
   const auto one = world.join("one", session::Role::admin, {.control_bytes_max = 2 * waiting});

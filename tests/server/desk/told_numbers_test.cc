@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "server/world/time/work_time.h"
 #include "tests/server/desk/hand_desk.h"
@@ -45,18 +46,18 @@ struct Numbers {
 /// 3 roots, of which one has a child; 2 timers, 1 template.
 void fill(EntityRegistry& registry) {
   const Entity town = registry.create("town");
-  registry.create_under(town, "house", arena::Health{});
-  registry.create("a", arena::Position{});
-  registry.create("b", arena::Position{});
+  registry.create_under(town, "house", arena::Health{}).or_stop();
+  registry.create("a", arena::Position{}).or_stop();
+  registry.create("b", arena::Position{}).or_stop();
   TemplateTree tower("tower");
   tower.set("", arena::Health{});
-  registry.define(tower);
+  registry.define_template(tower);
   registry.advance(1000);
   for (const std::uint64_t due_ns : {5'000'000'000ull, 6'000'000'000ull}) {
     BatchBuilder inner, timed;
     inner.append(town, arena::Damage{});
     timed.append_timed(due_ns, 0, inner.front());
-    registry.push_batch(timed.bytes());
+    registry.host().push_batch(timed.bytes());
   }
 }
 
@@ -129,8 +130,8 @@ TEST_CASE("Load and the figures tell each number of the server's work", "[desk]"
   CHECK(load.edits[0].below_ns == TimeCounts::end_of(TimeCounts::class_of(700)));
   CHECK(load.edit_ns_max == 700);
   CHECK(load.entities == 4);
-  CHECK(load.archetypes == world.registry.storage().archetypes().size());
-  CHECK(load.texts == world.registry.text_count());
+  CHECK(load.archetypes == world.registry.host().storage().archetypes().size());
+  CHECK(load.texts == world.registry.host().texts().size());
   CHECK(load.timers == 2);
   CHECK(load.templates == 1);
   CHECK(load.questions == 1);  // this one
@@ -351,7 +352,7 @@ TEST_CASE("what is durable is told with each of its numbers, to who follows it w
     templates.text = R"({templates: [{name: "tower", components: {"arena.Health": {}}}]})";
     CHECK(world.answer_to<session::Fault>(*other, templates, 6).reason == "not_recorded");
     CHECK(world.answer_to<session::Fault>(*other, session::AddSchema{.bytes = {1}}, 7).reason == "not_recorded");
-    CHECK(world.registry.template_count() == 0);
+    CHECK(world.registry.host().template_count() == 0);
     CHECK(world.answer_to<session::Info>(*other, session::GetInfo{}, 8).error == "the disk is full");
     // Who comes now is told, once; the others are not told again.
     const auto late = world.join("late");

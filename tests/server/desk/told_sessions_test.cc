@@ -7,6 +7,7 @@
 
 #include "registry/observe/clock.h"
 #include "registry/observe/figures.h"
+#include "registry/profile.h"
 #include "server/figures/activity_count.h"
 #include "tests/server/desk/hand_desk.h"
 
@@ -79,7 +80,7 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
 TEST_CASE("what a session was told is a sum that does not fall when its watches end", "[desk]") {
   HandDesk world;
   const auto some = world.join("some"), other = world.join("other");
-  world.registry.create("unit", arena::Health{});
+  world.registry.create("unit", arena::Health{}).or_stop();
   const auto rows = [&] { return world.answer_to<session::Sessions>(*some, session::ListSessions{}).rows[1]; };
   session::Follow follow;
   follow.world = follow.values = true;
@@ -155,7 +156,7 @@ TEST_CASE(
   std::uint64_t now_ns = 5'000'000'000;
   auto told = count.ask(0, now_ns);
   CHECK(count.counts());
-  CHECK(registry.observing());
+  CHECK(registry.profile().observing());
   CHECK(told.messages.empty());
   CHECK(told.counted_ns == 0);
   for (int i = 0; i < 7; ++i) registry.push(unit, arena::Damage{.amount = 1});
@@ -181,7 +182,7 @@ TEST_CASE(
   CHECK(count.counts());
   count.rest(now_ns + ActivityCount::quiet_ns + 1);
   CHECK_FALSE(count.counts());
-  CHECK_FALSE(registry.observing());
+  CHECK_FALSE(registry.profile().observing());
   // Then from zero.
   told = count.ask(0, now_ns += 2 * ActivityCount::quiet_ns);
   CHECK(told.messages.empty());
@@ -219,24 +220,24 @@ TEST_CASE("a trace and who asks what the world is busy with do not disturb each 
   const auto one = world.join("one"), other = world.join("other");
   world.settle();
   (void)world.answer_to<session::Activity>(*one, session::GetActivity{});
-  CHECK(world.registry.observing());
+  CHECK(world.registry.profile().observing());
   (void)world.answer_to<session::TraceBegun>(*other, session::BeginTrace{});
   world.registry.push(arena::Damage{});
   CHECK(world.answer_to<session::Activity>(*one, session::GetActivity{}).pushed == std::vector<std::uint64_t>{1});
   CHECK(world.answer_to<session::TraceText>(*other, session::EndTrace{}).slices > 0);
-  CHECK(world.registry.observing());
+  CHECK(world.registry.profile().observing());
   world.registry.push(arena::Damage{});
   CHECK(world.answer_to<session::Activity>(*one, session::GetActivity{}).pushed == std::vector<std::uint64_t>{2});
   // Where the host looks for itself nobody switches it off.
   HandDesk observed;
   const auto third = observed.join("third");
   observed.settle();
-  observed.registry.observe(true);
+  observed.registry.profile().observe(true);
   (void)observed.answer_to<session::Activity>(*third, session::GetActivity{});
   const auto refused = observed.answer_to<session::Fault>(*third, session::BeginTrace{});
   CHECK(refused.reason == "trace_running");
   CHECK(refused.text == "the world is already being recorded or observed by the program that serves it");
-  CHECK(observed.registry.observing());
+  CHECK(observed.registry.profile().observing());
 }
 
 TEST_CASE("who may not begin a trace because another session records one is told which", "[desk]") {

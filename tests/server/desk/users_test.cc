@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "registry/host.h"
 #include "tests/server/desk/hand_desk.h"
 
 using namespace muster;
@@ -13,8 +14,8 @@ namespace {
 
 /// What a journal or a history would be told.
 struct Told final : InputSink {
-  explicit Told(EntityRegistry& r) : registry(r) { registry.add_sink(*this); }
-  ~Told() override { registry.remove_sink(*this); }
+  explicit Told(EntityRegistry& r) : registry(r) { registry.host().add_sink(*this); }
+  ~Told() override { registry.host().remove_sink(*this); }
   Told(const Told&) = delete;
   Told& operator=(const Told&) = delete;
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {

@@ -47,7 +47,8 @@ TEST_CASE("a client that did not read its answers is told so when it comes again
   world.run([](EntityRegistry& registry) {
     // One text after another: they go as answers do.
     for (int i = 0; i < 200; ++i)
-      registry.create("a name of some length that nobody reads " + std::to_string(i) + std::string(2000, 'x'));
+      registry.create("a name of some length that nobody reads " + std::to_string(i) + std::string(2000, 'x'))
+          .or_stop();
     return 0;
   });
   std::vector<std::byte> beats;

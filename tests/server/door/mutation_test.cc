@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 
+#include "registry/host.h"
 #include "tests/server/door/frame_mutator.h"
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
@@ -65,7 +66,7 @@ class Twin {
     registry_.add_type<arena::Health>();
     damage_ = subscribe_damage(registry_);
     registry_.add_type<Set>();
-    lane_ = registry_.inbox().open_lane(1);
+    lane_ = registry_.host().inbox().open_lane(1);
     nothing_.append(Entity{0xfffffff0u, 1}, arena::Damage{});
   }
   void apply(const Recorder::Input& input) {
@@ -73,7 +74,7 @@ class Twin {
     switch (input.envelope.kind) {
       case InputKind::flush:
         // A flush that found nothing, because the one before was quicker than the word of an arrival, has a number too.
-        if (!std::exchange(arrived_, false)) (void)registry_.push_batch(nothing_.bytes());
+        if (!std::exchange(arrived_, false)) (void)registry_.host().push_batch(nothing_.bytes());
         (void)registry_.flush();
         return;
       case InputKind::inbox:
@@ -82,7 +83,7 @@ class Twin {
         return;
       case InputKind::advance: (void)registry_.advance(session::read<Advance>(BatchView(batch)).ns); return;
       case InputKind::push:
-      case InputKind::post: (void)registry_.push_batch(batch); return;
+      case InputKind::post: (void)registry_.host().push_batch(batch); return;
     }
   }
   std::uint64_t hash() const { return registry_.hash(); }
@@ -98,18 +99,19 @@ class Twin {
 /// Keeps the world small and alive: between 20 and 200 entities, timers delivered now and then, ids to create with.
 Targets tend(EntityRegistry& registry, std::uint32_t round) {
   Targets targets;
-  registry.each_entity([&](Entity e) { targets.alive.push_back(e); });
+  registry.each<>([&](Entity e) { targets.alive.push_back(e); });
   for (std::size_t i = 0; targets.alive.size() > 200 && i < 150; ++i)
     if (registry.alive(targets.alive[i])) registry.destroy(targets.alive[i]);
   if (targets.alive.size() < 20) {
     const Entity parent = registry.create("", arena::Health{.value = 500});
     for (int i = 0; i < 10; ++i)
-      registry.create_under(parent, "", arena::Health{.value = 100}, arena::Position{1, 2, 3}, arena::Target{});
+      registry.create_under(parent, "", arena::Health{.value = 100}, arena::Position{1, 2, 3}, arena::Target{})
+          .or_stop();
   }
   if (round % 64 == 0) (void)registry.advance(1'000'000'000);
   targets.alive.clear();
-  registry.each_entity([&](Entity e) { targets.alive.push_back(e); });
-  const Entity first = registry.grant(4, 1);
+  registry.each<>([&](Entity e) { targets.alive.push_back(e); });
+  const Entity first = registry.host().grant(4, 1);
   for (std::uint32_t i = 0; i < 4; ++i) targets.granted.push_back({first.index + i, 1});
   targets.text = registry.intern("a name");
   return targets;
@@ -188,7 +190,7 @@ void bombard(const LiveWorldOptions& options, std::uint32_t count, std::uint32_t
   LiveWorld world(options);
   const std::string address = world.address();
   world.run([&](EntityRegistry& registry) {
-    registry.add_sink(recorder);
+    registry.host().add_sink(recorder);
     return 0;
   });
   Twin twin;

@@ -5,6 +5,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/support/folder.h"
 
@@ -21,7 +22,7 @@ struct FileWorld {
       : world(path, install, {.hz = 10'000, .code = "file test", .durability = Durability::commit}) {
     EntityRegistry& r = world.registry();
     if (!world.is_new()) return;
-    for (const char* name : {"orc", "elf", "tower"}) r.create(name, game::Health{.value = 100});
+    for (const char* name : {"orc", "elf", "tower"}) r.create(name, game::Health{.value = 100}).or_stop();
     world.commit();
   }
   /// Inputs from the host and from a session, on the disk when it returns. The sequence of the last one; ticks come behind it.
@@ -30,7 +31,7 @@ struct FileWorld {
     const Entity orc = r.find_path("/orc");
     BatchBuilder builder;
     builder.append(orc, game::Damage{.amount = 7});
-    if (!lane) lane = r.inbox().open_lane(5, 1u << 20, 2);
+    if (!lane) lane = r.host().inbox().open_lane(5, 1u << 20, 2);
     if (!lane->put(builder.bytes(), 17)) throw std::runtime_error("the lane is full");
     (void)world.next_frame();
     r.set(orc, game::Health{.value = 3});

@@ -108,7 +108,7 @@ class Counter {
 
   void begin(muster::EntityRegistry& registry) {
     if (told_to("fail to begin")) throw std::runtime_error("no map");
-    registry.create(NAME, Count{}, Heard{}, muster::Has<Voice>{});
+    registry.create(NAME, Count{}, Heard{}, muster::Has<Voice>{}).or_stop();
   }
 
  private:

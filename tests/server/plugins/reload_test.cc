@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "registry/host.h"
 #include "registry/observe/trace.h"
 #include "server/plugins/plugins.h"
 #include "tests/server/plugins/counter.h"
@@ -106,7 +107,7 @@ TEST_CASE("managers and instances hand over what they know", "[reload]") {
   CHECK(heard.build == 2);
   CHECK(heard.sum == 4);
   CHECK(heard.total == 3);
-  CHECK(game.registry.find_manager("counter.sums") != nullptr);
+  CHECK(game.registry.host().waiting_managers().empty());
 }
 
 TEST_CASE("values of a plugin's runtime components are made anew by its next build", "[reload]") {
@@ -119,7 +120,7 @@ TEST_CASE("values of a plugin's runtime components are made anew by its next bui
   REQUIRE(game.refusal() == "reloaded");
   CHECK(game.heard().voice == 2001);
   // Rows move with the new build's functions.
-  game.registry.create("second", counter::Heard{}, counter::Count{.value = 7});
+  game.registry.create("second", counter::Heard{}, counter::Count{.value = 7}).or_stop();
   game.registry.set(game.counter, counter::Trace{});
   CHECK(game.heard().voice == 2001);
   game.registry.destroy(game.counter);
@@ -130,7 +131,7 @@ TEST_CASE("handlers stand where they stood, those without a name too", "[reload]
   Game game(true);
   const auto names = [&] {
     std::vector<const Handler*> order;
-    for (const Handler* handler : game.registry.handlers().handlers()) order.push_back(handler);
+    for (const Handler* handler : game.registry.host().handlers().handlers()) order.push_back(handler);
     std::ranges::sort(order, {}, [](const Handler* h) { return std::tuple(h->message, h->name, h->part, h->ordinal); });
     std::string all;
     for (const Handler* handler : order) all += handler->name + "/" + std::to_string(handler->part) + " ";
@@ -149,12 +150,12 @@ TEST_CASE("handlers stand where they stood, those without a name too", "[reload]
 
 TEST_CASE("handlers that are passed over still are after a reload", "[reload]") {
   Game game;
-  game.registry.enable_handler("counter.step", false);
+  game.registry.set_handler_enabled("counter.step", false);
   CHECK(game.step() == 0);
   game.folder.put("counter", "counter_second");
   REQUIRE(game.refusal() == "reloaded");
   CHECK(game.step() == 0);
-  game.registry.enable_handler("counter.step", true);
+  game.registry.set_handler_enabled("counter.step", true);
   CHECK(game.step() == 2);
 }
 
@@ -163,13 +164,13 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
   game.step();
   REQUIRE(game.refusal("counter") == "reloaded");  // so that there is a voice
   const std::uint64_t hash = game.registry.hash();
-  const Handler* const running = game.registry.handlers().handlers().front();
+  const Handler* const running = game.registry.host().handlers().handlers().front();
   const std::string path = game.file + ": ";
 
   // `untouched`: the running instance is the very same one.
   const auto unchanged = [&](bool untouched = true) {
     CHECK(game.registry.hash() == hash);
-    const auto& all = game.registry.handlers().handlers();
+    const auto& all = game.registry.host().handlers().handlers();
     CHECK(std::ranges::any_of(all, [&](const auto& h) { return h == running; }) == untouched);
     CHECK(game.registry.types().find("counter.Ask")->size == 4);
   };

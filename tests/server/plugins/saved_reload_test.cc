@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "server/plugins/plugins.h"
 #include "server/world/world.h"
 #include "tests/server/plugins/counter.h"
@@ -40,12 +41,12 @@ struct Life {
   }
   /// What a session creates: `count` that count from `value` on.
   Entity create(int value, std::uint32_t count) {
-    const Entity first = registry().grant(count, author);
+    const Entity first = registry().host().grant(count, author);
     BatchBuilder builder;
     for (std::uint32_t i = 0; i < count; ++i)
       builder.append_rows(Entity{first.index + i, first.generation}, Create{},
                           counter::Count{.value = value + static_cast<int>(i)});
-    registry().push_batch(builder.bytes(), author, 1, 1);
+    registry().host().push_batch(builder.bytes(), author, 1, 1);
     return first;
   }
   void step() { registry().push(registry().find_path("/counter"), counter::Step{}); }

@@ -58,7 +58,7 @@ class Ticking {
                           subscribe_damage(registry)};
                 },
                 {.hz = hz});
-    world.registry().create("orc", arena::Health{.value = 0});
+    world.registry().create("orc", arena::Health{.value = 0}).or_stop();
     world.commit();
     const std::string users = folder / "w.muster-users";
     tokens_ = tokens_by_role(users);

@@ -64,7 +64,7 @@ class Served {
                   return {subscribe_damage(registry)};
                 },
                 {.hz = options.hz, .durability = options.durability, .autosave = options.autosave});
-    world.registry().create("orc", arena::Health{.value = 100});
+    world.registry().create("orc", arena::Health{.value = 100}).or_stop();
     world.commit();
     const std::string users = folder / "w.muster-users";
     tokens_ = tokens_by_role(users);

@@ -115,7 +115,7 @@ TEST_CASE("handlers that are switched off or have ended are told so") {
     held.add(
         [](EntityRegistry& registry) { return registry.subscribe("move", [](const Update&, arena::Position&) {}); });
     CHECK(ask(client).total == 2);
-    world.run([](EntityRegistry& r) { return r.enable_handler("arena.damage", false); });
+    world.run([](EntityRegistry& r) { return r.set_handler_enabled("arena.damage", false); });
     CHECK(rows(ask(client)) == std::vector<HandlerRow>{{"arena.damage", damage, 0, false, {health}, {}},
                                                        {"move", update, 0, true, {position}, {}}});
   }

@@ -5,6 +5,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/handlers/handler_table.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/server/desk/hand_desk.h"
 
@@ -20,17 +21,18 @@ struct Library : HandDesk {
     town = r.create("town", arena::Position{});
     for (int i = 0; i < 13; ++i) {
       const std::string name = "house" + std::to_string(i % 10) + std::string(static_cast<std::size_t>(i) * 3, 'x');
-      const Entity house = i % 3 == 0 ? r.create_under(town, name, arena::Health{}) : r.create_under(town, name);
+      const Entity house =
+          i % 3 == 0 ? r.create_under(town, name, arena::Health{}) : r.create_under(town, name).or_stop();
       for (int k = 0; k < i % 4; ++k)
-        r.create_under(house, "room" + std::to_string(k), arena::Health{}, arena::Label{});
+        r.create_under(house, "room" + std::to_string(k), arena::Health{}, arena::Label{}).or_stop();
     }
-    for (int i = 0; i < 9; ++i) r.create(i % 2 == 0 ? "root" + std::to_string(i) : "");
+    for (int i = 0; i < 9; ++i) r.create(i % 2 == 0 ? "root" + std::to_string(i) : "").or_stop();
     r.destroy(r.find_path("/root4"));
     r.destroy(r.find_path("/town/house3xxxxxxxxx"));
     for (int i = 0; i < 7; ++i) {
       TemplateTree tree("t" + std::to_string(i * 7 % 10) + std::string(static_cast<std::size_t>(i), 'y'));
       for (int k = 0; k < i; ++k) tree.set("n" + std::to_string(k), arena::Health{});
-      r.define(tree);
+      r.define_template(tree);
     }
     for (int i = 0; i < 11; ++i) {
       BatchBuilder inner, timed;
@@ -41,7 +43,7 @@ struct Library : HandDesk {
       else
         inner.append_table(TypeTraits<arena::Say>::id, town, encode(arena::Say{.text = "hey"}));
       timed.append_timed(1'000'000 + static_cast<std::uint64_t>(i * 5 % 7), 0, inner.front());
-      r.push_batch(timed.bytes());
+      r.host().push_batch(timed.bytes());
     }
     for (int i = 0; i < 9; ++i)
       handlers.push_back(r.subscribe("h" + std::to_string(i), [](const arena::Damage&, arena::Health&) {}));
@@ -75,7 +77,7 @@ struct ChildRow {
   friend bool operator==(const ChildRow&, const ChildRow&) = default;
 };
 ChildRow row_of(const EntityRegistry& registry, Entity e) {
-  const auto components = registry.components(e);
+  const auto components = registry.host().components(e);
   return {e, std::string(registry.name(e)), registry.child_count(e), {components.begin(), components.end()}};
 }
 
@@ -84,7 +86,7 @@ std::vector<Entity> children_of(const EntityRegistry& registry, Entity parent) {
   if (parent) {
     for (Entity e = registry.first_child(parent); e; e = registry.next_sibling(e)) children.push_back(e);
   } else {
-    registry.each_entity([&](Entity e) {
+    registry.each<>([&](Entity e) {
       if (!registry.parent(e)) children.push_back(e);
     });
     std::ranges::sort(children, {}, &Entity::index);
@@ -93,7 +95,7 @@ std::vector<Entity> children_of(const EntityRegistry& registry, Entity parent) {
 }
 std::vector<Entity> everyone(const EntityRegistry& registry) {
   std::vector<Entity> all;
-  registry.each_entity([&](Entity e) { all.push_back(e); });
+  registry.each<>([&](Entity e) { all.push_back(e); });
   std::ranges::sort(all, {}, &Entity::index);
   return all;
 }
@@ -246,7 +248,7 @@ TEST_CASE("timers, handlers and templates are all listed in their order, however
       } while (page.more);
       std::size_t i = 0;
       REQUIRE(all.timers.size() == 11);
-      for (const auto& [key, waiting] : r.timers().waiting()) {
+      for (const auto& [key, waiting] : r.host().timers().waiting()) {
         const BatchView inner = BatchView(waiting.batch).inner();
         CHECK(all.timers[i] == key.id);
         CHECK(all.due_ns[i] == key.due_ns);
@@ -286,11 +288,11 @@ TEST_CASE("timers, handlers and templates are all listed in their order, however
         CHECK(part.sequence == r.sequence());
         REQUIRE(part.names.size() == part.nodes.size());
         for (std::size_t k = 0; k < part.names.size(); ++k) {
-          CHECK(part.nodes[k] == r.find_template(part.names[k])->size());
+          CHECK(part.nodes[k] == r.host().find_template(part.names[k])->size());
           names.push_back(part.names[k]);
         }
       }
-      for (const std::string_view name : r.template_names()) expected.emplace_back(name);
+      for (const std::string_view name : r.host().template_names()) expected.emplace_back(name);
       std::ranges::sort(expected);
       CHECK(names == expected);
       CHECK(names.size() == 7);
@@ -329,7 +331,7 @@ TEST_CASE("an entity is shown with all there is about it, then with its values",
   CHECK(shown.path == "/town/house1xxx/room0");
   CHECK(shown.depth == 2);
   CHECK(shown.child_count == 0);
-  CHECK(shown.components == std::vector<TypeId>(r.components(room).begin(), r.components(room).end()));
+  CHECK(shown.components == std::vector<TypeId>(r.host().components(room).begin(), r.host().components(room).end()));
   CHECK(frames[2].batch().type() == TypeTraits<Set>::id);
   CHECK(frames[2].batch().target(0) == room);
   bool label = false, health = false;

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "registry/host.h"
 #include "tests/server/live_world.h"
 
 namespace questions_test {
@@ -97,7 +98,7 @@ TEST_CASE("a part of a name is looked for in one pass over the name", "[abuse]")
   LiveWorld world;
   world.run([](EntityRegistry& r) {
     for (int i = 0; i < 50; ++i) r.create(std::to_string(i) + std::string(100'000, 'a'));
-    r.create("abcabcabd");
+    r.create("abcabcabd").or_stop();
     return 0;
   });
   Client client = world.client(viewer_token);
@@ -144,7 +145,7 @@ TEST_CASE("an answer that is larger than what may wait for a client comes in pag
   constexpr int count = 3000;
   const Entity town = world.run([](EntityRegistry& r) {
     const Entity made = r.create("town");
-    for (int i = 0; i < count; ++i) r.create_under(made, std::string(200, 'h') + std::to_string(i));
+    for (int i = 0; i < count; ++i) r.create_under(made, std::string(200, 'h') + std::to_string(i)).or_stop();
     return made;
   });
   Client client = world.client(viewer_token);
@@ -199,7 +200,7 @@ TEST_CASE("children are listed right while the list changes between two slices",
   LiveWorld world(options);
   const Entity town = world.run([](EntityRegistry& r) {
     const Entity made = r.create("town");
-    for (int i = 0; i < 5000; ++i) r.create_under(made, "h" + std::to_string(i));
+    for (int i = 0; i < 5000; ++i) r.create_under(made, "h" + std::to_string(i)).or_stop();
     return made;
   });
   Client client = world.client(viewer_token);
@@ -321,7 +322,7 @@ TEST_CASE("timers that wait are listed page by page with their numbers, and take
     BatchBuilder later, timed;
     later.append_world(Update{});
     timed.append_timed(200, 0, later.front());
-    return r.push_batch(timed.bytes());
+    return r.host().push_batch(timed.bytes());
   });
   session::PendingTimers page, all;
   int pages = 0;
@@ -359,7 +360,7 @@ TEST_CASE("a hundred thousand timers are listed in slices", "[abuse]") {
     for (std::uint64_t i = 0; i < 100'000; ++i) {
       BatchBuilder timed;
       timed.append_timed(1000 + i % 7, 0, later.front());
-      r.push_batch(timed.bytes());
+      r.host().push_batch(timed.bytes());
     }
     return 0;
   });

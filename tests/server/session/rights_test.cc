@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "server/session/judge.h"
 #include "tests/server/live_world.h"
 #include "tests/server/rights.h"
@@ -214,9 +215,9 @@ TEST_CASE(
   const auto refused = editor.read_templates(text, "heavy.json");
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().text.find("arena.Gravity needs the right to control") != std::string::npos);
-  CHECK(world.run([](EntityRegistry& r) { return r.template_names().size(); }) == 0);
+  CHECK(world.run([](EntityRegistry& r) { return r.host().template_names().size(); }) == 0);
   CHECK(admin.read_templates(text, "heavy.json").has_value());
-  CHECK(world.run([](EntityRegistry& r) { return r.template_names().size(); }) == 2);
+  CHECK(world.run([](EntityRegistry& r) { return r.host().template_names().size(); }) == 2);
   const std::string score = R"({templates: [{name: "score", components: {Score: {}}}]})";
   const auto nobody = admin.read_templates(score, "score.json");
   REQUIRE_FALSE(nobody.has_value());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <random>
 
+#include "registry/host.h"
 #include "server/mirror/recent_changes.h"
 #include "tests/server/arena.h"
 #include "tests/server/watches/seen_changes.h"
@@ -77,7 +78,7 @@ TEST_CASE("who went after a look that there was no memory for is found to be gon
   REQUIRE(lost->chunks.size() == 1);
   REQUIRE(lost->values.size() == 1);
   // That column once more, where no copy of it may be kept.
-  const Chunk& chunk = *registry.storage().find(gone[0]).chunk;
+  const Chunk& chunk = *registry.host().storage().find(gone[0]).chunk;
   std::destroy_at(&lost->columns);
   std::construct_at(&lost->columns, 0u);
   const std::uint16_t slot = chunk.archetype->column(health);
@@ -181,7 +182,7 @@ TEST_CASE("what a look finds is what differs between two copies of the world, wh
   };
   const auto copied = [&] {
     Copy copy;
-    registry.each_entity([&](Entity e) {
+    registry.each<>([&](Entity e) {
       copy.parents[e] = registry.parent(e);
       if (const auto* value = registry.find<arena::Health>(e)) copy.values[health][e] = value->value;
       if (const auto* value = registry.find<arena::Position>(e)) copy.values[position][e] = value->x;

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/server/arena.h"
 #include "tests/server/live_world.h"
 #include "tests/server/watches/changer.h"
@@ -16,8 +18,8 @@ namespace {
 
 /// Tells watches of inputs, as a desk does.
 struct InputTold final : InputSink {
-  InputTold(EntityRegistry& of, Watches& to) : registry(of), watches(to) { registry.add_sink(*this); }
-  ~InputTold() override { registry.remove_sink(*this); }
+  InputTold(EntityRegistry& of, Watches& to) : registry(of), watches(to) { registry.host().add_sink(*this); }
+  ~InputTold() override { registry.host().remove_sink(*this); }
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
     watches.on_input(envelope, batch, 0);
   }
@@ -60,9 +62,9 @@ TEST_CASE("children come in their order, with names, counts and components, and 
     REQUIRE(follower.known.rows[a].after == c);
   }
   SECTION("a name") { r.rename(b, "bee"); }
-  SECTION("a grandchild") { r.create_under(b, "door"); }
+  SECTION("a grandchild") { r.create_under(b, "door").or_stop(); }
   SECTION("another component") { r.set(b, arena::Health{}); }
-  SECTION("one that comes") { r.create_under(town, "d"); }
+  SECTION("one that comes") { r.create_under(town, "d").or_stop(); }
   SECTION("one that leaves") { r.reparent(b, Entity{}); }
   SECTION("one that dies") { r.destroy(a); }
   SECTION("all of it") { r.destroy(town); }
@@ -80,8 +82,8 @@ TEST_CASE("nodes are opened and closed in an open watch, and only what is differ
   std::vector<Entity> nodes;
   for (int i = 0; i < 100; ++i) {
     nodes.push_back(r.create_under(top, "node" + std::to_string(i)));
-    for (int k = 0; k < 10; ++k) r.create_under(nodes.back(), "leaf");
-    for (int k = 0; k < 9; ++k) r.create_under(nodes.back(), "leaf" + std::to_string(k));
+    for (int k = 0; k < 10; ++k) r.create_under(nodes.back(), "leaf").or_stop();
+    for (int k = 0; k < 9; ++k) r.create_under(nodes.back(), "leaf" + std::to_string(k)).or_stop();
   }
   Follower follower(r, world.watches);
   session::Follow what;
@@ -216,9 +218,9 @@ TEST_CASE("messages that handlers push are told where their type is named, with 
   REQUIRE_FALSE(none.events[0].pushed);
 
   // With causes recorded they come without them, as inputs do.
-  r.record_causes(true);
+  r.profile().record_causes(true);
   r.push(a, arena::Blast{.power = 5});
-  r.record_causes(false);
+  r.profile().record_causes(false);
   for (Follower* each : {&all, &one, &none}) each->read_all();
   REQUIRE(all.events.size() == 3);
 }
@@ -331,7 +333,7 @@ TEST_CASE("a client that does not read its changes is told to wait when they are
   Watched world;
   EntityRegistry& r = world.registry;
   const Entity node = r.create("node");
-  for (int i = 0; i < 100; ++i) r.create_under(node, "");
+  for (int i = 0; i < 100; ++i) r.create_under(node, "").or_stop();
   Follower follower(r, world.watches, {.data_bytes_max = 1000});
   follower.open({});
   follower.change_more({.open = {node}});
@@ -351,7 +353,7 @@ TEST_CASE("many long names do not end a session that reads slowly", "[follow]") 
   Watched world;
   EntityRegistry& r = world.registry;
   const Entity town = r.create("town");
-  for (int i = 0; i < 30'000; ++i) r.create_under(town, std::to_string(i) + std::string(240, 'n'));
+  for (int i = 0; i < 30'000; ++i) r.create_under(town, std::to_string(i) + std::string(240, 'n')).or_stop();
   Follower follower(r, world.watches);
   session::Follow what;
   what.world = what.structure = true;
@@ -368,7 +370,7 @@ TEST_CASE("who changes a watch again and again without reading makes it remember
   EntityRegistry& r = world.registry;
   r.create_many(20'000, arena::Health{});
   const Entity town = r.create("town");
-  for (int i = 0; i < 5000; ++i) r.create_under(town, "");
+  for (int i = 0; i < 5000; ++i) r.create_under(town, "").or_stop();
   Follower follower(r, world.watches, {.data_bytes_max = 1000});
   follower.open({});
   session::Follow all, nobody;

@@ -31,7 +31,7 @@ TEST_CASE("who follows values knows every text that they mention, those that com
   knows({"first"});
   r.set(a, arena::Label{.title = r.intern("second")});
   knows({"first", "second"});
-  r.create("b", arena::Label{.title = r.intern("third")});
+  r.create("b", arena::Label{.title = r.intern("third")}).or_stop();
   knows({"first", "second", "third"});
 }
 

@@ -15,6 +15,7 @@
 #include "messages/frame.h"
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/watches/watches.h"
 #include "tests/server/made_session.h"
 #include "tests/server/queued_frames.h"
@@ -121,14 +122,14 @@ struct Follower {
     const auto list = [&](Entity node) {
       Entity after;
       const auto put = [&](Entity child) {
-        const auto components = registry.components(child);
+        const auto components = registry.host().components(child);
         all.rows[child] = {node,
                            after,
                            std::string(registry.name(child)),
                            registry.child_count(child),
                            {components.begin(), components.end()}};
       };
-      if (!node) registry.each_entity([&](Entity e) { registry.parent(e) ? void() : put(e); });
+      if (!node) registry.each<>([&](Entity e) { registry.parent(e) ? void() : put(e); });
       for (Entity child = registry.first_child(node); child; child = registry.next_sibling(child)) {
         put(child);
         after = child;
@@ -136,13 +137,13 @@ struct Follower {
     };
     for (const Entity node : asked.open)
       if (!node || registry.alive(node)) list(node);
-    registry.each_entity([&](Entity e) {
+    registry.each<>([&](Entity e) {
       if (!is_member(e)) return;
       if (asked.structure) all.structure[e] = {registry.parent(e), std::string(registry.name(e))};
-      for (const TypeId component : registry.components(e)) {
+      for (const TypeId component : registry.host().components(e)) {
         if (!wants_value(asked, component)) continue;
         const auto* value = reinterpret_cast<const std::uint8_t*>(registry.find(e, component));
-        const auto* stored = registry.storage().component(component);
+        const auto* stored = registry.host().storage().component(component);
         all.values[e][component] = {value, value + (stored ? stored->saved_size() : 0)};
       }
     });

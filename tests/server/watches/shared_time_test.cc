@@ -76,7 +76,7 @@ TEST_CASE("a world of long texts is told to who reads it, however many there are
   for (int i = 0; i < count; ++i) {
     const Text title = world.registry.intern(std::to_string(i) + std::string(60'000, 'x'));
     titles.insert(title.hash);
-    world.registry.create("sign " + std::to_string(i), arena::Label{.title = title});
+    world.registry.create("sign " + std::to_string(i), arena::Label{.title = title}).or_stop();
   }
   const auto reads = world.join("reads", session::Role::view);
   session::Follow what = values_of_all({TypeTraits<arena::Label>::id});

@@ -185,7 +185,7 @@ TEST_CASE("structure is told with names and parents, parents first", "[watch]") 
   LiveWorld world;
   const Entity town = world.run([](EntityRegistry& r) {
     const Entity made = r.create("town");
-    r.create_under(r.create_under(made, "house"), "door");
+    r.create_under(r.create_under(made, "house"), "door").or_stop();
     return made;
   });
   Client client = world.client(), editor = world.client();

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "registry/host.h"
 #include "server/watches/watches.h"
 #include "tests/server/arena.h"
 #include "tests/server/made_session.h"
@@ -136,7 +137,7 @@ TEST_CASE("a state is whole when all of it was told as it was then, whichever co
   Watches watches(registry, [&] { return time_ns += 100'000; });
   Told told(watches, 0, 64u << 20, components);
   std::map<std::pair<TypeId, Entity>, std::uint64_t> untold;  // since which input
-  registry.each_entity([&](Entity e) { untold[{health, e}] = 0; });
+  registry.each<>([&](Entity e) { untold[{health, e}] = 0; });
   for (const Entity e : entities) untold[{components[1], e}] = 0;
   int whole = 0;
   const auto read = [&] {
@@ -172,7 +173,7 @@ TEST_CASE("a state is whole when all of it was told as it was then, whichever co
 TEST_CASE("what is kept of values that are watched grows with who has them, not with their indices", "[watch]") {
   EntityRegistry registry;
   registry.add_type<arena::Health>();
-  const Entity first = registry.grant(1'000'000, 5);
+  const Entity first = registry.host().grant(1'000'000, 5);
   Changes changes(registry);
   changes.want(TypeTraits<arena::Health>::id);
   const auto found = [&] {
@@ -183,7 +184,7 @@ TEST_CASE("what is kept of values that are watched grows with who has them, not 
   for (const Entity e : {near, far}) {
     BatchBuilder builder;
     builder.append_rows(e, Create{}, arena::Health{});
-    REQUIRE(registry.push_batch(builder.bytes(), 5).handled == 1);
+    REQUIRE(registry.host().push_batch(builder.bytes(), 5).handled == 1);
   }
   CHECK(found() == std::vector{near, far});
   CHECK(found().empty());

@@ -101,7 +101,7 @@ TEST_CASE("a new world is saved at once where a commit of it is begun") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   World world(path, install);
-  world.registry().create("e", game::Health{.value = 5});
+  world.registry().create("e", game::Health{.value = 5}).or_stop();
   std::optional<Report> told;
   REQUIRE(world.begin_commit([&](Report report) { told = std::move(report); }));
   REQUIRE(told.has_value());

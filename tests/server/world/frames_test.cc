@@ -10,6 +10,8 @@
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
 #include "registry/delivery/executor.h"
+#include "registry/host.h"
+#include "registry/profile.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
@@ -110,7 +112,7 @@ TEST_CASE("what arrives is handled while the frame sleeps, not at the tick") {
   } watch;
   watch.orc = orc;
   world.add_visitor(watch);
-  const auto lane = world.registry().inbox().open_lane(7);
+  const auto lane = world.registry().host().inbox().open_lane(7);
   double slowest = 0;
   std::thread writer([&] {
     for (int i = 1; i <= 50; ++i) {
@@ -140,7 +142,7 @@ TEST_CASE("what arrived before stop is handled before the empty frame") {
   const Directory directory;
   World world(directory / "w.muster", install, {.hz = 0});
   const Entity orc = world.registry().create("orc", game::Health{.value = 10});
-  const auto lane = world.registry().inbox().open_lane(1);
+  const auto lane = world.registry().host().inbox().open_lane(1);
   REQUIRE(lane->put(damage(orc, 4)));
   world.stop();
   CHECK_FALSE(world.next_frame());
@@ -152,7 +154,7 @@ TEST_CASE("without hz timers come when they are due, and the clock stands while 
   World world(directory / "w.muster", install);
   auto& registry = world.registry();
   const Entity orc = registry.create("orc", game::Health{.value = 100});
-  const auto lane = registry.inbox().open_lane(1);
+  const auto lane = registry.host().inbox().open_lane(1);
   std::vector<double> at;
   const auto start = std::chrono::steady_clock::now();
   const auto log = registry.subscribe("log", [&](const game::Damage&, const game::Health&) {
@@ -241,7 +243,7 @@ TEST_CASE("a visitor may commit after a flush") {
     } save;
     save.world = &world;
     world.add_visitor(save);
-    world.registry().create("orc");
+    world.registry().create("orc").or_stop();
     CHECK_FALSE(world.next_frame());
     CHECK(save.checkpoint == 1);
     world.remove_visitor(save);
@@ -274,7 +276,7 @@ TEST_CASE("a world of several workers, saved half-way and read back by one of a 
     World world(directory / "w.muster", installing, {.registry = {.pass_serial_below_ns = 0}, .workers = 4});
     fill(world.registry());
     tick(world.registry(), 20);
-    CHECK(world.registry().pass_counters().spread >= 20);
+    CHECK(world.registry().profile().pass_counters().spread >= 20);
     world.commit();
   }
   World one(directory / "one.muster", installing);

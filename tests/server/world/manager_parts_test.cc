@@ -1,6 +1,7 @@
 // What checkpoints of a world file write of managers.
 #include <catch2/catch.hpp>
 
+#include "registry/host.h"
 #include "tests/registry/heights.h"
 #include "tests/server/world/made_up_rows.h"
 
@@ -27,7 +28,7 @@ struct Level {
     REQUIRE(loaded);
   }
   CheckpointReport save(Way way = Way::whole) {
-    registry.begin_version();
+    registry.host().begin_version();
     const auto give = [&](StateSink& sink) { registry.save(sink); };
     if (way == Way::copied) {
       std::optional<StateCopy> none;

@@ -6,6 +6,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
@@ -99,7 +100,7 @@ TEST_CASE("a paused world makes no tick and its clock and timers stand; what arr
   registry.post_at(registry.now_ns() + 1, orc, game::Damage{.amount = 50});
   REQUIRE(world.set_pace({.paused = true}));
   const std::uint64_t clock_ns = registry.now_ns();
-  const auto lane = registry.inbox().open_lane(7);
+  const auto lane = registry.host().inbox().open_lane(7);
   std::atomic<float> value = 100;
   const AfterFlush look(world, [&](EntityRegistry& r) { value = r.get<game::Health>(orc).value; });
   std::thread other([&] {
@@ -123,7 +124,7 @@ TEST_CASE("each step is a tick, the inbox is taken before each, and after the la
   World world(directory / "w.muster", install, {.hz = 0.001});  // a tick in a quarter of an hour
   EntityRegistry& registry = world.registry();
   const Entity orc = registry.create("orc", game::Health{.value = 100});
-  const auto lane = registry.inbox().open_lane(7);
+  const auto lane = registry.host().inbox().open_lane(7);
   REQUIRE(world.set_pace({.paused = true, .steps = 20}));
   std::vector<std::uint32_t> left;
   const AfterFlush look(world, [&](EntityRegistry&) {

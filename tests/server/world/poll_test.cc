@@ -11,6 +11,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/registry/death.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
@@ -56,9 +57,10 @@ struct Engine {
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
       for (int i = 0; i < 20; ++i)
-        registry.create("e" + std::to_string(i), game::Position{},
-                        game::Velocity{.by = {.x = static_cast<float>(i) / 3, .y = 0, .z = 0}},
-                        game::Health{.value = 1000});
+        registry
+            .create("e" + std::to_string(i), game::Position{},
+                    game::Velocity{.by = {.x = static_cast<float>(i) / 3, .y = 0, .z = 0}}, game::Health{.value = 1000})
+            .or_stop();
       world.commit();
     }
   }
@@ -100,7 +102,7 @@ TEST_CASE("where nothing passed there is no frame, and what arrived is handled a
   const Directory directory;
   World world(directory / "w.muster", install);
   const Entity orc = world.registry().create("orc", game::Health{.value = 100});
-  const auto lane = world.registry().inbox().open_lane(1);
+  const auto lane = world.registry().host().inbox().open_lane(1);
   const double no_times[] = {0, -1, std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()};
   float left = 100;
   for (const double none : no_times) {
@@ -142,7 +144,7 @@ TEST_CASE("the speed of the clock scales a frame, and a paused clock gives none 
   World world(directory / "w.muster", install);
   EntityRegistry& registry = world.registry();
   const Entity orc = registry.create("orc", game::Health{.value = 100});
-  const auto lane = registry.inbox().open_lane(1);
+  const auto lane = registry.host().inbox().open_lane(1);
   CHECK(world.poll(10ms).dt == 0.01f);
   REQUIRE(world.set_pace({.speed = 0.5}));
   CHECK(world.poll(10ms).dt == 0.005f);
@@ -247,7 +249,7 @@ TEST_CASE("what arrived before stop is handled by one poll more, which gives an 
   const double hz = GENERATE(0.0, 1e6);
   World world(directory / "w.muster", install, {.hz = hz});
   const Entity orc = world.registry().create("orc", game::Health{.value = 10});
-  const auto lane = world.registry().inbox().open_lane(1);
+  const auto lane = world.registry().host().inbox().open_lane(1);
   put_damage(*lane, orc, 4);
   world.stop();
   CHECK_FALSE(world.has_ended());
@@ -274,7 +276,7 @@ TEST_CASE("a world that one thread made belongs to the one that polls it first")
   std::optional<World> world;
   std::thread([&] {
     world.emplace(directory / "w.muster", install, WorldOptions{.durability = Durability::commit});
-    world->registry().create("orc", game::Health{.value = 10});
+    world->registry().create("orc", game::Health{.value = 10}).or_stop();
     world->commit();
   }).join();
   CHECK(world->poll(1ms).tick == 1);
@@ -284,7 +286,7 @@ TEST_CASE("a world that one thread made belongs to the one that polls it first")
 TEST_CASE("polls tell of a save that was begun, and begin those that are due by themselves") {
   const Directory directory;
   World world(directory / "w.muster", install, {.autosave = 1ms});
-  world.registry().create("orc", game::Health{.value = 10});
+  world.registry().create("orc", game::Health{.value = 10}).or_stop();
   world.commit();
   bool told = false;
   REQUIRE(world.poll(1ms));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "include/muster/world.h"
+#include "registry/host.h"
 #include "tests/registry/random_steps.h"
 #include "tests/server/world/saved_registry.h"
 #include "tests/server/world/write_lock.h"
@@ -37,12 +38,12 @@ constexpr std::uint64_t much = 1u << 30;
 struct Begun {
   explicit Begun(std::uint64_t bytes_max) : copy(nullptr, 0, bytes_max) {
     entities = registry.create_many(16'000, game::Health{.value = 1}, game::Armor{.factor = 1});
-    registry.begin_version();
+    registry.host().begin_version();
     was = rows_of(registry);
     registry.save(copy);
-    registry.add_preserver(*copy.preserver());
+    registry.host().add_preserver(*copy.preserver());
   }
-  ~Begun() { registry.remove_preserver(*copy.preserver()); }
+  ~Begun() { registry.host().remove_preserver(*copy.preserver()); }
   Begun(const Begun&) = delete;
   Begun& operator=(const Begun&) = delete;
   EntityRegistry registry;
@@ -58,10 +59,10 @@ TEST_CASE("a column is copied once, where it changes before it was read, and no 
   const PreservedColumns& columns = *of.copy.preserver();
   CHECK(columns.copied() == 0);
   const Entity e = of.entities[5'000];
-  const std::uint64_t rows = of.registry.storage().find(e).chunk->count;
+  const std::uint64_t rows = of.registry.host().storage().find(e).chunk->count;
   of.registry.set(e, game::Health{.value = 2});
   CHECK(columns.copied() == rows * sizeof(game::Health));
-  of.registry.begin_version();  // another reader's
+  of.registry.host().begin_version();  // another reader's
   of.registry.set(e, game::Health{.value = 3});
   CHECK(columns.copied() == rows * sizeof(game::Health));
   CHECK(columns.bytes() == columns.copied());
@@ -70,7 +71,7 @@ TEST_CASE("a column is copied once, where it changes before it was read, and no 
   CHECK(given.rows == of.was);
   CHECK(columns.bytes() == 0);
   // What was read may change, and nobody copies it.
-  of.registry.begin_version();
+  of.registry.host().begin_version();
   for (const Entity other : of.entities) of.registry.set(other, game::Armor{.factor = 7});
   CHECK(columns.copied() == rows * sizeof(game::Health));
   CHECK_FALSE(of.copy.give(given));  // once
@@ -80,7 +81,7 @@ TEST_CASE("copies of the next save lie in the memory of those before it, read or
   Begun of(much);
   PreservedColumns& columns = *of.copy.preserver();
   const auto change_all = [&](float value) {
-    of.registry.begin_version();
+    of.registry.host().begin_version();
     for (const Entity e : of.entities) of.registry.set(e, game::Health{.value = value});
   };
   change_all(2);
@@ -90,20 +91,20 @@ TEST_CASE("copies of the next save lie in the memory of those before it, read or
   std::size_t at = 0;
   REQUIRE(of.copy.give(given, at, [&] { return columns.bytes() <= copied / 2; }));
   CHECK(columns.spare_bytes() > 0);
-  of.registry.remove_preserver(columns);
+  of.registry.host().remove_preserver(columns);
   of.copy.clear();
   CHECK(columns.bytes() == 0);
   const std::uint64_t spare = columns.spare_bytes();
   CHECK(spare >= copied);
   CHECK(spare <= copied + copied / 2);
   for (int save = 0; save < 20; ++save) {
-    of.registry.begin_version();
+    of.registry.host().begin_version();
     of.registry.save(of.copy);
-    of.registry.add_preserver(columns);
+    of.registry.host().add_preserver(columns);
     change_all(static_cast<float>(3 + save));
     CHECK(columns.bytes() == copied);
     CHECK(columns.spare_bytes() == 0);
-    of.registry.remove_preserver(columns);
+    of.registry.host().remove_preserver(columns);
     of.copy.clear();
     CHECK(columns.spare_bytes() == spare);
   }
@@ -111,7 +112,7 @@ TEST_CASE("copies of the next save lie in the memory of those before it, read or
   CHECK(columns.spare_bytes() == 0);
 
   Begun small(copied);  // an eighth of them may be spare
-  small.registry.begin_version();
+  small.registry.host().begin_version();
   for (const Entity e : small.entities) small.registry.set(e, game::Health{.value = 2});
   CHECK_FALSE(small.copy.preserver()->given_up());
   REQUIRE(small.copy.give(given));
@@ -149,13 +150,13 @@ TEST_CASE("whatever happens while another thread writes a save, it has the rows 
     std::uint64_t copied = 0;
     std::optional<StateCopy> used;
     for (int round = 0; round < 60; ++round) {
-      world.registry.begin_version();
+      world.registry.host().begin_version();
       const Contents was = rows_of(world.registry);
       StateCopy copy = used ? StateCopy(nullptr, 0, std::move(*used)) : StateCopy(nullptr, 0, much);
       used.reset();
       CHECK(copy.size() == 0);
       world.registry.save(copy);
-      world.registry.add_preserver(*copy.preserver());
+      world.registry.host().add_preserver(*copy.preserver());
       AllRows given;
       bool whole = true;
       std::thread writer([&] {
@@ -168,10 +169,10 @@ TEST_CASE("whatever happens while another thread writes a save, it has the rows 
       const std::uint64_t steps = world.draw() % 40;
       for (std::uint64_t i = 0; i < steps; ++i) {
         world.step();
-        if (world.draw() % 4 == 0) world.registry.begin_version();
+        if (world.draw() % 4 == 0) world.registry.host().begin_version();
       }
       writer.join();
-      world.registry.remove_preserver(*copy.preserver());
+      world.registry.host().remove_preserver(*copy.preserver());
       copied += copy.preserver()->copied();
       REQUIRE(whole);
       REQUIRE(given.rows == was);
@@ -188,9 +189,9 @@ TEST_CASE("each of several readers of the past has its own") {
   RandomSteps world(2);
   for (int i = 0; i < 400; ++i) world.step();
   const auto begin = [&](StateCopy& copy) {
-    world.registry.begin_version();
+    world.registry.host().begin_version();
     world.registry.save(copy);
-    world.registry.add_preserver(*copy.preserver());
+    world.registry.host().add_preserver(*copy.preserver());
     return rows_of(world.registry);
   };
   StateCopy first(nullptr, 0, much), second(nullptr, 0, much);
@@ -200,10 +201,10 @@ TEST_CASE("each of several readers of the past has its own") {
   for (int i = 0; i < 50; ++i) world.step();
   AllRows of_first, of_second;
   REQUIRE(first.give(of_first));
-  world.registry.remove_preserver(*first.preserver());
+  world.registry.host().remove_preserver(*first.preserver());
   for (int i = 0; i < 50; ++i) world.step();
   REQUIRE(second.give(of_second));
-  world.registry.remove_preserver(*second.preserver());
+  world.registry.host().remove_preserver(*second.preserver());
   CHECK(of_first.rows == was);
   CHECK(of_second.rows == later);
 }

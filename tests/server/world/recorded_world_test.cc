@@ -12,6 +12,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
@@ -38,7 +39,8 @@ WorldOptions recorded(Durability durability = Durability::commit, std::string co
 }
 
 void populate(EntityRegistry& r) {
-  for (int i = 0; i < 20; ++i) r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)});
+  for (int i = 0; i < 20; ++i)
+    r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)}).or_stop();
 }
 
 /// A world in which the host makes ticks and three lanes bring edits, all drawn by the tick's number alone.
@@ -49,7 +51,7 @@ struct Life {
       populate(r);
       world.commit();
     }
-    for (std::uint64_t author = 1; author <= 3; ++author) lanes.push_back(r.inbox().open_lane(author));
+    for (std::uint64_t author = 1; author <= 3; ++author) lanes.push_back(r.host().inbox().open_lane(author));
   }
   bool tick() {
     const Frame frame = world.next_frame();
@@ -73,10 +75,10 @@ struct Life {
 struct Uninterrupted final : FlushVisitor, InputSink {
   explicit Uninterrupted(const std::string& path, std::uint64_t ticks) : life(path, recorded(Durability::checkpoint)) {
     life.world.add_visitor(*this);
-    life.world.registry().add_sink(*this);
+    life.world.registry().host().add_sink(*this);
     note();
     while (life.world.tick() < ticks) (void)life.tick();
-    life.world.registry().remove_sink(*this);
+    life.world.registry().host().remove_sink(*this);
     life.world.remove_visitor(*this);
     const auto& [sequence, state] = *std::next(hashes.begin(), static_cast<std::ptrdiff_t>(hashes.size() / 2));
     CHECK(replayed(sequence) == state);
@@ -103,7 +105,7 @@ struct Uninterrupted final : FlushVisitor, InputSink {
     std::uint64_t ticks = 0;
     for (const auto& [envelope, batch] : inputs) {
       if (envelope.sequence > sequence) break;
-      registry.replay(envelope, batch);
+      registry.host().replay(envelope, batch);
       ticks += envelope.kind == InputKind::advance;
     }
     return {registry.hash(), ticks};
@@ -269,12 +271,12 @@ TEST_CASE(
     EntityRegistry& r = life.world.registry();
     TemplateTree camp("camp");
     camp.set("", game::Health{.value = 55});
-    REQUIRE(r.define(camp).refused == 0);
+    REQUIRE(r.define_template(camp).refused == 0);
     r.push(InternText{.text = named});
     BatchBuilder edits;
-    const Entity first = r.grant(2, 2);
+    const Entity first = r.host().grant(2, 2);
     spawned = {first, Entity{first.index + 1, 1}};
-    append_spawn(edits, *r.find_template("camp"), std::span(spawned).first(1), Spawn{});
+    append_spawn(edits, *r.host().find_template("camp"), std::span(spawned).first(1), Spawn{});
     edits.append(spawned[1], Create{.name = text_of(named)});
     edits.for_each([&](BatchView edit) { REQUIRE(life.lanes[1]->put(edit.bytes(), 1)); });
     REQUIRE(life.world.next_frame());
@@ -283,7 +285,7 @@ TEST_CASE(
   for (int start = 0; start < 2; ++start) {
     const Life life(path, recorded(Durability::commit, "game 2"));
     const EntityRegistry& r = life.world.registry();
-    CHECK(r.find_template("camp") != nullptr);
+    CHECK(r.host().find_template("camp") != nullptr);
     REQUIRE(r.alive(spawned[0]));
     CHECK(r.get<game::Health>(spawned[0]).value == 55);
     CHECK(r.name(spawned[1]) == named);
@@ -297,7 +299,7 @@ TEST_CASE("the ids that sessions of a killed world had and did not use come back
     Life life(path, recorded());
     EntityRegistry& r = life.world.registry();
     REQUIRE(life.world.next_frame());
-    const Entity first = r.grant(1000, 5);
+    const Entity first = r.host().grant(1000, 5);
     CHECK(first.index < 1500);
     REQUIRE(life.world.next_frame());
   }

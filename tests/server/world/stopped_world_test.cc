@@ -12,6 +12,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
@@ -61,7 +62,7 @@ void tick_until(World& world, std::uint64_t tick) {
 void edit(World& world, Entity e, float amount) {
   BatchBuilder builder;
   builder.append(e, game::Damage{.amount = amount});
-  world.registry().push_batch(builder.bytes(), 7, 1);
+  world.registry().host().push_batch(builder.bytes(), 7, 1);
 }
 
 /// Does it in a process of its own, and says whether that died of it.
@@ -372,7 +373,7 @@ TEST_CASE("20 crashes leave no ids to sessions that are gone, and the clock of a
       if (world.is_new()) world.commit();
       for (std::uint64_t session = 1; session <= 3; ++session) {
         (void)world.next_frame();
-        (void)world.registry().grant(100, session);
+        (void)world.registry().host().grant(100, session);
       }
       tick_until(world, std::max(start * 7 + 7, *died_in + 1));
       if (start % 3 == 0) world.commit();
@@ -384,8 +385,8 @@ TEST_CASE("20 crashes leave no ids to sessions that are gone, and the clock of a
   ::munmap(died_in, sizeof(std::uint64_t));
   World world(path, install, recorded()), whole(whole_path, install, recorded());
   REQUIRE(world.next_frame());
-  CHECK(world.registry().left_grants().empty());
-  const Entity first = world.registry().grant(300, 9);
+  CHECK(world.registry().host().left_grants().empty());
+  const Entity first = world.registry().host().grant(300, 9);
   CHECK(first.index <= 1300);
   REQUIRE(world.tick() >= 140);
   tick_until(whole, world.tick());

@@ -31,7 +31,7 @@ void check_values(World& world) {
   CHECK(world.tick() == 2);
   CHECK(registry.sequence() == 12);
   std::size_t entities = 0;
-  registry.each_entity([&](Entity) { ++entities; });
+  registry.each<>([&](Entity) { ++entities; });
   CHECK(entities == 3);
   const Entity orc = registry.find_path("/orc"), child = registry.find_path("/orc/child");
   REQUIRE(registry.alive(orc));

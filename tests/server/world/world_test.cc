@@ -8,6 +8,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
@@ -35,11 +36,11 @@ Handlers nothing(EntityRegistry&) { return {}; }
 /// What every reader of a registry can see, as text: ids, order, names, tree, values.
 std::string seen(const EntityRegistry& registry) {
   std::string text;
-  registry.each_entity([&](Entity e) {
+  registry.each<>([&](Entity e) {
     text += std::to_string(e.index) + ':' + std::to_string(e.generation) + ' ' + registry.path(e) + " children";
     for (Entity child = registry.first_child(e); child; child = registry.next_sibling(child))
       text += ' ' + std::to_string(child.index);
-    for (const TypeId type : registry.components(e)) {
+    for (const TypeId type : registry.host().components(e)) {
       text += ' ' + std::to_string(type) + '=';
       const TypeDescriptor* known = registry.types().find(type);
       const std::byte* value = registry.find(e, type);
@@ -87,7 +88,7 @@ TEST_CASE("a world is filled and committed, and comes back with the same ids, na
     REQUIRE(world.is_new());
     orc = registry.create("orc", game::Health{.value = 30});
     child = registry.create_under(orc, "a/b", game::Health{}, game::Frozen{});
-    registry.create_under(orc, "", game::Armor{.factor = 3});
+    registry.create_under(orc, "", game::Armor{.factor = 3}).or_stop();
     registry.destroy(registry.create("gone", game::Health{}));
     registry.push(orc, game::Damage{.amount = 7});
     const CheckpointReport report = world.commit();
@@ -120,13 +121,13 @@ TEST_CASE(
   std::uint64_t hash = 0;
   {
     World world(path, install);
-    first = world.registry().grant(1000, 77);
+    first = world.registry().host().grant(1000, 77);
     BatchBuilder used, create, timed;
     used.append(Entity{first.index + 1, 1}, Create{});
-    world.registry().push_batch(used.bytes(), 77);
+    world.registry().host().push_batch(used.bytes(), 77);
     create.append(Entity{first.index + 500, 1}, Create{});
     timed.append_timed(1000, 0, create.front());
-    world.registry().push_batch(timed.bytes(), 77);
+    world.registry().host().push_batch(timed.bytes(), 77);
     world.commit();
     hash = world.registry().hash();
   }
@@ -139,14 +140,14 @@ TEST_CASE(
   World world(path, install);
   EntityRegistry& registry = world.registry();
   CHECK(registry.hash() == hash);
-  registry.add_sink(told);
+  registry.host().add_sink(told);
   world.stop();
   world.next_frame();
-  registry.remove_sink(told);
+  registry.host().remove_sink(told);
   REQUIRE(told.inputs.size() == 2);
   CHECK(BatchView(told.inputs[0]).type() == TypeTraits<ReturnGrant>::id);
-  CHECK(registry.grant(499, 78).index == first.index + 501);
-  CHECK(registry.grant(498, 78).index == first.index + 2);
+  CHECK(registry.host().grant(499, 78).index == first.index + 501);
+  CHECK(registry.host().grant(498, 78).index == first.index + 2);
   registry.advance(1000);
   CHECK(registry.alive({first.index + 500, 1}));
 }
@@ -156,15 +157,15 @@ TEST_CASE("what was not committed is gone") {
   const std::string path = directory / "w.muster";
   {
     World world(path, install);
-    world.registry().create("a");
+    world.registry().create("a").or_stop();
   }
   CHECK(directory.names().empty());
   {
     World world(path, install);
     CHECK(world.is_new());
-    world.registry().create("b");
+    world.registry().create("b").or_stop();
     world.commit();
-    world.registry().create("c");
+    world.registry().create("c").or_stop();
   }
   World world(path, install);
   CHECK(world.registry().find_path("/b"));
@@ -327,7 +328,7 @@ TEST_CASE(
   const std::string path = directory / "w.muster";
   {
     World world(path, install);
-    world.registry().create("orc", game::Armor{.factor = 0.5f});
+    world.registry().create("orc", game::Armor{.factor = 0.5f}).or_stop();
     world.commit();
   }
   const std::string before = read_file(path);
@@ -360,7 +361,7 @@ TEST_CASE("a component whose values cannot be converted refuses the file, naming
   const std::string path = directory / "w.muster";
   {
     World world(path, install);
-    world.registry().create("orc", game::Health{.value = 30});
+    world.registry().create("orc", game::Health{.value = 30}).or_stop();
     world.commit();
   }
   const std::string changed = read_file(MUSTER_CHANGED_SCHEMA);
@@ -386,7 +387,7 @@ TEST_CASE("an install that throws is the world's error, and the file is as befor
           throw std::runtime_error("the plugin is too old");
         }) == path + ": its handlers cannot be installed: the plugin is too old");
   CHECK(refusal(path, WorldErrorCode::incompatible, [](EntityRegistry& registry) -> Handlers {
-          registry.create("too early");
+          registry.create("too early").or_stop();
           return {};
         }) == path + ": the state is refused: registry 0: the registry is not new");
 }
@@ -408,7 +409,7 @@ TEST_CASE("people with an SQL tool find the types with their fields") {
   const std::string path = directory / "w.muster";
   {
     World world(path, install);
-    world.registry().create("orc", game::Health{.value = 30});
+    world.registry().create("orc", game::Health{.value = 30}).or_stop();
     world.commit();
   }
   auto database = Database::open(path, false, "", path);

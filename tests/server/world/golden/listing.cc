@@ -4,6 +4,7 @@
 
 #include "messages/value_text.h"
 #include "registry/apply/timers.h"
+#include "registry/host.h"
 #include "tests/server/world/golden/golden_worlds.h"
 
 namespace muster::golden {
@@ -21,7 +22,7 @@ std::string components(const EntityRegistry& registry, Entity e) {
   Shown shown(registry);
   std::string text;
   std::vector<const TypeDescriptor*> types;
-  for (const TypeId type : registry.components(e)) types.push_back(registry.types().find(type));
+  for (const TypeId type : registry.host().components(e)) types.push_back(registry.types().find(type));
   std::ranges::sort(types, {}, &TypeDescriptor::name);
   for (const TypeDescriptor* type : types) {
     if (type->id == TypeTraits<Name>::id) continue;
@@ -44,20 +45,22 @@ Listing list(const World& world) {
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(registry.hash()));
   made.state = "tick " + std::to_string(world.tick()) + ", sequence " + std::to_string(registry.sequence()) +
                ", hash " + hash + "\n";
-  registry.each_entity([&](Entity e) {
+  registry.each<>([&](Entity e) {
     made.state +=
         registry.path(e) + " " + id_text(e) + " in " + id_text(registry.parent(e)) + "\n" + components(registry, e);
   });
-  for (std::size_t i = 0; i < registry.text_count(); ++i)
-    made.state += "text " + std::string(registry.text_at(i)) + "\n";
-  for (const auto& [key, timer] : registry.timers().waiting()) {
+  for (std::size_t i = 0; i < registry.host().texts().size(); ++i)
+    made.state += "text " + std::string(registry.host().texts()[i]) + "\n";
+  for (const auto& [key, timer] : registry.host().timers().waiting()) {
     const BatchView inner = BatchView(std::span<const std::byte>(timer.batch)).inner();
     const TypeDescriptor* const type = registry.types().find(inner.type());
     made.state += "timer " + std::to_string(key.id) + " at " + std::to_string(key.due_ns) + ": " +
                   (type ? type->name : std::string("?")) + "\n";
   }
-  for (const std::string_view name : registry.template_names()) made.state += "template " + std::string(name) + "\n";
-  for (const Text off : registry.handlers().disabled()) made.state += "off " + std::string(registry.text(off)) + "\n";
+  for (const std::string_view name : registry.host().template_names())
+    made.state += "template " + std::string(name) + "\n";
+  for (const Text off : registry.host().handlers().disabled())
+    made.state += "off " + std::string(registry.text(off)) + "\n";
 
   for (const std::string& change : world.load_report().converted) made.opened += "converted " + change + "\n";
   const RecoveryReport& journal = world.recovery_report();

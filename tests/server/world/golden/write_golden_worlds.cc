@@ -5,6 +5,7 @@
 
 #include "messages/batch_builder.h"
 #include "messages/value_text.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/server/world/golden/golden_worlds.h"
 #include "tests/server/world/golden/now.h"
@@ -83,14 +84,14 @@ class Writing final : ValueReferences {
     push(batch);
   }
   void push(BatchBuilder& batch, std::uint64_t author = 0) {
-    REQUIRE(r.push_batch(batch.bytes(), author, author ? ++requests_ : 0).refused == 0);
+    REQUIRE(r.host().push_batch(batch.bytes(), author, author ? ++requests_ : 0).refused == 0);
   }
   void timed(std::uint64_t due_ns, BatchBuilder& inner) {
     BatchBuilder batch;
     batch.append_timed(due_ns, 0, inner.front());
     push(batch);
   }
-  void post(BatchBuilder& batch) { r.post_batch(batch.bytes()); }
+  void post(BatchBuilder& batch) { r.host().post_batch(batch.bytes()); }
   void ticks(int count) {
     for (int i = 0; i < count; ++i) {
       const Frame frame = world.next_frame();
@@ -103,7 +104,7 @@ class Writing final : ValueReferences {
     const TypeDescriptor& of = type(component);
     camp.set(camp.root(), of.id, of.fingerprint, value(component, root));
     camp.set(camp.at("fire"), of.id, of.fingerprint, value(component, child));
-    r.define(camp);
+    r.define_template(camp);
   }
 
  private:
@@ -134,8 +135,8 @@ void write_format2(const std::string& path) {
   w.r.destroy(w.at("/gone"));
   w.define("Health", {{"value", "77"}, {"team", "blue"}}, {{"armor", "1"}});
   REQUIRE(w.r.spawn("camp", {.name = "south"}));
-  w.r.enable_handler("saga.elsewhere", false);
-  w.r.grant(100, session);
+  w.r.set_handler_enabled("saga.elsewhere", false);
+  w.r.host().grant(100, session);
   w.ticks(3);
   BatchBuilder later, say, hit, pass;
   w.put(later, w.at("/bard"), "Hit", {{"amount", "2.5"}, {"from", "/south"}});
@@ -155,7 +156,7 @@ void write_journal(const std::string& path) {
   w.define("Health", {{"value", "77"}}, {{"armor", "1"}});
   w.world.commit();
   w.ticks(2);
-  const Entity mine = w.r.grant(10, session);
+  const Entity mine = w.r.host().grant(10, session);
   BatchBuilder edits, host;
   w.rows(edits, mine, Create{.parent = w.at("/orc"), .name = w.r.intern("axe")}, {{"Quiet", {}}});
   w.rows(edits, w.at("/orc"), Set{}, {{"Health", {{"value", "12"}, {"team", "red"}}}});

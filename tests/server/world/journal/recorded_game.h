@@ -7,6 +7,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "server/world/journal/journal_recorder.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
@@ -33,7 +34,7 @@ struct RecordedGame {
         }));
   }
   ~RecordedGame() {
-    if (recorder) registry.remove_sink(*recorder);
+    if (recorder) registry.host().remove_sink(*recorder);
   }
   RecordedGame(const RecordedGame&) = delete;
   RecordedGame& operator=(const RecordedGame&) = delete;
@@ -41,7 +42,7 @@ struct RecordedGame {
   void record(std::size_t group_bytes = 1u << 20, std::uint64_t tick = 0, SpareRecords* spare = nullptr) {
     recorder.emplace(registry, JournalRecorder::Start{
                                    .code = code, .epoch = 7, .tick = tick, .spare = spare, .group_bytes = group_bytes});
-    registry.add_sink(*recorder);
+    registry.host().add_sink(*recorder);
   }
   /// What the journal has so far, numbered as a file numbers it.
   const std::vector<JournalGroup>& journal() {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "registry/host.h"
 #include "schema/scene.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/journal_format.h"
@@ -148,7 +149,7 @@ TEST_CASE("an input that is withdrawn leaves no trace in the journal, nor does a
     TypeTable types;
     for (const auto& schema : r.types().schemas()) REQUIRE(types.add_schema(schema));
     of.record();
-    r.add_sink(full);
+    r.host().add_sink(full);
     if (paused) of.recorder->pause();
     full.full = true;
     CHECK_THROWS(r.set(e, scene::Shape{}));
@@ -171,7 +172,7 @@ TEST_CASE("an input that is withdrawn leaves no trace in the journal, nor does a
       CHECK(groups[0].types == known);
       CHECK(records_of(groups[0], types) == Words{"schema after " + before, "input " + n, "input " + m});
     }
-    r.remove_sink(full);
+    r.host().remove_sink(full);
   }
 }
 
@@ -337,7 +338,7 @@ struct Recorded {
 void session_hits(EntityRegistry& r, Entity e, float amount) {
   BatchBuilder edit;
   edit.append(e, game::Damage{.amount = amount});
-  r.push_batch(edit.bytes(), 5, 1);
+  r.host().push_batch(edit.bytes(), 5, 1);
 }
 
 }  // namespace
@@ -387,7 +388,7 @@ TEST_CASE("of the edits alone those that fail are counted, and the first of them
     for (int i = 0; i < 70; ++i) {
       BatchBuilder edit;  // refused: no such component
       edit.append(units[1], Remove{.component = TypeTraits<game::Armor>::id});
-      live.registry.push_batch(edit.bytes(), 5, 1);
+      live.registry.host().push_batch(edit.bytes(), 5, 1);
     }
     session_hits(live.registry, {900, 1}, 1);
   });
@@ -415,11 +416,11 @@ TEST_CASE("of the edits alone texts, templates and grants are kept, and passes, 
     EntityRegistry& r = live.registry;
     r.intern("of the server");
     r.push(units[0], game::Spawn{.children = 3});  // handlers draw ids
-    const Entity first = r.grant(10, 5);
+    const Entity first = r.host().grant(10, 5);
     BatchBuilder create;
     create.append_rows(first, Create{}, game::Health{.value = 7});
     create.append_rows(Entity{first.index + 9, 1}, Create{}, game::Health{.value = 8});
-    r.push_batch(create.bytes(), 5, 1);
+    r.host().push_batch(create.bytes(), 5, 1);
     r.advance(500);
     live.recorder->made_tick(4);
     r.post(units[0], game::Damage{.amount = 30});

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "registry/host.h"
 #include "schema/scene.h"
 #include "server/world/journal/journal_format.h"
 #include "server/world/journal/record_reader.h"
@@ -98,7 +99,7 @@ JournalGroup every_kind(bool with_schema) {
   r.add_type<Advance>();
   r.add_type<Create>();
   const Entity a = r.create(game::Health{.value = 50});
-  const auto lane = r.inbox().open_lane(its_session, 1u << 20, its_user);
+  const auto lane = r.host().inbox().open_lane(its_session, 1u << 20, its_user);
   of.record();
   if (with_schema) r.add_type<scene::Shape>();
   r.push(a, game::Damage{.amount = 2});

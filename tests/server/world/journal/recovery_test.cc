@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "schema/scene.h"
 #include "tests/server/world/journal/recorded_game.h"
@@ -17,7 +18,8 @@ namespace {
 /// Does something with a game that has sessions 5 and 6, both of user 2; every call draws the same from the same seed.
 struct Player {
   explicit Player(RecordedGame& of, std::uint64_t seed) : game(of), random(seed) {
-    lanes = {of.registry.inbox().open_lane(5, 1u << 20, 2), of.registry.inbox().open_lane(6, 1u << 20, 2)};
+    lanes = {of.registry.host().inbox().open_lane(5, 1u << 20, 2),
+             of.registry.host().inbox().open_lane(6, 1u << 20, 2)};
   }
   std::uint64_t draw(std::uint64_t below) { return random() % below; }
   Entity some() {
@@ -46,10 +48,10 @@ struct Player {
         break;
       }
       case 10: {
-        const Entity first = r.grant(4, 5);
+        const Entity first = r.host().grant(4, 5);
         BatchBuilder edit;
         edit.append_rows(first, Create{}, game::Health{.value = 7});
-        r.push_batch(edit.bytes(), 5, ++request, 2);
+        r.host().push_batch(edit.bytes(), 5, ++request, 2);
         made.push_back(first);
         break;
       }
@@ -76,7 +78,7 @@ std::unique_ptr<RecordedGame> loaded(const naive::StateRows& rows, RegistryOptio
 std::string of_session(float amount, Entity e, EntityRegistry& r, std::uint64_t author = 5, std::uint64_t user = 0) {
   BatchBuilder edit;
   edit.append(e, game::Damage{.amount = amount});
-  r.push_batch(edit.bytes(), author, 1, user);
+  r.host().push_batch(edit.bytes(), author, 1, user);
   return {};
 }
 
@@ -117,7 +119,7 @@ TEST_CASE(
     REQUIRE(again->registry.sequence() == live.registry.sequence());
     REQUIRE(recovery.tick() == player.tick);
     REQUIRE(again->registry.now_ns() == live.registry.now_ns());
-    REQUIRE(again->registry.next_timer() == live.registry.next_timer());
+    REQUIRE(again->registry.host().next_timer() == live.registry.host().next_timer());
     if (options.cascade_messages_max > 6) REQUIRE(again->registry.hash() == live.registry.hash());
     // Both go on alike.
     again->registry.flush();
@@ -141,7 +143,7 @@ TEST_CASE("an input that another sink refuses is not in the journal") {
   const Entity e = live.registry.create(game::Health{.value = 9});
   const naive::StateRows checkpoint = naive::saved_rows(live.registry);
   live.record();
-  live.registry.add_sink(sink);
+  live.registry.host().add_sink(sink);
   live.registry.push(e, game::Damage{.amount = 1});
   sink.full = true;
   CHECK_THROWS(live.registry.push(e, game::Damage{.amount = 100}));
@@ -152,7 +154,7 @@ TEST_CASE("an input that another sink refuses is not in the journal") {
   for (const JournalGroup& group : live.journal()) REQUIRE(recovery.take(group));
   CHECK(again->registry.get<game::Health>(e).value == 6);
   CHECK(again->registry.hash() == live.registry.hash());
-  live.registry.remove_sink(sink);
+  live.registry.host().remove_sink(sink);
 }
 
 TEST_CASE("types that a registry learns are in the journal, before the first message that needs them") {
@@ -187,10 +189,10 @@ TEST_CASE(
   r.advance(1000);
   live.recorder->made_tick(12);
   r.push(f, game::Spawn{.children = 2});  // draws ids
-  const Entity granted = r.grant(3, 5);
+  const Entity granted = r.host().grant(3, 5);
   BatchBuilder create;
   create.append_rows({granted.index + 1, 1}, Create{.parent = e}, game::Health{.value = 4});
-  r.push_batch(create.bytes(), 5, 2);
+  r.host().push_batch(create.bytes(), 5, 2);
   const Entity child = r.first_child(f);
   of_session(1, child, r, 6);
   of_session(5, f, r, 6);
@@ -224,19 +226,19 @@ TEST_CASE(
 TEST_CASE("by other code sessions have the ids that came back and were granted again") {
   RecordedGame live;
   EntityRegistry& r = live.registry;
-  const Entity first = r.grant(100, 5), second = r.grant(100, 6);
+  const Entity first = r.host().grant(100, 5), second = r.host().grant(100, 6);
   REQUIRE(second.index == first.index + 100);
-  r.return_grant(first, 100);
+  r.host().return_grant(first, 100);
   const naive::StateRows checkpoint = naive::saved_rows(r);
   live.record();
-  r.return_grant(second, 100);  // joins what came back before
-  const Entity both = r.grant(150, 7);
+  r.host().return_grant(second, 100);  // joins what came back before
+  const Entity both = r.host().grant(150, 7);
   REQUIRE(both == first);
   const Entity made[] = {both, {both.index + 120, 1}};
   for (const Entity e : made) {
     BatchBuilder create;
     create.append_rows(e, Create{}, game::Health{.value = 4});
-    REQUIRE(r.push_batch(create.bytes(), 7, 1).refused == 0);
+    REQUIRE(r.host().push_batch(create.bytes(), 7, 1).refused == 0);
   }
   const auto again = loaded(checkpoint);
   Recovery recovery(again->registry, {.code = "game 2"});
@@ -247,7 +249,7 @@ TEST_CASE("by other code sessions have the ids that came back and were granted a
   CAPTURE(recovery.report().text());
   CHECK(recovery.report().failed == 0);
   for (const Entity e : made) CHECK(again->registry.alive(e));
-  CHECK(again->registry.returned_ids() == r.returned_ids());
+  CHECK(again->registry.host().returned_ids() == r.host().returned_ids());
   CHECK(again->registry.hash() == r.hash());
 }
 
@@ -266,7 +268,7 @@ TEST_CASE("whose doing an input was is known after a recovery, by the same code 
   const naive::StateRows checkpoint = naive::saved_rows(r);
   live.record();
   Senders before, after;
-  r.add_sink(before);
+  r.host().add_sink(before);
   const std::uint64_t first = r.sequence() + 1;
   of_session(1, e, r, 5, 2);
   of_session(1, e, r, 6, 2);  // another session of that user
@@ -276,17 +278,17 @@ TEST_CASE("whose doing an input was is known after a recovery, by the same code 
   tree.set("", game::Health{.value = 9});
   BatchBuilder define;
   define.append_table(TypeTraits<DefineTemplate>::id, Entity{}, encode(tree.compile().value()));
-  REQUIRE(r.push_batch(define.bytes(), 0, 0, 3).refused == 0);  // by the host, for a user
-  r.remove_sink(before);
+  REQUIRE(r.host().push_batch(define.bytes(), 0, 0, 3).refused == 0);  // by the host, for a user
+  r.host().remove_sink(before);
 
   const auto again = loaded(checkpoint);
-  again->registry.add_sink(after);
+  again->registry.host().add_sink(after);
   Recovery recovery(again->registry, {.code = same_code ? RecordedGame::code : "game 2"});
   for (const JournalGroup& group : live.journal()) {
     const auto taken = recovery.take(group);
     if (!taken) FAIL(taken.error());
   }
-  again->registry.remove_sink(after);
+  again->registry.host().remove_sink(after);
   CHECK(recovery.report().exact() == same_code);
   CHECK(before.told == std::vector<std::array<std::uint64_t, 3>>{
                            {first, 5, 2}, {first + 1, 6, 2}, {first + 2, 7, 0}, {first + 3, 0, 0}, {first + 4, 0, 3}});
@@ -371,7 +373,7 @@ TEST_CASE("a group during which handlers came or went is no code's, and the next
   }
   live.registry.push(e, game::Damage{});
   CHECK(live.recorder->take().at(0).code.find(", then ") == std::string::npos);
-  live.registry.enable_handler("hit", false);  // a message, so it changes nobody's code
+  live.registry.set_handler_enabled("hit", false);  // a message, so it changes nobody's code
   live.registry.push(e, game::Damage{});
   CHECK(live.recorder->take().at(0).code.find(", then ") == std::string::npos);
 }

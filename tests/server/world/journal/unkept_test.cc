@@ -5,6 +5,7 @@
 #include <random>
 
 #include "registry/delivery/thread_pool.h"
+#include "registry/host.h"
 #include "server/world/journal/journal_format.h"
 #include "server/world/journal/recovery.h"
 #include "tests/registry/sight.h"
@@ -44,7 +45,7 @@ void play(Watched& game, std::uint64_t seed, int steps) {
   EntityRegistry& r = game.registry;
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t end) { return random() % end; };
-  const auto lane = r.inbox().open_lane(5, 1u << 20, 2);
+  const auto lane = r.host().inbox().open_lane(5, 1u << 20, 2);
   std::vector<Entity> made;
   for (int i = 0; i < 8; ++i) made.push_back(r.create(game::Health{.value = 9}));
   std::uint64_t tick = 0;
@@ -68,7 +69,7 @@ void play(Watched& game, std::uint64_t seed, int steps) {
       case 11: r.post(e, Look{.at = 1}); break;
       case 12: REQUIRE(lane->put(look_at(e), 7)); break;
       case 13: r.post_at(r.now_ns() + below(100), e, Look{.at = 1}); break;
-      case 14: r.push_batch(look_at(e), 5, 8, 2); break;
+      case 14: r.host().push_batch(look_at(e), 5, 8, 2); break;
       case 15:
         r.post(e, Shout{.text = "here"});
         if (below(8) == 0) r.destroy(e);
@@ -128,7 +129,7 @@ TEST_CASE("where a cascade is cut short, inputs that are not kept go on with it 
   again.load(checkpoint);
   Recovery recovery(again.registry, {.code = RecordedGame::code});
   for (const JournalGroup& group : live.journal()) REQUIRE(recovery.take(group));
-  CHECK(live.registry.counters().carried > 20);
+  CHECK(live.registry.host().counters().carried > 20);
   CHECK(again.registry.hash() == live.registry.hash());
   CHECK((naive::saved_rows(again.registry) == naive::saved_rows(live.registry)));
 }
@@ -180,7 +181,7 @@ TEST_CASE("one that another sink refuses was none") {
   const Entity e = live.registry.create(game::Health{});
   const naive::StateRows checkpoint = naive::saved_rows(live.registry);
   live.record();
-  live.registry.add_sink(sink);
+  live.registry.host().add_sink(sink);
   const auto refused = [&] {
     sink.full = true;
     CHECK_THROWS(live.registry.push(e, Look{}));
@@ -199,7 +200,7 @@ TEST_CASE("one that another sink refuses was none") {
   for (const JournalGroup& group : live.journal()) REQUIRE(recovery.take(group));
   CHECK(again.registry.sequence() == live.registry.sequence());
   CHECK((naive::saved_rows(again.registry) == naive::saved_rows(live.registry)));
-  live.registry.remove_sink(sink);
+  live.registry.host().remove_sink(sink);
 }
 
 TEST_CASE("where the edits alone are applied, what is not kept keeps its numbers and is not missed") {
@@ -210,10 +211,10 @@ TEST_CASE("where the edits alone are applied, what is not kept keeps its numbers
   const auto damage = [&] {
     BatchBuilder edit;
     edit.append(e, game::Damage{.amount = 2});
-    live.registry.push_batch(edit.bytes(), 5, 1);
+    live.registry.host().push_batch(edit.bytes(), 5, 1);
   };
   damage();
-  for (int i = 0; i < 5; ++i) live.registry.push_batch(look_at(e), 5, 2);
+  for (int i = 0; i < 5; ++i) live.registry.host().push_batch(look_at(e), 5, 2);
   damage();
   Watched again;
   again.load(checkpoint);

@@ -45,7 +45,7 @@ struct Told {
                 {.hz = 2000, .durability = Durability::commit});
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
-      for (int i = 0; i < 2000; ++i) registry.create("e" + std::to_string(i), game::Health{});
+      for (int i = 0; i < 2000; ++i) registry.create("e" + std::to_string(i), game::Health{}).or_stop();
       world.commit();
     }
     while (const Frame frame = world.next_frame()) {
@@ -160,7 +160,7 @@ std::string made_base(const Folder& folder) {
                 return {};
               },
               {});
-  for (int i = 0; i < 2000; ++i) world.registry().create("e" + std::to_string(i), game::Health{});
+  for (int i = 0; i < 2000; ++i) world.registry().create("e" + std::to_string(i), game::Health{}).or_stop();
   world.commit();
   return path;
 }

@@ -44,7 +44,7 @@ std::string entities(const std::string& path) {
   const World world(path, install, {.open = OpenMode::open_existing});
   const EntityRegistry& registry = world.registry();
   std::string text;
-  registry.each_entity([&](Entity e) {
+  registry.each<>([&](Entity e) {
     text += registry.path(e) + " " + std::to_string(static_cast<int>(registry.get<game::Health>(e).value)) + "\n";
   });
   return text;

@@ -1,0 +1,65 @@
+// The result of creating an entity that may be refused: under a name or a parent, or from a
+// template.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "registry/apply/receipt.h"
+
+namespace muster {
+
+class EntityRegistry;
+
+namespace detail {
+
+/// Why an entity was not created.
+struct RefusedCreation {
+  Refusal refusal;
+  std::string text;
+};
+/// What Created is made from. It fits into two registers; `refused` is owned by its receiver.
+struct Made {
+  Entity id;
+  RefusedCreation* refused = nullptr;
+};
+
+}  // namespace detail
+
+/// The id of a new entity, or the reason why it was refused. It converts to the id, so the result
+/// of create() can be used as an Entity. Taking the id of a refused entity stops the program with
+/// an error that has text(); code that can go on without the entity tests the value first:
+///
+///   if (const muster::Created orc = registry.create("orc", Health{}))
+///     registry.push(orc, Damage{.amount = 7});
+///   else
+///     show(orc.text());
+class [[nodiscard(
+    "the registry may have refused: use the id, test the result, or write create(...).or_stop()")]] Created {
+ public:
+  /// True if the entity was created.
+  explicit operator bool() const noexcept { return refused_ == nullptr; }
+  operator Entity() const noexcept { return or_stop(); }
+  /// Returns the id. Stops the program if the entity was refused.
+  Entity or_stop() const noexcept {
+    if (refused_) [[unlikely]]
+      stop();
+    return id_;
+  }
+  /// The refusal; its code is none if the entity was created. `entity` is what text() names.
+  Refusal refusal() const noexcept { return refused_ ? refused_->refusal : Refusal{}; }
+  /// The refusal as a sentence; empty if the entity was created. Valid for the lifetime of this
+  /// value.
+  std::string_view text() const noexcept { return refused_ ? refused_->text : std::string_view{}; }
+
+ private:
+  friend class EntityRegistry;
+  explicit Created(detail::Made made) noexcept : id_(made.id), refused_(made.refused) {}
+  [[noreturn]] void stop() const noexcept;
+
+  Entity id_;
+  std::unique_ptr<const detail::RefusedCreation> refused_;
+};
+
+}  // namespace muster
