@@ -58,6 +58,7 @@ struct LoadReport;      //
 class TemplateTree;     // registry/templates/template_tree.h
 class Timers;           // registry/apply/timers.h
 class PushedSink;       // registry/delivery/pushed_sink.h
+class EditLog;          // registry/apply/edit_log.h
 
 class EntityRegistry : detail::WrongMessages<Receipt>,
                        detail::WrongPosts,
@@ -433,6 +434,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Sets the sink that sees messages pushed by handlers and timers as they are delivered; null
   /// (free of cost): none. It must outlive the registry or the next call.
   void set_pushed_sink(PushedSink* sink) noexcept;
+  /// Sets the log that sees the edits of sessions as they are applied; null (free of cost): none. It
+  /// must outlive the registry or the next call.
+  void set_edit_log(EditLog* log) noexcept;
   /// The inbox where other threads put batches for flush().
   Inbox& inbox() noexcept;
   /// The number of the last input that sinks were told of.
@@ -487,7 +491,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   friend class StateWriter;
   friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
-  struct Direct;  // registry/direct_rows.h
   /// Small messages are passed by value: the rarely taken call then need not put them in memory.
   template <class M>
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
@@ -519,8 +522,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Arena& posting();
   template <MessageType M>
   Receipt push_queued(Entity target, Passed<M> message);
-  template <MessageType M>
-  Receipt push_builtin(Entity target, const M& message);
   template <MessageType M, ComponentType... Cs>
   Receipt push_rows(Entity target, const M& message, const Cs&... components);
   template <MessageType M>
@@ -544,8 +545,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// receipts. Returns registry memory, so that the caller's receipt need not be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);
   const Receipt& end_handled_push();
-  /// By value, so that the caller's receipt need not be in memory.
-  void tell_receipt(const Envelope& envelope, Receipt receipt);
   /// To be called in a catch block: an exception from a handler stops the program.
   [[noreturn]] void handler_failed();
 
@@ -554,7 +553,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Reserves ids for the batch's targets and writes them to `ids`. `waited`: Inputs::wait_over()
   /// was just called.
   Receipt deliver_new(std::span<Entity> ids, bool waited = false);
-  Receipt push_sealed(std::span<const std::byte> batch);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   /// Where the ids of all nodes will be once nothing is waiting; empty if there is no such
   /// template.
@@ -570,7 +568,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Entity create_first(const Cs&... components);
   template <ComponentType... Cs>
   std::vector<Entity> create_many_queued(std::uint32_t count, const Cs&... components);
-  std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place);
   template <ComponentType... Cs>
   Receipt set_first(Row row, const Cs&... components);
   template <ComponentType C>

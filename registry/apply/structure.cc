@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <flatbuffers/flatbuffers.h>
+
 #include "messages/judge/verifier.h"
 
 namespace muster {
@@ -28,6 +30,12 @@ Refusal refuse(RefusalCode code, Entity e, TypeId type = 0, FieldId field = 0) n
   return {code, e, type, field};
 }
 
+std::string_view text_in(std::span<const std::byte> table) noexcept {
+  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(table.data());
+  const auto* text = root->GetPointer<const flatbuffers::String*>(4);
+  return text ? std::string_view(text->c_str(), text->size()) : std::string_view{};
+}
+
 template <class M>
 M read(const std::byte* payload) noexcept {
   M message;
@@ -39,6 +47,10 @@ M read(const std::byte* payload) noexcept {
 
 [[gnu::flatten]] Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload,
                                           const RowSetSpan& rows) {
+  return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
+}
+
+inline Refusal Structure::apply_one(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows) {
   switch (message) {
     case TypeTraits<Create>::id: return create(target, read<Create>(payload), payload, rows);
     case TypeTraits<Destroy>::id: return destroy(target);
@@ -62,10 +74,12 @@ void Structure::grant(const Grant& grant) {
 
 void Structure::return_grant(const ReturnGrant& grant) { storage_.return_grant(grant.first, grant.count); }
 
-Refusal Structure::intern(std::string_view text) {
-  bool collision = false;
-  texts_.intern(text, &collision);
-  return collision ? refuse(RefusalCode::text_collision, {}) : Refusal{};
+Refusal Structure::intern(std::span<const std::byte> table) {
+  return edited(TypeTraits<InternText>::id, {}, nullptr, {}, table, [&] {
+    bool collision = false;
+    texts_.intern(text_in(table), &collision);
+    return collision ? refuse(RefusalCode::text_collision, {}) : Refusal{};
+  });
 }
 
 void Structure::drop_texts(TextMentions& texts) {
@@ -160,22 +174,6 @@ void Structure::forget_plans() {
   templates_.forget_plans();
 }
 
-bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
-                            std::vector<Entity>& refused) {
-  const auto message = read<Create>(payload);
-  if (message.parent || message.before || message.name) return false;
-  // Archetypes are state, so none is created unless an entity is. The first id is nearly always
-  // new.
-  if (std::ranges::none_of(ids, [&](Entity e) {
-        return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
-      }))
-    return false;
-  const RowPlan& plan = this->plan(rows, false, nullptr, create_plan_);
-  if (plan.refusal.code != RefusalCode::none || !plan.to->plain()) return false;
-  storage_.create_many(ids, *plan.to, plan.values, payload, refused);
-  return true;
-}
-
 void Structure::write_name(Row row, Text name) {
   const std::uint16_t column = row.chunk->archetype->column(name_type);
   storage_.touch(*row.chunk, column);
@@ -223,14 +221,17 @@ std::span<const Entity> Structure::doomed(Entity e) {
   return subtree_;
 }
 
-std::uint32_t Structure::destroy_many(std::span<const Entity> ids) {
+std::uint32_t Structure::destroy_many(std::span<const Entity> ids, const std::byte* payload) {
   std::uint32_t destroyed = 0;
-  for (std::size_t next = bulk_.destroy(ids, destroyed); next < ids.size();
-       next += bulk_.destroy(ids.subspan(next), destroyed)) {
-    destroy_linked(ids[next], storage_.find(ids[next]));
-    ++destroyed;
-    ++next;
-  }
+  edited(TypeTraits<Destroy>::id, ids, payload, {}, {}, [&] {
+    for (std::size_t next = bulk_.destroy(ids, destroyed); next < ids.size();
+         next += bulk_.destroy(ids.subspan(next), destroyed)) {
+      destroy_linked(ids[next], storage_.find(ids[next]));
+      ++destroyed;
+      ++next;
+    }
+    return Refusal{};
+  });
   return destroyed;
 }
 

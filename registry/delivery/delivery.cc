@@ -17,23 +17,11 @@
 #include <cstring>
 #include <string>
 
-#include <flatbuffers/flatbuffers.h>
-
 #include "messages/require.h"
 #include "registry/handlers/item_loops.h"
 #include "registry/observe/clock.h"
 
 namespace muster {
-
-namespace {
-
-std::string_view text_in(std::span<const std::byte> table) noexcept {
-  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(table.data());
-  const auto* text = root->GetPointer<const flatbuffers::String*>(4);
-  return text ? std::string_view(text->c_str(), text->size()) : std::string_view{};
-}
-
-}  // namespace
 
 void Delivery::note(const Refusal& refusal, Receipt& receipt) const noexcept {
   if (receipt.refused++ == 0) receipt.refusal = refusal;
@@ -409,16 +397,8 @@ void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload
 void Delivery::builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt) {
   const std::span targets(reinterpret_cast<const Entity*>(batch.shared_targets()), batch.count());
   const TypeId type = batch.type();
-  if (type == TypeTraits<Create>::id && !is_watched(route)) {
-    targets_.clear();
-    if (structure_.create_many(targets, batch.payload(0), batch.row_set(), targets_)) {
-      for (const Entity e : targets_) note({RefusalCode::id_not_granted, e}, receipt);
-      receipt.handled += static_cast<std::uint32_t>(targets.size() - targets_.size());
-      return;
-    }
-  }
   if (type == TypeTraits<Destroy>::id && !is_watched(route)) {
-    const std::uint32_t handled = structure_.destroy_many(targets);
+    const std::uint32_t handled = structure_.destroy_many(targets, batch.payload(0));
     receipt.handled += handled;
     receipt.dead += static_cast<std::uint32_t>(targets.size()) - handled;
     return;
@@ -565,7 +545,7 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
     case TypeTraits<InternText>::id:
     case TypeTraits<DefineTemplate>::id: {
       const Refusal refusal =
-          route.type->id == TypeTraits<InternText>::id ? structure_.intern(text_in(table)) : structure_.define(table);
+          route.type->id == TypeTraits<InternText>::id ? structure_.intern(table) : structure_.define(table);
       if (refusal.code == RefusalCode::none) return true;
       note(refusal, receipt);
       return false;

@@ -138,16 +138,6 @@ class Storage : private StorageContents {
   }
   /// Fills `ids` with new ids in state `reserved`.
   void reserve(std::span<Entity> ids);
-  /// Issues new ids that are in no state: create_run or create_plain must follow before anything
-  /// else reads them.
-  void take_ids(std::span<Entity> ids);
-  [[gnu::always_inline]] Entity take_id() {
-    if (ids_.recyclable() == 0) [[unlikely]]
-      return reserve_fresh();
-    const std::uint32_t index = ids_.free_queue().front();
-    ids_.take_recycled(1);
-    return {index, ids_.slot(index).generation};
-  }
   /// A position in the sequence of issued ids (reserve, take_ids). undraw() takes back all ids
   /// issued since; no id may have been released or created in between.
   struct Drawn {
@@ -155,8 +145,6 @@ class Storage : private StorageContents {
   };
   Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
   void undraw(const Drawn& before) noexcept;
-  /// Undoes take_id(), under the same condition.
-  void undraw_taken(Entity e) noexcept;
   /// True if `e` is current and has no row because it is in this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
@@ -166,21 +154,9 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
-  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
-  bool take_given(std::span<const Entity> ids) noexcept;
-  void set_state(Entity e, IdState state);
-  /// Takes back a reserved id that will never be created.
-  void give_up(Entity e);
   /// The first index of the next grant of `count` ids: in a returned range, or else
   /// ids().indices().
   std::uint32_t next_grant(std::uint32_t count) const noexcept;
-  /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
-  /// nothing if `first` is not next_grant(count).
-  bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
-  void return_grant(std::uint32_t first, std::uint32_t count);
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
     return page < id_page_versions_.size() ? id_page_versions_[page] : 0;
@@ -190,11 +166,6 @@ class Storage : private StorageContents {
   const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
   const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
-  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
-  /// needed.
-  Archetype& archetype(std::span<const TypeId> types);
-  Archetype& with(Archetype& archetype, TypeId type);
-  Archetype& without(Archetype& archetype, TypeId type);
   /// Ascending by number.
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   /// The archetype with this number, or null.
@@ -211,21 +182,6 @@ class Storage : private StorageContents {
   std::uint32_t depths() const noexcept { return static_cast<std::uint32_t>(chunks_by_depth_.size()); }
 
   // --- rows ---
-  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
-  /// component columns; its presence columns say that it has all types.
-  [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-    mark_known_id(e.index);
-    const Row row = append(e, open_chunk(archetype, depth), parent);
-    if (!archetype.simple) [[unlikely]]
-      complete(row);
-    return row;
-  }
-  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0 that has room, and returns
-  /// its number. The caller must fill all its columns.
-  [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
-    mark_known_id(e.index);
-    return append_id(e, open).row;
-  }
   /// Rows are expected as long as this exists.
   class ExpectedRows {
    public:
@@ -244,6 +200,142 @@ class Storage : private StorageContents {
   /// Announces that the next `count` rows belong to this archetype, with no others during the
   /// result's lifetime. New chunks for them get contiguous memory.
   [[nodiscard]] ExpectedRows expect_rows(const Archetype& archetype, std::uint32_t depth, std::size_t count);
+  /// True if the archetype is plain() and its open chunk has room for `count` more rows.
+  bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
+    if (depth >= archetype.groups.size() || !archetype.plain()) return false;
+    const Chunk* const last = archetype.groups[depth].last;
+    return last && last->capacity - last->count >= count;
+  }
+  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
+  /// remembers an open chunk compares it.
+  std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
+  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
+  /// ids' directory entries: they will soon fill holes, and the processor does not detect the
+  /// backward reads. For registries of at least rows_far_away rows.
+  void ask_for_last_rows(const Chunk& last) const noexcept;
+  /// Prefetches only their ids and entries.
+  void ask_for_last_ids(const Chunk& last) const noexcept;
+  /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
+  /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
+  /// `near`, as in each_near().
+  void ask_for_ids(const Chunk& near, std::ptrdiff_t ids, std::ptrdiff_t entries) const noexcept;
+  static constexpr std::uint32_t asked_rows = 16;
+  /// The number of rows between a prefetch and its use: enough for it to arrive, few enough for it
+  /// to stay cached.
+  static constexpr std::uint32_t asked_rows_ahead = 32;
+  /// True if the ids of removed rows are logged.
+  bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
+  /// Appends the ids of removed rows to `log` from now on; null stops.
+  void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
+
+  // --- versions ---
+  /// Must be called before every write to a column. Sets its version to the current one, and lets
+  /// each ColumnPreserver preserve the old bytes.
+  void touch(Chunk& chunk, std::uint32_t slot) {
+    if (chunk.slots()[slot].version != version_) [[unlikely]]
+      first_touch(chunk, slot);
+  }
+  std::uint64_t version() const noexcept { return version_; }
+  /// Starts a new version: later writes get a version greater than the one returned.
+  std::uint64_t begin_version() noexcept {
+    ++stamp_;
+    ++chunk_changes_;
+    return version_++;
+  }
+  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. While it
+  /// is unchanged, chunk numbers and column addresses stay valid, and touched columns stay touched.
+  std::uint64_t stamp() const noexcept { return stamp_; }
+  /// Calls the preserver from now on, until it is removed. There may be several.
+  void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
+  void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
+
+  Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
+  std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
+  std::uint64_t rows() const noexcept { return rows_; }
+  /// Bytes allocated for chunks, including memory held for new ones.
+  std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
+  /// Changes whenever a row comes, goes, moves or gets another parent.
+  std::uint64_t structure() const noexcept { return structure_; }
+
+  // --- reading saved state back ---
+  /// Sets the version of later writes; the storage must be empty.
+  void restore_version(std::uint64_t version) noexcept { version_ = version; }
+  void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
+  /// Adds an archetype with this number. Numbers must ascend and may have gaps.
+  Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
+  /// Appends a chunk of `rows` rows to its group. The caller fills its columns, then calls
+  /// place_ids.
+  Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
+  /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
+  /// gets two rows. Stops and returns false at the first id that is not; the rows before it have
+  /// their entries.
+  bool place_ids(const Chunk& chunk, IdState state) noexcept;
+  std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
+  std::uint32_t next_archetype() const noexcept { return next_archetype_; }
+  void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype);
+
+  /// Called with every new archetype, so that handlers can bind their columns.
+  void (*on_archetype)(void* context, Archetype&) = nullptr;
+  void* on_archetype_context = nullptr;
+  /// Called with on_archetype_context and an archetype whose slots were reassigned.
+  void (*on_layout)(void* context, Archetype&) = nullptr;
+  /// Called with on_archetype_context and archetypes that are about to be dropped.
+  void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
+
+ protected:
+  // --- structure: Structure writes it for every message, and HostCall for some of the host's own
+  // calls. The messages of a session have no other way to these functions, so a log of edits sees
+  // all of them in Structure (registry/apply/structure.h). ---
+
+  // Ids.
+  /// Issues new ids that are in no state: create_run or create_plain must follow before anything
+  /// else reads them.
+  void take_ids(std::span<Entity> ids);
+  [[gnu::always_inline]] Entity take_id() {
+    if (ids_.recyclable() == 0) [[unlikely]]
+      return reserve_fresh();
+    const std::uint32_t index = ids_.free_queue().front();
+    ids_.take_recycled(1);
+    return {index, ids_.slot(index).generation};
+  }
+  /// Undoes take_id(), as undraw() does.
+  void undraw_taken(Entity e) noexcept;
+  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
+  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
+  bool take_given(std::span<const Entity> ids) noexcept;
+  void set_state(Entity e, IdState state);
+  /// Takes back a reserved id that will never be created.
+  void give_up(Entity e);
+  /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
+  /// nothing if `first` is not next_grant(count).
+  bool grant(std::uint32_t first, std::uint32_t count);
+  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
+  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
+  void return_grant(std::uint32_t first, std::uint32_t count);
+
+  // Archetypes. Their numbers are state.
+  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
+  /// needed.
+  Archetype& archetype(std::span<const TypeId> types);
+  Archetype& with(Archetype& archetype, TypeId type);
+  Archetype& without(Archetype& archetype, TypeId type);
+
+  // Rows.
+  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
+  /// component columns; its presence columns say that it has all types.
+  [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+    mark_known_id(e.index);
+    const Row row = append(e, open_chunk(archetype, depth), parent);
+    if (!archetype.simple) [[unlikely]]
+      complete(row);
+    return row;
+  }
+  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0 that has room, and returns
+  /// its number. The caller must fill all its columns.
+  [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
+    mark_known_id(e.index);
+    return append_id(e, open).row;
+  }
   /// Consecutive rows of a chunk.
   struct Run {
     Chunk* chunk;
@@ -252,20 +344,6 @@ class Storage : private StorageContents {
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
   /// chunk of a plain() archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
-  /// prefetches the directory.
-  Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or
-  /// granted, and appends the other ids to `refused`. Writes the values of `payload` to each row at
-  /// the places in `values`.
-  void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
-                   const std::byte* payload, std::vector<Entity>& refused);
-  /// True if the archetype is plain() and its open chunk has room for `count` more rows.
-  bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
-    if (depth >= archetype.groups.size() || !archetype.plain()) return false;
-    const Chunk* const last = archetype.groups[depth].last;
-    return last && last->capacity - last->count >= count;
-  }
   /// The chunk that gets the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
@@ -275,9 +353,6 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
-  /// remembers an open chunk compares it.
-  std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
   /// for undo: the id is parked.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
@@ -352,26 +427,12 @@ class Storage : private StorageContents {
     if (from % asked_rows == 0) [[unlikely]]
       rows_left(group);
   }
-  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
-  /// ids' directory entries: they will soon fill holes, and the processor does not detect the
-  /// backward reads. For registries of at least rows_far_away rows.
-  void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// Prefetches only their ids and entries.
-  void ask_for_last_ids(const Chunk& last) const noexcept;
-  /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
-  /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
-  /// `near`, as in each_near().
-  void ask_for_ids(const Chunk& near, std::ptrdiff_t ids, std::ptrdiff_t entries) const noexcept;
-  static constexpr std::uint32_t asked_rows = 16;
-  /// The number of rows between a prefetch and its use: enough for it to arrive, few enough for it
-  /// to stay cached.
-  static constexpr std::uint32_t asked_rows_ahead = 32;
   /// Moves the row of `e`. Columns that both archetypes have keep their values; others are zero, so
   /// new enableable types are still absent. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   /// Gives a row an enableable type of its archetype, by the slot of the presence column. In a row
   /// that was just appended, the old presence may have any value.
-  void enable(Row row, std::uint16_t presence) {
+  [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) {
     if (row.presence(presence) == 1) return;
     touch(*row.chunk, presence);
     row.presence(presence) = 1;
@@ -385,68 +446,14 @@ class Storage : private StorageContents {
     std::memset(row.at(column, size), 0, size);
   }
   void set_parent(Row row, Entity parent);
-  /// True if the ids of removed rows are logged.
-  bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
-  /// Appends the ids of removed rows to `log` from now on; null stops.
-  void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
-
-  // --- versions ---
-  /// Must be called before every write to a column. Sets its version to the current one, and lets
-  /// each ColumnPreserver preserve the old bytes.
-  void touch(Chunk& chunk, std::uint32_t slot) {
-    if (chunk.slots()[slot].version != version_) [[unlikely]]
-      first_touch(chunk, slot);
-  }
-  std::uint64_t version() const noexcept { return version_; }
-  /// Starts a new version: later writes get a version greater than the one returned.
-  std::uint64_t begin_version() noexcept {
-    ++stamp_;
-    ++chunk_changes_;
-    return version_++;
-  }
-  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. While it
-  /// is unchanged, chunk numbers and column addresses stay valid, and touched columns stay touched.
-  std::uint64_t stamp() const noexcept { return stamp_; }
-  /// Calls the preserver from now on, until it is removed. There may be several.
-  void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
-  void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
-
-  Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
-  std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
-  std::uint64_t rows() const noexcept { return rows_; }
-  /// Bytes allocated for chunks, including memory held for new ones.
-  std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row comes, goes, moves or gets another parent.
-  std::uint64_t structure() const noexcept { return structure_; }
-
-  // --- reading saved state back ---
-  /// Sets the version of later writes; the storage must be empty.
-  void restore_version(std::uint64_t version) noexcept { version_ = version; }
-  void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
-  /// Adds an archetype with this number. Numbers must ascend and may have gaps.
-  Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
-  /// Appends a chunk of `rows` rows to its group. The caller fills its columns, then calls
-  /// place_ids.
-  Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
-  /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
-  /// gets two rows. Stops and returns false at the first id that is not; the rows before it have
-  /// their entries.
-  bool place_ids(const Chunk& chunk, IdState state) noexcept;
-  std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
-  std::uint32_t next_archetype() const noexcept { return next_archetype_; }
-  void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype);
-
-  /// Called with every new archetype, so that handlers can bind their columns.
-  void (*on_archetype)(void* context, Archetype&) = nullptr;
-  void* on_archetype_context = nullptr;
-  /// Called with on_archetype_context and an archetype whose slots were reassigned.
-  void (*on_layout)(void* context, Archetype&) = nullptr;
-  /// Called with on_archetype_context and archetypes that are about to be dropped.
-  void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
 
  private:
-  friend class BulkRows;
-  friend class TreeRows;
+  friend class Structure;   // registry/apply/structure.h
+  friend class HostCall;    // registry/delivery/host_call.h
+  friend struct OpenChunk;  // registry/apply/row_sites.h, for HostCall
+  friend struct MoveSite;   //
+  friend class BulkRows;    // for Structure
+  friend class TreeRows;    //
   friend class ComponentTypes;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
