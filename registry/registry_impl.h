@@ -29,7 +29,7 @@ struct EntityRegistry::Impl {
         managers(core.state),
         outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, state.templates),
-        delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade),
+        delivery(RunContext{storage, outbox, spawner}, types, structure, timers, next_timer, now_ns, cascade),
         inputs({core, delivery, structure, managers}, options) {}
 
   RegistryCore& core;

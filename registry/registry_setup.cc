@@ -48,7 +48,7 @@ void EntityRegistry::set_executor(Executor* executor) {
   if (!executor || executor->workers() < 2) return;
   r.parallel =
       std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer,
-                                               r.now_ns, r.self, *this, r.cascade, r.core.workers},
+                                               r.now_ns, r.self, r.cascade, r.core.workers},
                                      *executor, r.options.pass_serial_below_ns);
   r.delivery.set_parallel(r.parallel.get());
   r.note_observed();

@@ -27,7 +27,7 @@ void OpenChunk::reopen(Storage& storage, Archetype& archetype, std::span<const T
 
 std::uint32_t MoveSite::move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place) {
   const Row row{&from_chunk, place & (Locator::rows_max - 1)};
-  const Row into = storage.append_moved(e, *open.chunk, {});
+  const Row into = storage.append(e, *open.chunk, {});
   columns.carry(into, row);
   storage.take_plain_row(row);
   return into.row;

@@ -45,12 +45,8 @@ M read(const std::byte* payload) noexcept {
 
 }  // namespace
 
-[[gnu::flatten]] Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload,
-                                          const RowSetSpan& rows) {
-  return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
-}
-
-inline Refusal Structure::apply_one(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows) {
+[[gnu::flatten]] Refusal Structure::apply_one(TypeId message, Entity target, const std::byte* payload,
+                                              const RowSetSpan& rows) {
   switch (message) {
     case TypeTraits<Create>::id: return create(target, read<Create>(payload), payload, rows);
     case TypeTraits<Destroy>::id: return destroy(target);

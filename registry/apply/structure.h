@@ -79,7 +79,10 @@ class Structure {
 
   /// Applies a POD message to one entity; `rows` is the batch's row set. On success, the returned
   /// code is none.
-  Refusal apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
+  [[gnu::always_inline]] Refusal apply(TypeId message, Entity target, const std::byte* payload,
+                                       const RowSetSpan& rows) {
+    return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
+  }
   /// Destroys those of `ids` that are alive, in order; returns how many were.
   std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
   /// Messages to the world: Grant, ReturnGrant, and the table of InternText.
@@ -94,7 +97,10 @@ class Structure {
   Refusal define(std::span<const std::byte> table);
   /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows`
   /// names the components that the roots also get from the payload.
-  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows);
+  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows) {
+    return edited(TypeTraits<Spawn>::id, ids, payload, rows, {},
+                  [&] { return spawn_all(message, ids, payload, rows); });
+  }
   /// Spawns one tree for a call of the host, under ids that were just taken (HostCall::take_ids).
   /// The template must be planned(), and the message must have no name and no `before` sibling; it
   /// cannot be refused. Has the results of spawn() without rows.
@@ -104,7 +110,10 @@ class Structure {
   static bool planned(const TemplateTable::Entry& entry) noexcept {
     return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
   }
-  Refusal merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload);
+  /// Applies a template to the living tree at ids[0]; see MergeTemplate.
+  Refusal merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload) {
+    return edited(TypeTraits<MergeTemplate>::id, ids, payload, {}, {}, [&] { return merge_all(message, ids); });
+  }
   /// For each id of the last merge: 1 if the entity existed before.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
   /// A change that the last merge made to a component of an existing entity.
@@ -130,8 +139,8 @@ class Structure {
   std::span<const Entity> doomed(Entity e);
 
  private:
-  /// Writes one message by `write()`. Every message passes here, so that a log sees each of a
-  /// session's.
+  /// Writes one message by `write()`. Every message that a session may send passes here, so a log
+  /// sees all of these.
   template <class Write>
   [[gnu::always_inline]] Refusal edited(TypeId type, std::span<const Entity> targets, const std::byte* payload,
                                         const RowSetSpan& rows, std::span<const std::byte> table, Write write) {

@@ -162,11 +162,6 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
 
 // --- Spawn ---
 
-Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
-                         const RowSetSpan& rows) {
-  return edited(spawn_type, ids, payload, rows, {}, [&] { return spawn_all(message, ids, payload, rows); });
-}
-
 Refusal Structure::spawn_all(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
                              const RowSetSpan& rows) {
   const auto refused = [&](RefusalCode code, Entity e, FieldId field = 0, TypeId type = spawn_type) {
@@ -269,10 +264,6 @@ void Structure::spawn_child(const TemplateTable::Entry& entry, std::uint32_t num
 }
 
 // --- MergeTemplate ---
-
-Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload) {
-  return edited(merge_type, ids, payload, {}, {}, [&] { return merge_all(message, ids); });
-}
 
 Refusal Structure::merge_all(const MergeTemplate& message, std::span<const Entity> ids) {
   const auto refused = [&](RefusalCode code, Entity e, FieldId field = 0) {

@@ -39,7 +39,7 @@ struct alignas(64) ParallelPass::Worker final : Turn {
       : pass(owner),
         outbox(arena, parts.types, parts.texts, parts.next_timer, parts.now_ns, parts.self),
         spawner(parts.storage, outbox, parts.templates),
-        context{parts.storage, outbox, spawner, parts.registry} {}
+        context{parts.storage, outbox, spawner} {}
   void take() override {
     if (has_turn) return;
     const std::uint64_t begin = steady_ns();

@@ -43,7 +43,6 @@ struct PassParts {
   std::uint64_t& next_timer;
   const std::uint64_t& now_ns;
   const std::shared_ptr<EntityRegistry*>& self;
-  const EntityRegistry& registry;
   BatchWriter& cascade;
   std::span<WorkerCall> calls;  // the workers' current calls for observers, as far as there is room
 };

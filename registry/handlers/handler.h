@@ -21,7 +21,6 @@ namespace muster {
 class Storage;
 class Outbox;
 class Spawner;
-class EntityRegistry;
 class Delivery;
 struct MessageRoute;
 
@@ -93,7 +92,6 @@ struct RunContext {
   Storage& storage;
   Outbox& outbox;
   Spawner& spawner;
-  const EntityRegistry& registry;
   Delivery* delivery = nullptr;
   // The handler being called, for error texts and observers (AtWork), and its entity. Code that
   // sets `entity` must reset it to 0 before the next push that goes straight to its handler, which

@@ -206,6 +206,19 @@ class Storage : private StorageContents {
     const Chunk* const last = archetype.groups[depth].last;
     return last && last->capacity - last->count >= count;
   }
+  /// Consecutive rows of a chunk.
+  struct Run {
+    Chunk* chunk;
+    std::uint32_t begin, count;
+  };
+  /// The chunk that rows of one archetype move to, and the chunk whose rows fill their holes. Both
+  /// are of plain() archetypes, at depth 0, and touched.
+  struct MoveAim {
+    /// `open` is a chunk of another archetype, with free rows; `last` is the group's last chunk.
+    Chunk *open = nullptr, *last = nullptr;
+    Entity *open_ids = nullptr, *last_ids = nullptr;
+    std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
+  };
   /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
   /// remembers an open chunk compares it.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
@@ -336,11 +349,6 @@ class Storage : private StorageContents {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Consecutive rows of a chunk.
-  struct Run {
-    Chunk* chunk;
-    std::uint32_t begin, count;
-  };
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
   /// chunk of a plain() archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
@@ -365,17 +373,6 @@ class Storage : private StorageContents {
     free_id(e);
     mark_known_id(e.index);
   }
-  /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both
-  /// archetypes must be plain().
-  [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
-  /// The chunk that rows of one archetype move to, and the chunk whose rows fill their holes. Both
-  /// are of plain() archetypes, at depth 0, and touched.
-  struct MoveAim {
-    /// `open` is a chunk of another archetype, with free rows; `last` is the group's last chunk.
-    Chunk *open = nullptr, *last = nullptr;
-    Entity *open_ids = nullptr, *last_ids = nullptr;
-    std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
-  };
   MoveAim aim_moves(Chunk& open, Chunk& last) {
     touch_all(open);
     touch_all(last);
@@ -386,8 +383,8 @@ class Storage : private StorageContents {
   /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the
   /// group that `aim` fills. The group's last row fills the hole. `copy<fills>(row, old, hole,
   /// last_row)` copies the values that the new row keeps and, if `fills`, the last row's values
-  /// into the hole. Returns the new row's number. Equivalent to append_moved() and
-  /// take_plain_row(), but makes its only call at the end, so that it need not save registers.
+  /// into the hole. Returns the new row's number. Has the results of append() and take_plain_row(),
+  /// but makes its only call at the end, so that it need not save registers.
   template <class Copy>
   [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
                                                   Copy copy) {
