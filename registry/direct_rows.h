@@ -6,8 +6,6 @@
 // (registry/apply/row_sites.h). Members of EntityRegistry.
 #pragma once
 
-#include <algorithm>
-
 #include "registry/apply/fill_rows.h"
 #include "registry/delivery/host_call.h"
 #include "registry/entity_registry.h"
@@ -122,15 +120,12 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         (put(components), ...);
       };
       HostEnvelope created(count);
-      std::vector<Entity> made(count);
+      const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
       const Storage::Drawn before = core.state.storage.drawn();
-      HostCall::take_ids(core, made);
+      HostCall::take_ids(core, ids);
+      std::vector<Entity> made(ids.begin(), ids.end());
       const HostCall call(
-          core, created,
-          [&] {
-            std::ranges::copy(made, core.pushing.append_rows_shared(count, Create{}, components...).begin());
-            return core.pushing.front().bytes();
-          },
+          core, created, [&] { return core.pushing.front().bytes(); },
           [&] {
             core.state.storage.undraw(before);
             core.pushing.clear();
@@ -173,22 +168,23 @@ template <ComponentType... Cs>
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return set_first(row, components...);
-        const bool moves = site->from != site->to;
-        if (moves && row.chunk->depth != 0) [[unlikely]]
-          return push_rows(e, Set{}, components...);
         const HostCall call(core, [&] { return detail::sealed_rows<Set>(site->sealed, e, components...); });
-        if (moves) {
-          const std::uint32_t at = call.move(*site, e, *row.chunk, place);
-          detail::put_values(site->open, at, components...);
-          return call.done();
+        Row to = row;
+        if (site->from != site->to) {
+          if (row.chunk->depth == 0) [[likely]] {
+            const std::uint32_t at = call.move(*site, e, *row.chunk, place);
+            detail::put_values(site->open, at, components...);
+            return call.done();
+          }
+          to = call.move_below(*site, e, row);
         }
         [[maybe_unused]] std::size_t at = 0;
         const auto put = [&]<class C>(const C& value) {
-          if constexpr (EnableableType<C>) call.enable(row, site->presences[at]);
+          if constexpr (EnableableType<C>) call.enable(to, site->presences[at]);
           [[maybe_unused]] const std::uint16_t slot = site->slots[at++];
           if constexpr (!TypeTraits<C>::tag) {
-            call.touch(*row.chunk, slot);
-            std::memcpy(row.at(slot, sizeof(C)), &value, sizeof(C));
+            call.touch(*to.chunk, slot);
+            std::memcpy(to.at(slot, sizeof(C)), &value, sizeof(C));
           }
         };
         (put(components), ...);
@@ -230,18 +226,16 @@ template <ComponentType C>
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return remove_first<C>(row);
-        if constexpr (EnableableType<C>) {
+        if constexpr (EnableableType<C>)
           if (row.presence(site->presences[0]) == 0) [[unlikely]]
             return push(e, message);  // this is refused
-        } else {
-          if (row.chunk->depth != 0) [[unlikely]]
-            return push(e, message);
-        }
         const HostCall call(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
         if constexpr (EnableableType<C>)
           call.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));
-        else
+        else if (row.chunk->depth == 0) [[likely]]
           call.move(*site, e, *row.chunk, place);
+        else
+          call.move_below(*site, e, row);
         return call.done();
       }
   }

@@ -46,10 +46,9 @@ void EntityRegistry::set_executor(Executor* executor) {
   r.delivery.set_parallel(nullptr);
   r.parallel.reset();
   if (!executor || executor->workers() < 2) return;
-  r.parallel =
-      std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer,
-                                               r.now_ns, r.self, r.cascade, r.core.workers},
-                                     *executor, r.options.pass_serial_below_ns);
+  r.parallel = std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(),
+                                                        r.next_timer, r.now_ns, r.self, r.cascade, r.core.workers},
+                                              *executor, r.options.pass_serial_below_ns);
   r.delivery.set_parallel(r.parallel.get());
   r.note_observed();
 }

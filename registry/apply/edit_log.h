@@ -25,9 +25,9 @@ struct Edit {
   /// The entities concerned; empty for a message to the world. A message to many entities is one
   /// edit or several of fewer entities, in order.
   std::span<const Entity> targets;
-  const std::byte* payload;             ///< the message; null for a table
-  std::span<const RowSetEntry> rows;    ///< components in the payload
-  std::span<const std::byte> table;     ///< the message if it is a table
+  const std::byte* payload;           ///< the message; null for a table
+  std::span<const RowSetEntry> rows;  ///< components in the payload
+  std::span<const std::byte> table;   ///< the message if it is a table
 };
 
 /// Called on the registry's thread. Must not use the registry, except for reading its storage and

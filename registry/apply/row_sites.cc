@@ -91,7 +91,7 @@ MoveSite::Way MoveSite::way_of(const LeftColumns& columns) noexcept {
       else
         return &move_by<CopyCounted<number, leaves>>;
     };
-    return std::array{way.template operator()<numbers>()...};
+    return std::array { way.template operator()<numbers>()... };
   };
   using Numbers = std::make_integer_sequence<std::uint32_t, number_of({{counted_columns_max, 0, 0, 0}}) + 1>;
   static constexpr auto leaving = ways(std::true_type(), Numbers());
@@ -164,6 +164,13 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
     site.columns.learn(from, to, types);
     site.way = MoveSite::way_of(site.columns);
   }
+}
+
+Row MoveSite::move_below(Storage& storage, Entity e, Row row) const {
+  const Row into = storage.append(e, storage.open_chunk(*to, row.chunk->depth), row.chunk->parents()[row.row]);
+  columns.carry(into, row);
+  storage.take_plain_row(row);
+  return into;
 }
 
 MoveSite* RowSites::find_move(std::uint64_t key, const Chunk& chunk) noexcept {

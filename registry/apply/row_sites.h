@@ -110,6 +110,9 @@ struct MoveSite {
   }
   /// As move_known(), for any row of `from`, whose chunk is `from_chunk`.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
+  /// move() for the row of an entity that has a parent: looks up its open chunk instead of
+  /// remembering it.
+  Row move_below(Storage& storage, Entity e, Row row) const;
   /// move() for rows with values of unusual sizes.
   std::uint32_t move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
   /// The function that move_known() calls; null if a value has an unusual size.

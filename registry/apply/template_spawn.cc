@@ -202,7 +202,8 @@ Refusal Structure::judge_spawn(const Spawn& message, std::span<const Entity> ids
   return judge(rows);
 }
 
-void Structure::spawn_taken(const HostCall&, TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids) {
+void Structure::spawn_taken(const HostCall&, TemplateTable::Entry& entry, const Spawn& message,
+                            std::span<const Entity> ids) {
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
   if (!tree_rows_.fits(entry.tree, depth)) [[unlikely]]
     return spawn_tree(entry, message, ids, depth, nullptr);

@@ -73,6 +73,8 @@ class HostCall {
   std::uint32_t move(MoveSite& site, Entity e, Chunk& from, std::uint64_t place) const {
     return site.move(core_.state.storage, e, from, static_cast<std::uint32_t>(place));
   }
+  /// Moves any row of the site below depth 0.
+  Row move_below(const MoveSite& site, Entity e, Row row) const { return site.move_below(core_.state.storage, e, row); }
   /// Prepares to write a value in place.
   [[gnu::always_inline]] void touch(Chunk& chunk, std::uint16_t slot) const { core_.state.storage.touch(chunk, slot); }
   [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) const {

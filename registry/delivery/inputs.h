@@ -7,11 +7,11 @@
 //   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions. They serve the host's own calls and posts,
-// never the input of a session: posted messages (deliver_plain(), here); a push to one entity
-// (EntityRegistry::push_direct); and those that write structure (registry/delivery/host_call.h):
-// create, set, remove, destroy (registry/direct_rows.h) and spawn (EntityRegistry::spawn_direct).
-// Tests check that each gives what the general way gives
+// Shortcuts take the same steps with fewer instructions. For messages to handlers: deliver_plain()
+// and push_few(), posts and a few messages from a session, both here, and a push to one entity
+// (EntityRegistry::push_direct). Those that write structure serve only the host's own calls
+// (registry/delivery/host_call.h): create, set, remove, destroy (registry/direct_rows.h) and spawn
+// (EntityRegistry::spawn_direct). The structure messages of a session have none. Tests check that each gives what the general way gives
 // (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
 // direct_spawn_test.cc).
 #pragma once
@@ -73,6 +73,11 @@ class Inputs {
                        std::uint64_t user);
   /// Pushes one of them.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
+  /// Pushes a few messages to single entities from a session, of a type that the registry does not
+  /// act on, while nothing is waiting and no one observes single messages. Has the results of
+  /// push_batch().
+  Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
+                   std::uint64_t user);
   /// Finishes a push to one entity that went straight to its handler: settling and the cascade.
   /// Equivalent to push().
   Receipt end_push(Receipt receipt);

@@ -142,7 +142,9 @@ class Sessions {
       case 10: return to.append(any(), SetFieldIf{.set = field});
       case 11: return to.append(any(), Reparent{.parent = parent});
       case 12: return to.append(any(), Rename{.name = random_() % 3 ? text() : Text{}, .clash = clash});
-      case 13: return append_spawn(to, take(6), Spawn{.what = text_of("squad"), .parent = parent, .name = text(), .clash = clash});
+      case 13:
+        return append_spawn(to, take(6),
+                            Spawn{.what = text_of("squad"), .parent = parent, .name = text(), .clash = clash});
       case 14: {
         const Entity top = any();
         std::vector<Entity> ids{top};
@@ -154,7 +156,8 @@ class Sessions {
       }
       case 15: return to.append_table(TypeTraits<DefineTemplate>::id, {}, squad_);
       default:
-        return to.append_table(TypeTraits<InternText>::id, {}, encode(InternText{.text = std::to_string(random_() % 99)}));
+        return to.append_table(TypeTraits<InternText>::id, {},
+                               encode(InternText{.text = std::to_string(random_() % 99)}));
     }
   }
 
@@ -209,9 +212,8 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     EntityRegistry registry;
     const Handlers all = [&] {
       Handlers made;
-      made.add(registry.subscribe("dies", [](const game::Damage&, const Health&, Entity self, Outbox& out) {
-        out.post(self, Destroy{});
-      }));
+      made.add(registry.subscribe(
+          "dies", [](const game::Damage&, const Health&, Entity self, Outbox& out) { out.post(self, Destroy{}); }));
       made.add(registry.subscribe("splits", [](const game::Spawn&, const Health&, Entity self, Spawner& spawner) {
         spawner.create_under(self, "half", Health{});
       }));
