@@ -1,12 +1,13 @@
-// Creates and destroys single entities and adds and removes their components, called from outside
+// Creates and destroys single entities and adds and removes their components, called by the host
 // while nothing is waiting and no handler must be called. The batch is sealed and shown to the
-// sinks; code that knows the component types writes the row. The bytes, ids, rows, versions,
-// counters and receipts are the same as from Delivery and Structure, which handle everything else
-// and the first call with each list of components (registry/apply/row_sites.h). Members of
-// EntityRegistry.
+// sinks; a HostCall (registry/delivery/host_call.h), which knows the component types, writes the
+// row. The bytes, ids, rows, versions, counters and receipts are the same as from Delivery and
+// Structure, which handle everything else and the first call with each list of components
+// (registry/apply/row_sites.h). Members of EntityRegistry.
 #pragma once
 
 #include "registry/apply/fill_rows.h"
+#include "registry/delivery/host_call.h"
 #include "registry/entity_registry.h"
 
 namespace muster {
@@ -54,38 +55,6 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Numbers the input of a direct call and shows it to the sink. `seal()` makes the batch if there
-/// is a sink; `undo()` runs if the sink throws. The registry is inside the input during the
-/// Direct's lifetime.
-struct EntityRegistry::Direct {
-  RegistryCore& core;
-  InInput mark;
-  Envelope& envelope;
-  template <class Seal, class Undo>
-  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, Seal seal, Undo undo)
-      : core(of), mark(of), envelope(as) {
-    if (InputSink* const sink = core.told) {
-      try {
-        core.tell_to(*sink, envelope, seal());
-      } catch (...) {
-        undo();
-        throw;
-      }
-    } else {
-      core.number();
-    }
-  }
-  template <class Seal>
-  [[gnu::always_inline]] Direct(RegistryCore& of, Seal seal) : Direct(of, of.pushed, seal, [] {}) {}
-  /// To be called after the input was applied.
-  [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
-    core.count({.handled = handled});
-    if (core.told_pushes) [[unlikely]]
-      registry.tell_receipt(envelope, {.sequence = core.state.sequence, .handled = handled});
-    return {.sequence = core.state.sequence, .handled = handled};
-  }
-};
-
 template <ComponentType... Cs>
 [[gnu::always_inline]] inline Entity EntityRegistry::create(const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
@@ -95,14 +64,14 @@ template <ComponentType... Cs>
       CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]]
         return create_first(components...);
-      const Entity made = core.state.storage.take_id();
-      const Direct input(
+      const Entity made = HostCall::take_id(core);
+      const HostCall call(
           core, core.created, [&] { return detail::sealed_rows<Create>(site->sealed, made, components...); },
-          [&] { core.state.storage.undraw_taken(made); });
+          [&] { HostCall::undraw(core, made); });
       if (!site->open.fits(core.state.storage)) [[unlikely]]
-        site->open.reopen(core.state.storage, *site->archetype, detail::list_types<Cs...>);
-      detail::put_values(site->open, core.state.storage.create_plain(made, *site->open.chunk), components...);
-      input.done(*this);
+        call.reopen(*site, detail::list_types<Cs...>);
+      detail::put_values(site->open, call.create(made, site->open), components...);
+      call.done();
       return made;
     }
   }
@@ -150,44 +119,22 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         };
         (put(components), ...);
       };
-      Envelope created{.kind = InputKind::push, .drawn = count};
-      std::vector<Entity> made;
-      if (!core.told) {
-        made.reserve(count);
-        const Direct input(core, created, [] { return std::span<const std::byte>(); }, [] {});
-        while (made.size() != count) {
-          runs.create(
-              count - made.size(),
-              [&](std::size_t left) {
-                const Storage::Run run = core.state.storage.create_run(left, *site->archetype, far);
-                // While they are in the core's L1 cache.
-                append_ids(made, run.chunk->ids() + run.begin, run.count);
-                return run;
-              },
-              fill);
-        }
-        input.done(*this, count);
-        return made;
-      }
+      HostEnvelope created(count);
       const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
       const Storage::Drawn before = core.state.storage.drawn();
-      core.state.storage.take_ids(ids);
-      made.assign(ids.begin(), ids.end());
-      {
-        const Direct input(
-            core, created, [&] { return core.pushing.front().bytes(); },
-            [&] {
-              core.state.storage.undraw(before);
-              core.pushing.clear();
-            });
-        for (std::span<const Entity> left = ids; !left.empty();)
-          left = left.subspan(runs.create(
-              left.size(),
-              [&](std::size_t size) { return core.state.storage.create_run(left.last(size), *site->archetype); },
-              fill));
-        input.done(*this, count);
-      }
-      core.pushing.pop_front();
+      HostCall::take_ids(core, ids);
+      std::vector<Entity> made(ids.begin(), ids.end());
+      const HostCall call(
+          core, created, [&] { return core.pushing.front().bytes(); },
+          [&] {
+            core.state.storage.undraw(before);
+            core.pushing.clear();
+          });
+      core.pushing.clear();
+      for (std::span<const Entity> left = made; !left.empty();)
+        left = left.subspan(runs.create(
+            left.size(), [&](std::size_t size) { return call.create_run(left.last(size), *site->archetype); }, fill));
+      call.done(count);
       return made;
     }
   }
@@ -204,15 +151,6 @@ template <ComponentType... Cs>
   return made;
 }
 
-/// Moves a row that its site knew before a sink was called; the sink may have begun a version
-/// since.
-[[gnu::always_inline]] inline std::uint32_t EntityRegistry::move_recent(MoveSite& site, Entity e, std::uint64_t place) {
-  const auto at = static_cast<std::uint32_t>(place);
-  if (core_.told && site.aimed != core_.state.storage.chunk_changes()) [[unlikely]]
-    return site.move(core_.state.storage, e, *core_.state.storage.row_at(place).chunk, at);
-  return site.move_known(core_.state.storage, e, at);
-}
-
 template <ComponentType... Cs>
 [[gnu::always_inline]] inline Receipt EntityRegistry::set(Entity e, const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
@@ -221,36 +159,36 @@ template <ComponentType... Cs>
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
         if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
-          const Direct input(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
-          const std::uint32_t at = move_recent(recent, e, place);
+          const HostCall call(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
+          const std::uint32_t at = call.move_recent(recent, e, place);
           detail::put_values(recent.open, at, components...);
-          return input.done(*this);
+          return call.done();
         }
         const Row row = core.state.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return set_first(row, components...);
-        const Direct input(core, [&] { return detail::sealed_rows<Set>(site->sealed, e, components...); });
+        const HostCall call(core, [&] { return detail::sealed_rows<Set>(site->sealed, e, components...); });
         Row to = row;
         if (site->from != site->to) {
           if (row.chunk->depth == 0) [[likely]] {
-            const std::uint32_t at = site->move(core.state.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
+            const std::uint32_t at = call.move(*site, e, *row.chunk, place);
             detail::put_values(site->open, at, components...);
-            return input.done(*this);
+            return call.done();
           }
-          to = move_below(core.state.storage, *site, e, row);
+          to = call.move_below(*site, e, row);
         }
         [[maybe_unused]] std::size_t at = 0;
         const auto put = [&]<class C>(const C& value) {
-          if constexpr (EnableableType<C>) core.state.storage.enable(to, site->presences[at]);
+          if constexpr (EnableableType<C>) call.enable(to, site->presences[at]);
           [[maybe_unused]] const std::uint16_t slot = site->slots[at++];
           if constexpr (!TypeTraits<C>::tag) {
-            core.state.storage.touch(*to.chunk, slot);
+            call.touch(*to.chunk, slot);
             std::memcpy(to.at(slot, sizeof(C)), &value, sizeof(C));
           }
         };
         (put(components), ...);
-        return input.done(*this);
+        return call.done();
       }
   }
   (known().need<Cs>(), ...);
@@ -280,9 +218,9 @@ template <ComponentType C>
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
       if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
         if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
-          const Direct input(core, [&] { return detail::sealed_remove(recent.sealed, e, message); });
-          move_recent(recent, e, place);
-          return input.done(*this);
+          const HostCall call(core, [&] { return detail::sealed_remove(recent.sealed, e, message); });
+          call.move_recent(recent, e, place);
+          return call.done();
         }
         const Row row = core.state.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
@@ -291,15 +229,14 @@ template <ComponentType C>
         if constexpr (EnableableType<C>)
           if (row.presence(site->presences[0]) == 0) [[unlikely]]
             return push(e, message);  // this is refused
-        const Direct input(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
+        const HostCall call(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
         if constexpr (EnableableType<C>)
-          core.state.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0],
-                                     sizeof(C));
+          call.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));
         else if (row.chunk->depth == 0) [[likely]]
-          site->move(core.state.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
+          call.move(*site, e, *row.chunk, place);
         else
-          move_below(core.state.storage, *site, e, row);
-        return input.done(*this);
+          call.move_below(*site, e, row);
+        return call.done();
       }
   }
   known().need<C>();
@@ -323,14 +260,14 @@ template <ComponentType C>
   RegistryCore& core = core_;
   if (core.is_quiet() && !core.types.handlers().told().destroy && !core.state.storage.logs_destroyed()) [[likely]]
     if (const Row row = core.state.storage.find(e); row && stands_alone(row, e, core.state.hierarchy)) [[likely]] {
-      const Direct input(core, [&] {
+      const HostCall call(core, [&] {
         core.destroyed.set(e, message);
         return core.destroyed.bytes();
       });
-      core.state.storage.destroy_plain(row, e);
-      return input.done(*this);
+      call.destroy(row, e);
+      return call.done();
     }
-  return push_builtin(e, message);
+  return push_queued<Destroy>(e, message);
 }
 
 }  // namespace muster

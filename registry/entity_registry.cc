@@ -19,7 +19,6 @@ void EntityRegistry::used_inside_handler() const noexcept {
 
 Receipt EntityRegistry::deliver_pushed() { return impl_->inputs.push(); }
 Receipt EntityRegistry::deliver_new(std::span<Entity> ids, bool waited) { return impl_->inputs.push_new(ids, waited); }
-Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) { return impl_->inputs.push_sealed(batch); }
 const KnownChunk* EntityRegistry::learn_chunk(MessageRoute& route, std::uint64_t place) {
   if (place >= Locator::no_row) return nullptr;
   Chunk& chunk = *core_.state.storage.chunk(Locator::from_bits(static_cast<std::uint32_t>(place)).chunk());
@@ -30,9 +29,6 @@ const Receipt& EntityRegistry::end_untaken_push(std::uint64_t place) {
   return core_.ended = impl_->inputs.end_push(place >= Locator::no_row ? Receipt{.dead = 1} : Receipt{.unhandled = 1});
 }
 const Receipt& EntityRegistry::end_handled_push() { return core_.ended = impl_->inputs.end_push({.handled = 1}); }
-void EntityRegistry::tell_receipt(const Envelope& envelope, Receipt receipt) {
-  impl_->inputs.tell_receipt(envelope, receipt);
-}
 void EntityRegistry::handler_failed() { impl_->inputs.delivery_failed(); }
 
 void EntityRegistry::Impl::tell_unknown_names() {

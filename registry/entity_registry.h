@@ -325,7 +325,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   friend class StateWriter;
   friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
-  struct Direct;  // registry/direct_rows.h
   /// Small messages are passed by value: the rarely taken call then need not put them in memory.
   template <class M>
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
@@ -358,8 +357,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Arena& posting();
   template <MessageType M>
   Receipt push_queued(Entity target, Passed<M> message);
-  template <MessageType M>
-  Receipt push_builtin(Entity target, const M& message);
   template <MessageType M, ComponentType... Cs>
   Receipt push_rows(Entity target, const M& message, const Cs&... components);
   template <MessageType M>
@@ -383,8 +380,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// receipts. Returns registry memory, so that the caller's receipt need not be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);
   const Receipt& end_handled_push();
-  /// By value, so that the caller's receipt need not be in memory.
-  void tell_receipt(const Envelope& envelope, Receipt receipt);
   /// To be called in a catch block: an exception from a handler stops the program.
   [[noreturn]] void handler_failed();
 
@@ -401,8 +396,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   [[gnu::cold]] detail::Made refuse_spawn(std::string_view what, const SpawnOptions& options,
                                           const Receipt* receipt) const;
 
-  // --- registry/templates/template_registry.cc ---
-  Receipt push_sealed(std::span<const std::byte> batch);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   /// Where the ids of all nodes will be once nothing is waiting; empty if there is no such template
   /// or the spawn would have no nodes.
@@ -418,7 +411,6 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Entity create_first(const Cs&... components);
   template <ComponentType... Cs>
   std::vector<Entity> create_many_queued(std::uint32_t count, const Cs&... components);
-  std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place);
   template <ComponentType... Cs>
   Receipt set_first(Row row, const Cs&... components);
   template <ComponentType C>

@@ -144,6 +144,7 @@ void RegistryHost::remove_sink(InputSink& sink) noexcept {
   registry_.core_.note_sinks();
 }
 void RegistryHost::set_pushed_sink(PushedSink* sink) noexcept { registry_.impl_->inputs.set_pushed_sink(sink); }
+void RegistryHost::set_edit_log(EditLog* log) noexcept { registry_.impl_->structure.set_edit_log(log); }
 
 // --- ids and texts ---
 

@@ -22,6 +22,7 @@
 
 namespace muster {
 
+class EditLog;     // registry/apply/edit_log.h
 class PushedSink;  // registry/delivery/pushed_sink.h
 
 /// The calls that change nothing.
@@ -125,6 +126,9 @@ class RegistryHost : public RegistryReader {
   /// Sets the sink that sees messages pushed by handlers and timers as they are delivered; null
   /// (free of cost): none. It must outlive the registry or the next call.
   void set_pushed_sink(PushedSink* sink) noexcept;
+  /// Sets the log that sees the edits of sessions as they are applied; null (free of cost): none. It
+  /// must outlive the registry or the next call.
+  void set_edit_log(EditLog* log) noexcept;
 
   // --- ids and texts ---
 

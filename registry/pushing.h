@@ -62,7 +62,7 @@ template <MessageType M>
 template <MessageType M>
 [[gnu::always_inline]] inline Receipt EntityRegistry::push(Entity target, const M& message) {
   if constexpr (std::is_same_v<M, Destroy>) return destroy(target, message);
-  if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
+  if constexpr (is_builtin(TypeTraits<M>::id)) return push_queued<M>(target, message);
   if (core_.is_quiet()) [[likely]] {
     if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
       M kept = message;  // a copy: the handler may change what the caller's reference refers to
@@ -86,18 +86,8 @@ template <MessageType M>
   }
   return deliver_pushed();
 }
-/// Pushes a message that the registry itself acts on.
-template <MessageType M>
-[[gnu::noinline]] Receipt EntityRegistry::push_builtin(Entity target, const M& message) {
-  if (!core_.is_quiet()) return push_queued<M>(target, message);
-  known().need<M>();
-  return push_sealed(SingleBatch<M>(target, message).bytes());
-}
 template <MessageType M, ComponentType... Cs>
 Receipt EntityRegistry::push_rows(Entity target, const M& message, const Cs&... components) {
-  known().need<M>();
-  if (core_.is_quiet()) [[likely]]
-    return push_sealed(SingleRows<M, Cs...>(target, message, components...).bytes());
   open<M>().append_rows(target, message, components...);
   return deliver_pushed();
 }

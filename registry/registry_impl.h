@@ -28,9 +28,9 @@ struct EntityRegistry::Impl {
         structure(core.state, types),
         managers(core.state),
         outbox(cascade, types, texts, next_timer, now_ns, self),
-        spawner(storage, outbox, structure.templates()),
+        spawner(storage, outbox, state.templates),
         delivery(RunContext{storage, outbox, spawner}, types, structure, timers, next_timer, now_ns, cascade),
-        inputs({core, delivery, managers}, options) {}
+        inputs({core, delivery, structure, managers}, options) {}
 
   RegistryCore& core;
   RegistryState& state = core.state;

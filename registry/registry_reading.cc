@@ -33,7 +33,7 @@ std::uint32_t EntityRegistry::child_count(Entity e) const noexcept {
 std::string_view EntityRegistry::name(Entity e) const noexcept { return text(impl_->structure.name_of(e)); }
 Entity EntityRegistry::find_child(Entity parent, std::string_view name) const noexcept {
   check_reading();
-  return name.empty() ? Entity{} : std::as_const(impl_->structure).names().find(parent, text_of(name));
+  return name.empty() ? Entity{} : impl_->structure.names().find(parent, text_of(name));
 }
 
 Entity EntityRegistry::find_path(std::string_view path) const {

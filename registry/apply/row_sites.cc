@@ -25,25 +25,24 @@ void OpenChunk::reopen(Storage& storage, Archetype& archetype, std::span<const T
   }
 }
 
-namespace {
-
-/// MoveSite::move() for rows with values of unusual sizes.
-std::uint32_t move_any(MoveSite& site, Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-  const Row row{&old, place & (Locator::rows_max - 1)};
-  const Row into = storage.append_moved(e, *site.open.chunk, {});
-  site.columns.carry(into, row);
+std::uint32_t MoveSite::move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place) {
+  const Row row{&from_chunk, place & (Locator::rows_max - 1)};
+  const Row into = storage.append(e, *open.chunk, {});
+  columns.carry(into, row);
   storage.take_plain_row(row);
   return into.row;
 }
 
-/// A MoveSite::way that copies the values by `Copy::copy(columns, to, old, hole, last)`.
+/// A way that copies the values by `Copy::copy(columns, to, old, hole, last)`.
 template <class Copy>
-std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
+std::uint32_t MoveSite::move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
   return storage.move_plain(e, *site.old, place, site.aim,
                             [&]<bool fills>(std::uint32_t to, Chunk& chunk, std::uint32_t hole, std::uint32_t last) {
                               Copy::template copy<fills>(site.columns, to, chunk, hole, last);
                             });
 }
+
+namespace {
 
 struct CopyAny {
   template <bool fills>
@@ -77,30 +76,32 @@ struct CopyCounted {
     columns.copy_counted<counts, leaves, fills>(to, old, hole, last);
   }
 };
-template <std::uint32_t number, bool leaves>
-constexpr MoveSite::Way counted_way() noexcept {
-  if constexpr (counts_numbered(number).all() > counted_columns_max)
-    return nullptr;
-  else
-    return &move_by<CopyCounted<number, leaves>>;
-}
-template <bool leaves>
-constexpr auto counted_ways = []<std::uint32_t... numbers>(std::integer_sequence<std::uint32_t, numbers...>) {
-  return std::array{counted_way<numbers, leaves>()...};
-}(std::make_integer_sequence<std::uint32_t, number_of({{counted_columns_max, 0, 0, 0}}) + 1>());
+}  // namespace
 
-MoveSite::Way way_of(const LeftColumns& columns) noexcept {
+MoveSite::Way MoveSite::way_of(const LeftColumns& columns) noexcept {
   if (!columns.usual()) return nullptr;
   const ColumnCounts& counts = columns.counts();
   if (counts.all() > counted_columns_max) return &move_by<CopyAny>;
-  return (columns.leaves_any() ? counted_ways<true> : counted_ways<false>)[number_of(counts)];
+  // By the number of the counts; null if they are too many.
+  constexpr auto ways = []<bool leaves, std::uint32_t... numbers>(std::bool_constant<leaves>,
+                                                                  std::integer_sequence<std::uint32_t, numbers...>) {
+    constexpr auto way = []<std::uint32_t number>() -> Way {
+      if constexpr (counts_numbered(number).all() > counted_columns_max)
+        return nullptr;
+      else
+        return &move_by<CopyCounted<number, leaves>>;
+    };
+    return std::array { way.template operator()<numbers>()... };
+  };
+  using Numbers = std::make_integer_sequence<std::uint32_t, number_of({{counted_columns_max, 0, 0, 0}}) + 1>;
+  static constexpr auto leaving = ways(std::true_type(), Numbers());
+  static constexpr auto staying = ways(std::false_type(), Numbers());
+  return (columns.leaves_any() ? leaving : staying)[number_of(counts)];
 }
-
-}  // namespace
 
 std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place) {
   if (!open.fits(storage)) open.reopen(storage, *to, {types.data(), type_count});
-  if (!way) return move_any(*this, storage, e, from_chunk, place);
+  if (!way) return move_any(storage, e, from_chunk, place);
   if (aimed != storage.chunk_changes()) {
     aim = storage.aim_moves(*open.chunk, *from_chunk.group->last);
     columns.aim(*aim.open, *aim.last);
@@ -161,15 +162,15 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   site.type_count = types.size();
   if (&from != &to) {
     site.columns.learn(from, to, types);
-    site.way = way_of(site.columns);
+    site.way = MoveSite::way_of(site.columns);
   }
 }
 
-Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {
-  const Row to = storage.append_moved(e, storage.open_chunk(*site.to, row.chunk->depth), row.chunk->parents()[row.row]);
-  site.columns.carry(to, row);
+Row MoveSite::move_below(Storage& storage, Entity e, Row row) const {
+  const Row into = storage.append(e, storage.open_chunk(*to, row.chunk->depth), row.chunk->parents()[row.row]);
+  columns.carry(into, row);
   storage.take_plain_row(row);
-  return to;
+  return into;
 }
 
 MoveSite* RowSites::find_move(std::uint64_t key, const Chunk& chunk) noexcept {

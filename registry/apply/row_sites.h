@@ -1,5 +1,5 @@
-// Remembers where the rows of a list of components go, for calls that create entities, add
-// components or destroy entities while no handler must be called (registry/direct_rows.h). Only for
+// Remembers where the rows of a list of components go, for calls of the host that create entities,
+// or add or remove components, while no handler must be called (registry/direct_rows.h). Only for
 // archetypes without runtime components.
 #pragma once
 
@@ -55,6 +55,10 @@ struct OpenChunk {
   [[gnu::always_inline]] bool fits(const Storage& storage) const noexcept {
     return changes == storage.chunk_changes() && chunk->count < chunk->capacity;
   }
+
+ private:
+  friend class HostCall;
+  friend struct MoveSite;
   /// Finds or opens the open chunk.
   void reopen(Storage& storage, Archetype& archetype, std::span<const TypeId> types);
 };
@@ -95,6 +99,10 @@ struct MoveSite {
   [[gnu::always_inline]] bool knows(const Storage& storage, std::uint64_t place) const noexcept {
     return place >> Locator::row_bits == known && aimed == storage.chunk_changes() && aim.open->count < stop;
   }
+
+ private:
+  friend class HostCall;
+  friend class RowSites;
   /// Moves the row of an entity at depth 0 to `to` with the values that it keeps, and touches all
   /// its columns. Its Locator has the bits `place`. Returns the new row's number in the open chunk.
   [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
@@ -102,14 +110,18 @@ struct MoveSite {
   }
   /// As move_known(), for any row of `from`, whose chunk is `from_chunk`.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
-  /// The function that move_known() calls, chosen by the columns.
+  /// move() for the row of an entity that has a parent: looks up its open chunk instead of
+  /// remembering it.
+  Row move_below(Storage& storage, Entity e, Row row) const;
+  /// move() for rows with values of unusual sizes.
+  std::uint32_t move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
+  /// The function that move_known() calls; null if a value has an unusual size.
   using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, std::uint32_t place);
+  template <class Copy>
+  static std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place);
+  static Way way_of(const LeftColumns& columns) noexcept;
   Way way = nullptr;
 };
-
-/// MoveSite::move() for the row of an entity that has a parent: looks up its open chunk instead of
-/// remembering it.
-Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row);
 
 /// All sites of a registry. A component list has two places; if other lists have taken both, it
 /// takes the first.

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <flatbuffers/flatbuffers.h>
+
 #include "messages/judge/verifier.h"
 
 namespace muster {
@@ -37,8 +39,8 @@ M read(const std::byte* payload) noexcept {
 
 }  // namespace
 
-[[gnu::flatten]] Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload,
-                                          const RowSetSpan& rows) {
+[[gnu::flatten]] Refusal Structure::apply_one(TypeId message, Entity target, const std::byte* payload,
+                                              const RowSetSpan& rows) {
   switch (message) {
     case TypeTraits<Create>::id: return create(target, read<Create>(payload), payload, rows);
     case TypeTraits<Destroy>::id: return destroy(target);
@@ -62,10 +64,12 @@ void Structure::grant(const Grant& grant) {
 
 void Structure::return_grant(const ReturnGrant& grant) { storage_.return_grant(grant.first, grant.count); }
 
-Refusal Structure::intern(std::string_view text) {
-  bool collision = false;
-  texts_.intern(text, &collision);
-  return collision ? refuse(RefusalCode::text_collision, {}) : Refusal{};
+Refusal Structure::intern(std::span<const std::byte> table) {
+  return edited(TypeTraits<InternText>::id, {}, nullptr, {}, table, [&] {
+    bool collision = false;
+    texts_.intern(InternTextView::from(table).text(), &collision);
+    return collision ? refuse(RefusalCode::text_collision, {}) : Refusal{};
+  });
 }
 
 void Structure::drop_texts(TextMentions& texts) {
@@ -160,22 +164,6 @@ void Structure::forget_plans() {
   templates_.forget_plans();
 }
 
-bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
-                            std::vector<Entity>& refused) {
-  const auto message = read<Create>(payload);
-  if (message.parent || message.before || message.name) return false;
-  // Archetypes are state, so none is created unless an entity is. The first id is nearly always
-  // new.
-  if (std::ranges::none_of(ids, [&](Entity e) {
-        return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
-      }))
-    return false;
-  const RowPlan& plan = this->plan(rows, false, nullptr, create_plan_);
-  if (plan.refusal.code != RefusalCode::none || !plan.to->plain()) return false;
-  storage_.create_many(ids, *plan.to, plan.values, payload, refused);
-  return true;
-}
-
 void Structure::write_name(Row row, Text name) {
   const std::uint16_t column = row.chunk->archetype->column(name_type);
   storage_.touch(*row.chunk, column);
@@ -223,14 +211,17 @@ std::span<const Entity> Structure::doomed(Entity e) {
   return subtree_;
 }
 
-std::uint32_t Structure::destroy_many(std::span<const Entity> ids) {
+std::uint32_t Structure::destroy_many(std::span<const Entity> ids, const std::byte* payload) {
   std::uint32_t destroyed = 0;
-  for (std::size_t next = bulk_.destroy(ids, destroyed); next < ids.size();
-       next += bulk_.destroy(ids.subspan(next), destroyed)) {
-    destroy_linked(ids[next], storage_.find(ids[next]));
-    ++destroyed;
-    ++next;
-  }
+  edited(TypeTraits<Destroy>::id, ids, payload, {}, {}, [&] {
+    for (std::size_t next = bulk_.destroy(ids, destroyed); next < ids.size();
+         next += bulk_.destroy(ids.subspan(next), destroyed)) {
+      destroy_linked(ids[next], storage_.find(ids[next]));
+      ++destroyed;
+      ++next;
+    }
+    return Refusal{};
+  });
   return destroyed;
 }
 

@@ -1,6 +1,16 @@
-// Applies the messages that change structure: Create, Destroy, Set, Remove, SetField, Reparent,
-// Rename, InternText, the grants and templates. Each is applied completely or refused without
-// effect.
+// The one place where structure is written: applies Create, Destroy, Set, Remove, SetField,
+// Reparent, Rename, InternText, the grants and templates. Each is applied completely or refused
+// without effect.
+//
+//   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
+//     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
+//       create, set, remove ...     row by row                                      registry/storage/storage.h, hierarchy.h, names.h
+//       many rows at once           Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
+//       a tree                      Spawn                                           registry/apply/tree_rows.h
+//
+// Besides this, only HostCall writes rows, for some of the host's own calls. A load fills a separate
+// state (registry/state/state_reader.cc), and handlers write values of components.
+// tests/checks/writes.py finds any other writer.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +18,7 @@
 #include <vector>
 
 #include "messages/batch.h"
+#include "registry/apply/edit_log.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/registry_state.h"
 #include "registry/apply/template.h"
@@ -27,6 +38,8 @@ namespace muster {
 /// reading it at once would wait for both stores.
 using RowSetSpan = std::span<const RowSetEntry>;
 
+class HostCall;
+
 class Structure {
  public:
   /// `state` is the registry's, or one under construction. Both must outlive this. If the state's
@@ -41,41 +54,66 @@ class Structure {
         bulk_(state.storage, state.hierarchy),
         tree_rows_(state.storage, state.hierarchy) {}
 
-  Hierarchy& hierarchy() noexcept { return hierarchy_; }
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
-  Names& names() noexcept { return names_; }
   const Names& names() const noexcept { return names_; }
+  /// The child of `parent` with this name, or nil; for callers that look up many (Names::find).
+  Entity find_child(Entity parent, Text name) { return names_.find(parent, name); }
+
+  /// Shows the edits of sessions to this log from now on; null: to none. It must outlive this or the
+  /// next call.
+  void set_edit_log(EditLog* log) noexcept { log_ = log; }
+  /// Marks that the messages of an input by `editor` are being applied, for this object's lifetime.
+  class EditedBy {
+   public:
+    EditedBy(Structure& structure, const Editor& editor) noexcept : structure_(structure) {
+      if (structure.log_ && editor.session != 0) [[unlikely]]
+        structure.editor_ = editor;
+    }
+    ~EditedBy() { structure_.editor_.session = 0; }
+    EditedBy(const EditedBy&) = delete;
+    EditedBy& operator=(const EditedBy&) = delete;
+
+   private:
+    Structure& structure_;
+  };
 
   /// Applies a POD message to one entity; `rows` is the batch's row set. On success, the returned
   /// code is none.
-  Refusal apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
-  /// Applies a Create to many ids, if no handler must be called. Ids that were not granted are
-  /// appended to `refused`. Returns false and does nothing if the ids must be created one by one.
-  bool create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
-                   std::vector<Entity>& refused);
+  [[gnu::always_inline]] Refusal apply(TypeId message, Entity target, const std::byte* payload,
+                                       const RowSetSpan& rows) {
+    return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
+  }
   /// Destroys those of `ids` that are alive, in order; returns how many were.
-  std::uint32_t destroy_many(std::span<const Entity> ids);
-  /// Messages to the world: Grant, ReturnGrant, and InternText by its text.
+  std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
+  /// Messages to the world: Grant, ReturnGrant, and the table of InternText.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
-  Refusal intern(std::string_view text);
+  Refusal intern(std::span<const std::byte> table);
 
-  TemplateTable& templates() noexcept { return templates_; }
   const TemplateTable& templates() const noexcept { return templates_; }
+  /// What is remembered for spawning a template; null if it is unknown.
+  TemplateTable::Entry* find_template(Text name) noexcept { return templates_.find(name); }
   /// Adds, replaces or forgets a template.
   Refusal define(std::span<const std::byte> table);
   /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows`
   /// names the components that the roots also get from the payload.
-  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows);
-  /// Spawns one tree under ids that were just taken (Storage::take_ids). The template must be
-  /// planned(), and the message must have no name and no `before` sibling; it cannot be refused.
-  /// Equivalent to spawn() without rows.
-  void spawn_taken(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids);
+  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows) {
+    return edited(TypeTraits<Spawn>::id, ids, payload, rows, {},
+                  [&] { return spawn_all(message, ids, payload, rows); });
+  }
+  /// Spawns one tree for a call of the host, under ids that were just taken (HostCall::take_ids).
+  /// The template must be planned(), and the message must have no name and no `before` sibling; it
+  /// cannot be refused. Has the results of spawn() without rows.
+  void spawn_taken(const HostCall& call, TemplateTable::Entry& entry, const Spawn& message,
+                   std::span<const Entity> ids);
   /// True if the last spawn of this template was a tree without name and rows.
   static bool planned(const TemplateTable::Entry& entry) noexcept {
     return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
   }
-  Refusal merge(const MergeTemplate& message, std::span<const Entity> ids);
+  /// Applies a template to the living tree at ids[0]; see MergeTemplate.
+  Refusal merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload) {
+    return edited(TypeTraits<MergeTemplate>::id, ids, payload, {}, {}, [&] { return merge_all(message, ids); });
+  }
   /// For each id of the last merge: 1 if the entity existed before.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
   /// A change that the last merge made to a component of an existing entity.
@@ -101,6 +139,19 @@ class Structure {
   std::span<const Entity> doomed(Entity e);
 
  private:
+  /// Writes one message by `write()`. Every message that a session may send passes here, so a log
+  /// sees all of these.
+  template <class Write>
+  [[gnu::always_inline]] Refusal edited(TypeId type, std::span<const Entity> targets, const std::byte* payload,
+                                        const RowSetSpan& rows, std::span<const std::byte> table, Write write) {
+    if (editor_.session == 0) [[likely]]
+      return write();
+    const Edit edit{editor_, type, targets, payload, rows, table};
+    log_->before(edit);
+    const Refusal refusal = write();
+    log_->after(edit, refusal);
+    return refusal;
+  }
   /// Links a child to its siblings, or unlinks it.
   void link(Entity child, Entity parent, Entity before) {
     hierarchy_.link(child, parent, before);
@@ -123,6 +174,11 @@ class Structure {
       destroy_linked(top, row);
   }
   void destroy_linked(Entity top, Row row);
+  Refusal apply_one(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
+  Refusal spawn_all(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
+                    const RowSetSpan& rows);
+  Refusal merge_all(const MergeTemplate& message, std::span<const Entity> ids);
+  Refusal define_one(std::span<const std::byte> table);
   Refusal set(Entity e, const Set& message, const std::byte* payload, const RowSetSpan& rows);
   Refusal remove(Entity e, const Remove& message);
   Refusal set_field(Entity e, const SetField& message, const std::uint8_t* expected);
@@ -186,6 +242,8 @@ class Structure {
   TemplateTable& templates_;
   BulkRows bulk_;
   TreeRows tree_rows_;
+  EditLog* log_ = nullptr;
+  Editor editor_;  // of a session if its messages are being applied and there is a log
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;

@@ -162,8 +162,8 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
 
 // --- Spawn ---
 
-Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
-                         const RowSetSpan& rows) {
+Refusal Structure::spawn_all(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
+                             const RowSetSpan& rows) {
   const auto refused = [&](RefusalCode code, Entity e, FieldId field = 0, TypeId type = spawn_type) {
     give_up_reserved(ids);
     return Refusal{code, e, type, field};
@@ -202,7 +202,8 @@ Refusal Structure::judge_spawn(const Spawn& message, std::span<const Entity> ids
   return judge(rows);
 }
 
-void Structure::spawn_taken(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids) {
+void Structure::spawn_taken(const HostCall&, TemplateTable::Entry& entry, const Spawn& message,
+                            std::span<const Entity> ids) {
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
   if (!tree_rows_.fits(entry.tree, depth)) [[unlikely]]
     return spawn_tree(entry, message, ids, depth, nullptr);
@@ -265,7 +266,7 @@ void Structure::spawn_child(const TemplateTable::Entry& entry, std::uint32_t num
 
 // --- MergeTemplate ---
 
-Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> ids) {
+Refusal Structure::merge_all(const MergeTemplate& message, std::span<const Entity> ids) {
   const auto refused = [&](RefusalCode code, Entity e, FieldId field = 0) {
     give_up_reserved(ids);
     return Refusal{code, e, merge_type, field};
@@ -345,6 +346,10 @@ void Structure::merge_node(const Template& what, const Template::Node& node, std
 // --- DefineTemplate ---
 
 Refusal Structure::define(std::span<const std::byte> table) {
+  return edited(TypeTraits<DefineTemplate>::id, {}, nullptr, {}, table, [&] { return define_one(table); });
+}
+
+Refusal Structure::define_one(std::span<const std::byte> table) {
   const auto defined = DefineTemplateView::from(table);
   const Text name = text_of(defined.name());
   auto what = Template::read(defined, types_);

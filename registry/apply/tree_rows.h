@@ -54,8 +54,6 @@ struct TreePlan {
 
 class TreeRows {
  public:
-  TreeRows(Storage& storage, Hierarchy& hierarchy) noexcept : storage_(storage), hierarchy_(hierarchy) {}
-
   /// True if all rows of a tree with its root at this depth fit into open chunks, and consist of
   /// plain bytes.
   [[gnu::always_inline]] bool fits(TreePlan& plan, std::uint32_t depth) const {
@@ -73,6 +71,8 @@ class TreeRows {
   Row make(const TreePlan& plan, std::span<const Entity> ids, Entity parent);
 
  private:
+  friend class Structure;
+  TreeRows(Storage& storage, Hierarchy& hierarchy) noexcept : storage_(storage), hierarchy_(hierarchy) {}
   bool aim(TreePlan::Block& block, std::uint32_t depth) const;
 
   Storage& storage_;

@@ -397,16 +397,8 @@ void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload
 void Delivery::builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt) {
   const std::span targets(reinterpret_cast<const Entity*>(batch.shared_targets()), batch.count());
   const TypeId type = batch.type();
-  if (type == TypeTraits<Create>::id && !is_watched(route)) {
-    targets_.clear();
-    if (structure_.create_many(targets, batch.payload(0), batch.row_set(), targets_)) {
-      for (const Entity e : targets_) note({RefusalCode::id_not_granted, e}, receipt);
-      receipt.handled += static_cast<std::uint32_t>(targets.size() - targets_.size());
-      return;
-    }
-  }
   if (type == TypeTraits<Destroy>::id && !is_watched(route)) {
-    const std::uint32_t handled = structure_.destroy_many(targets);
+    const std::uint32_t handled = structure_.destroy_many(targets, batch.payload(0));
     receipt.handled += handled;
     receipt.dead += static_cast<std::uint32_t>(targets.size()) - handled;
     return;
@@ -552,9 +544,8 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
     }
     case TypeTraits<InternText>::id:
     case TypeTraits<DefineTemplate>::id: {
-      const Refusal refusal = route.type->id == TypeTraits<InternText>::id
-                                  ? structure_.intern(InternTextView::from(table).text())
-                                  : structure_.define(table);
+      const Refusal refusal =
+          route.type->id == TypeTraits<InternText>::id ? structure_.intern(table) : structure_.define(table);
       if (refusal.code == RefusalCode::none) return true;
       note(refusal, receipt);
       return false;

@@ -184,7 +184,7 @@ class Delivery {
     return types_.handlers().follows() || !route.active.empty() || !activated_->active.empty() ||
            !loaded_->active.empty() || !deactivated_->active.empty();
   }
-  /// Delivers Create or Destroy to a span.
+  /// Delivers a structure message to a span.
   void builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt);
   /// Calls the handlers of a structural message, with a copy if one of them changes it.
   void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);

@@ -101,6 +101,10 @@ void RegistryCore::Several::on_input(const Envelope& envelope, std::span<const s
   }
 }
 
+void RegistryCore::tell_receipt(const HostEnvelope& envelope, Receipt receipt) const {
+  for (InputSink* sink : receipt_sinks_of(InputKind::push)) sink->on_receipt(envelope.get(), receipt);
+}
+
 // --- one input ---
 
 void Inputs::tell(Envelope& envelope, std::span<const std::byte> bytes) {
@@ -139,6 +143,7 @@ Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t autho
 
 void Inputs::deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt) {
   const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
+  const Structure::EditedBy edited(structure_, {envelope.author, envelope.user, envelope.request});
   if (MessageRoute* route = core_.types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
     delivery_.each(batch, *route, 0, batch.count(), receipt);
   } else if ((envelope.kind == InputKind::inbox || envelope.author != 0) && batch.kind() == BatchKind::timed &&
@@ -298,22 +303,10 @@ Receipt Inputs::push_batch(const BatchView& batch, std::uint64_t author, std::ui
   });
 }
 
-Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
-  return inside("push", [&] {
-    const BatchView batch(bytes);
-    Envelope envelope{.kind = InputKind::push};
-    Receipt receipt = live(envelope, bytes, [&](Receipt& own) {
-      delivery_.builtin(batch, *core_.types.route(batch.type()), batch.target(0), batch.payload(0), own);
-    });
-    receipt.cut_short = !end_call();
-    return receipt;
-  });
-}
-
 Receipt Inputs::end_push(Receipt receipt) {
   return inside("push", [&] {
     receipt.sequence = core_.state.sequence;
-    settle(core_.pushed, receipt);
+    settle(core_.pushed.get(), receipt);
     receipt.cut_short = !end_call();
     return receipt;
   });

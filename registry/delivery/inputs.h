@@ -7,12 +7,13 @@
 //   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions: deliver_plain() and push_few(), a few
-// messages from a session, both here; a push to one entity (EntityRegistry::push_direct); create,
-// set, remove and destroy of one (registry/direct_rows.h); and a tree from a template
-// (EntityRegistry::spawn_direct). Each names the general way to which it is equivalent, and tests
-// check that (tests/registry/delivery/shortcuts_test.cc,
-// tests/registry/apply/direct_spawn_test.cc).
+// Shortcuts take the same steps with fewer instructions. For messages to handlers: deliver_plain()
+// and push_few(), posts and a few messages from a session, both here, and a push to one entity
+// (EntityRegistry::push_direct). Those that write structure serve only the host's own calls
+// (registry/delivery/host_call.h): create, set, remove, destroy (registry/direct_rows.h) and spawn
+// (EntityRegistry::spawn_direct). The structure messages of a session have none. Tests check that each gives what the general way gives
+// (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
+// direct_spawn_test.cc).
 #pragma once
 
 #include <cstdint>
@@ -38,11 +39,13 @@ class Inputs {
   struct Parts {
     RegistryCore& core;
     Delivery& delivery;
+    Structure& structure;
     Managers& managers;
   };
   Inputs(const Parts& parts, const RegistryOptions& options)
       : core_(parts.core),
         delivery_(parts.delivery),
+        structure_(parts.structure),
         timers_(parts.core.state.timers),
         managers_(parts.managers),
         next_timer_(parts.core.state.next_timer),
@@ -71,13 +74,10 @@ class Inputs {
   /// Pushes one of them.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
   /// Pushes a few messages to single entities from a session, of a type that the registry does not
-  /// act on, while nothing is waiting and no one observes single messages. Equivalent to
+  /// act on, while nothing is waiting and no one observes single messages. Has the results of
   /// push_batch().
   Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
                    std::uint64_t user);
-  /// Pushes one message to one entity, of a type that the registry acts on. Equivalent to push()
-  /// while nothing is waiting.
-  Receipt push_sealed(std::span<const std::byte> batch);
   /// Finishes a push to one entity that went straight to its handler: settling and the cascade.
   /// Equivalent to push().
   Receipt end_push(Receipt receipt);
@@ -172,6 +172,7 @@ class Inputs {
 
   RegistryCore& core_;
   Delivery& delivery_;
+  Structure& structure_;
   Timers& timers_;
   Managers& managers_;
   std::uint64_t& next_timer_;

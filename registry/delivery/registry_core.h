@@ -52,6 +52,17 @@ struct RegistryOptions {
   /// Gives a sentence to on_warning, or to standard error.
   void warn(const std::string& sentence) const;
 };
+/// The envelope of a push that is the host's own: no session can be named in it.
+class HostEnvelope {
+ public:
+  explicit HostEnvelope(std::uint32_t drawn = 0) noexcept : envelope_{.kind = InputKind::push, .drawn = drawn} {}
+  const Envelope& get() const noexcept { return envelope_; }
+
+ private:
+  friend struct RegistryCore;
+  Envelope envelope_;
+};
+
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
   explicit RegistryCore(const RegistryOptions& options)
@@ -69,8 +80,8 @@ struct RegistryCore {
   bool sink_threw = false;
   std::uint32_t drawn = 0;  // for the next input's envelope
   // For the current push straight to a handler or row.
-  Envelope pushed{.kind = InputKind::push};
-  Envelope created{.kind = InputKind::push, .drawn = 1};  // the same, for a push that creates
+  HostEnvelope pushed;
+  HostEnvelope created{1};  // the same, for a push that creates
   // The bytes of the last one, reused for the next.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};
   // Sees the inputs: the one sink, or several_, which calls all; null if there is none.
@@ -105,6 +116,12 @@ struct RegistryCore {
     }
     state.sequence = envelope.sequence;
   }
+  [[gnu::always_inline]] void tell_to(InputSink& sink, HostEnvelope& envelope, std::span<const std::byte> batch) {
+    tell_to(sink, envelope.envelope_, batch);
+  }
+  /// Shows the receipt of a host's call to the sinks that want it. By value, so that the caller's
+  /// receipt need not be in memory.
+  void tell_receipt(const HostEnvelope& envelope, Receipt receipt) const;  // inputs.cc
   [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
   /// Counts the results of an input's messages, or of messages that handlers pushed.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }

@@ -43,7 +43,7 @@ void Delivery::tree(const BatchView& batch, MessageRoute& route, std::span<const
     MergeTemplate merge;
     std::memcpy(&merge, payload, sizeof merge);
     name = merge.what;
-    refusal = structure_.merge(merge, ids);
+    refusal = structure_.merge(merge, ids, payload);
   } else {
     Spawn spawn;
     std::memcpy(&spawn, payload, sizeof spawn);

@@ -21,7 +21,6 @@ namespace muster {
 class Storage;
 class Outbox;
 class Spawner;
-class EntityRegistry;
 class Delivery;
 struct MessageRoute;
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "registry/apply/structure.h"
+
 namespace muster {
 
 bool settle_presence(Chunk& chunk) noexcept {
@@ -40,15 +42,13 @@ void LackedComponents::fill() const noexcept {
   }
 }
 
-void LackedComponents::take(Storage& storage) {
-  std::vector<std::pair<Entity, TypeId>> lacking;
-  for (const auto& [row, component] : rows_) lacking.emplace_back(row.chunk->ids()[row.row], component);
+void LackedComponents::take(Structure& structure) {
+  std::vector<std::pair<Entity, Remove>> lacking;
+  for (const auto& [row, component] : rows_)
+    lacking.emplace_back(row.chunk->ids()[row.row], Remove{.component = component});
   rows_.clear();
-  for (const auto& [e, component] : lacking) {
-    const Row row = storage.find(e);
-    storage.move(e, storage.without(*row.chunk->archetype, component), row.chunk->depth,
-                 row.chunk->depth ? row.chunk->parents()[row.row] : Entity{});
-  }
+  for (const auto& [e, message] : lacking)
+    structure.apply(TypeTraits<Remove>::id, e, reinterpret_cast<const std::byte*>(&message), {});
 }
 
 }  // namespace muster

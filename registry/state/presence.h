@@ -10,6 +10,8 @@
 
 namespace muster {
 
+class Structure;
+
 /// To be called once all columns of a chunk were read. Zeroes the values of components that a row
 /// lacks, whatever was saved. Returns false if a presence column has a value other than 0 and 1.
 [[nodiscard]] bool settle_presence(Chunk& chunk) noexcept;
@@ -24,7 +26,7 @@ class LackedComponents {
   /// they are not reported as corrected.
   void fill() const noexcept;
   /// To be called once all rows have their entities. Rows move.
-  void take(Storage& storage);
+  void take(Structure& structure);
 
  private:
   std::vector<std::pair<Row, TypeId>> rows_;

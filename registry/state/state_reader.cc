@@ -58,7 +58,7 @@ class StateReader {
     restore_names();
     if (fault_) return std::unexpected(std::move(*fault_));
     s_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype));
-    lacked_.take(s_.storage);
+    lacked_.take(structure_);
     s_.sequence = row_.sequence;
     s_.now_ns = row_.now_ns;
     s_.next_timer = row_.next_timer;

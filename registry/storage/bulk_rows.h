@@ -15,8 +15,6 @@ namespace muster {
 
 class BulkRows {
  public:
-  BulkRows(Storage& storage, const Hierarchy& hierarchy) : storage_(storage), hierarchy_(hierarchy) {}
-
   /// Destroys those of `ids` that are alive, in order, and stops at the first that does not stand
   /// alone (hierarchy.h). Returns the number of ids processed; adds to `destroyed` the number of
   /// these that were alive.
@@ -26,7 +24,11 @@ class BulkRows {
   /// not plain().
   bool change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent);
 
+ protected:
+  BulkRows(Storage& storage, const Hierarchy& hierarchy) : storage_(storage), hierarchy_(hierarchy) {}
+
  private:
+  friend class Structure;  // registry/apply/structure.h
   /// Values of consecutive rows in two chunks: the destination and the origin of the first.
   struct Moved {
     Locator to, from;

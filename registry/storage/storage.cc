@@ -20,29 +20,10 @@
 #include <cstring>
 
 #include "messages/require.h"
-#include "registry/storage/drawn_ids.h"
 
 namespace muster {
 
 namespace {
-
-/// Writes `count` adjacent copies of a value.
-void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std::uint32_t count) noexcept {
-  const auto fill = [&]<std::size_t bytes>() {
-    struct Value {
-      std::byte all[bytes];
-    } one;
-    std::memcpy(&one, value, bytes);
-    for (std::uint32_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, &one, bytes);
-  };
-  switch (size) {
-    case 4: return fill.operator()<4>();
-    case 8: return fill.operator()<8>();
-    case 16: return fill.operator()<16>();
-    default:
-      for (std::uint32_t i = 0; i < count; ++i) copy_value(to + std::size_t{i} * size, value, size);
-  }
-}
 
 /// Prefetches the rows from `row` on or, unless `ahead`, those before it. Where a chunk's columns
 /// begin and end, the processor has not prefetched them, and each would be waited for.
@@ -325,57 +306,6 @@ Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archety
   if (archetype.enableable) enable_all(chunk, begin, begin + count);
   add_rows(chunk, count);
   return {&chunk, begin, count};
-}
-
-Storage::Run Storage::create_run(std::size_t most, Archetype& archetype, bool far) {
-  Chunk& chunk = open_chunk(archetype, 0);
-  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - chunk.count, most));
-  if (count > ids_.recyclable()) [[unlikely]] {
-    std::array<Entity, chunk_rows_max> ids;
-    take_ids(std::span(ids).first(count));
-    return create_run(std::span(ids).first(count), archetype);
-  }
-  touch_all(chunk);
-  const std::uint32_t begin = chunk.count;
-  const DrawnIds drawn{ids_.slots(), id_page_versions_.data(), version_};
-  for (std::uint32_t done = 0; done < count;) {
-    const std::span<const std::uint32_t> queued = ids_.free_queue().run(done);
-    const auto some = static_cast<std::uint32_t>(std::min<std::size_t>(queued.size(), count - done));
-    Entity* const ids = chunk.ids() + begin + done;
-    const Locator first = chunk.locator(begin + done);
-    if (far && queued.size() >= some + DrawnIds::asked_ahead)
-      drawn.draw<true>(queued.data(), some, ids, first);
-    else
-      drawn.draw<false>(queued.data(), some, ids, first);
-    done += some;
-  }
-  ids_.take_recycled(count);
-  if (archetype.enableable) enable_all(chunk, begin, begin + count);
-  add_rows(chunk, count);
-  return {&chunk, begin, count};
-}
-
-void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
-                          const std::byte* payload, std::vector<Entity>& refused) {
-  for (std::size_t next = 0; next < ids.size();) {
-    // Refused ids need nothing: no chunk is opened for them.
-    if (!can_be_made(ids[next])) {
-      refused.push_back(ids[next++]);
-      continue;
-    }
-    // An id that is in the list twice can be created only once, so ids that get a row are marked at
-    // once.
-    std::size_t end = next;
-    for (; end < ids.size() && can_be_made(ids[end]); ++end) ids_.slot(ids[end].index).locator = Locator(IdState::free);
-    const ExpectedRows expected = expect_rows(archetype, 0, end - next);
-    while (next < end) {
-      const Run run = create_run(ids.subspan(next, end - next), archetype);
-      next += run.count;
-      for (const ValuePlace& value : values)
-        fill_values(run.chunk->slots()[value.slot].data + std::size_t{run.begin} * value.size, payload + value.offset,
-                    value.size, run.count);
-    }
-  }
 }
 
 void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,

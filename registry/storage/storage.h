@@ -138,16 +138,6 @@ class Storage : private StorageContents {
   }
   /// Fills `ids` with new ids in state `reserved`.
   void reserve(std::span<Entity> ids);
-  /// Issues new ids that are in no state: create_run or create_plain must follow before anything
-  /// else reads them.
-  void take_ids(std::span<Entity> ids);
-  [[gnu::always_inline]] Entity take_id() {
-    if (ids_.recyclable() == 0) [[unlikely]]
-      return reserve_fresh();
-    const std::uint32_t index = ids_.free_queue().front();
-    ids_.take_recycled(1);
-    return {index, ids_.slot(index).generation};
-  }
   /// A position in the sequence of issued ids (reserve, take_ids). undraw() takes back all ids
   /// issued since; no id may have been released or created in between.
   struct Drawn {
@@ -155,8 +145,6 @@ class Storage : private StorageContents {
   };
   Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
   void undraw(const Drawn& before) noexcept;
-  /// Undoes take_id(), under the same condition.
-  void undraw_taken(Entity e) noexcept;
   /// True if `e` is current and has no row because it is in this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
@@ -166,21 +154,9 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
-  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
-  bool take_given(std::span<const Entity> ids) noexcept;
-  void set_state(Entity e, IdState state);
-  /// Takes back a reserved id that will never be created.
-  void give_up(Entity e);
   /// The first index of the next grant of `count` ids: in a returned range, or else
   /// ids().indices().
   std::uint32_t next_grant(std::uint32_t count) const noexcept;
-  /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
-  /// nothing if `first` is not next_grant(count).
-  bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
-  void return_grant(std::uint32_t first, std::uint32_t count);
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
     return page < id_page_versions_.size() ? id_page_versions_[page] : 0;
@@ -190,11 +166,6 @@ class Storage : private StorageContents {
   const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
   const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
-  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
-  /// needed.
-  Archetype& archetype(std::span<const TypeId> types);
-  Archetype& with(Archetype& archetype, TypeId type);
-  Archetype& without(Archetype& archetype, TypeId type);
   /// Ascending by number.
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   /// The archetype with this number, or null.
@@ -211,21 +182,6 @@ class Storage : private StorageContents {
   std::uint32_t depths() const noexcept { return static_cast<std::uint32_t>(chunks_by_depth_.size()); }
 
   // --- rows ---
-  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
-  /// component columns; its presence columns say that it has all types.
-  [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-    mark_known_id(e.index);
-    const Row row = append(e, open_chunk(archetype, depth), parent);
-    if (!archetype.simple) [[unlikely]]
-      complete(row);
-    return row;
-  }
-  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0 that has room, and returns
-  /// its number. The caller must fill all its columns.
-  [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
-    mark_known_id(e.index);
-    return append_id(e, open).row;
-  }
   /// Rows are expected as long as this exists.
   class ExpectedRows {
    public:
@@ -244,55 +200,17 @@ class Storage : private StorageContents {
   /// Announces that the next `count` rows belong to this archetype, with no others during the
   /// result's lifetime. New chunks for them get contiguous memory.
   [[nodiscard]] ExpectedRows expect_rows(const Archetype& archetype, std::uint32_t depth, std::size_t count);
-  /// Consecutive rows of a chunk.
-  struct Run {
-    Chunk* chunk;
-    std::uint32_t begin, count;
-  };
-  /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
-  /// chunk of a plain() archetype has room for, at least one. They have all its types.
-  Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
-  /// prefetches the directory.
-  Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or
-  /// granted, and appends the other ids to `refused`. Writes the values of `payload` to each row at
-  /// the places in `values`.
-  void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
-                   const std::byte* payload, std::vector<Entity>& refused);
   /// True if the archetype is plain() and its open chunk has room for `count` more rows.
   bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
     if (depth >= archetype.groups.size() || !archetype.plain()) return false;
     const Chunk* const last = archetype.groups[depth].last;
     return last && last->capacity - last->count >= count;
   }
-  /// The chunk that gets the next row of a group.
-  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
-    if (depth < archetype.groups.size()) [[likely]] {
-      Chunk* const last = archetype.groups[depth].last;
-      if (last && last->count < last->capacity) [[likely]]
-        return *last;
-    }
-    return open_new_chunk(archetype, depth);
-  }
-  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
-  /// remembers an open chunk compares it.
-  std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
-  /// for undo: the id is parked.
-  void destroy(Entity e, bool park = false) { destroy(find(e), park); }
-  void destroy(Row row, bool park = false);
-  /// Removes the row of `e`, of a plain() archetype, and releases the id. Inlined into loops.
-  [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
-    if (destroyed_) [[unlikely]]
-      log_destroyed(e);
-    take_plain_row(row);
-    free_id(e);
-    mark_known_id(e.index);
-  }
-  /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both
-  /// archetypes must be plain().
-  [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
+  /// Consecutive rows of a chunk.
+  struct Run {
+    Chunk* chunk;
+    std::uint32_t begin, count;
+  };
   /// The chunk that rows of one archetype move to, and the chunk whose rows fill their holes. Both
   /// are of plain() archetypes, at depth 0, and touched.
   struct MoveAim {
@@ -301,57 +219,9 @@ class Storage : private StorageContents {
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
   };
-  MoveAim aim_moves(Chunk& open, Chunk& last) {
-    touch_all(open);
-    touch_all(last);
-    return {&open, &last, open.ids(), last.ids(), open.locator(0).bits(), last.locator(0).bits()};
-  }
-  /// Touches all columns of a chunk.
-  void touch_chunk(Chunk& chunk) { touch_all(chunk); }
-  /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the
-  /// group that `aim` fills. The group's last row fills the hole. `copy<fills>(row, old, hole,
-  /// last_row)` copies the values that the new row keeps and, if `fills`, the last row's values
-  /// into the hole. Returns the new row's number. Equivalent to append_moved() and
-  /// take_plain_row(), but makes its only call at the end, so that it need not save registers.
-  template <class Copy>
-  [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
-                                                  Copy copy) {
-    const std::uint32_t row = aim.open->count, last = aim.last->count - 1;
-    aim.open->count = row + 1;
-    aim.last->count = last;
-    structure_ += 2;
-    put_id(aim.open_ids + row, e.bits());
-    ids_.slot(e.index).locator = Locator::from_bits(aim.open_first + row);
-    const std::uint32_t hole = place & (Locator::rows_max - 1);
-    if (place != aim.last_first + last) {
-      const Entity filler = aim.last_ids[last];
-      old.ids()[hole] = filler;
-      ids_.slot(filler.index).locator = Locator::from_bits(place);
-      copy.template operator()<true>(row, old, hole, last);
-    } else {
-      copy.template operator()<false>(row, old, hole, last);
-    }
-    return last == 0 ? drop_last_chunk_and_give(*aim.last->group, row) : row;
-  }
-  /// Removes a row of a plain() archetype but keeps its id. The group's last row fills the hole.
-  [[gnu::always_inline]] void take_plain_row(Row gone) {
-    Group& group = *gone.chunk->group;
-    if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
-      aim_holes(group);
-    // Not the group's own: the row that fills the hole need not wait for the lookup of the removed
-    // row's chunk.
-    Chunk& last = *holes_.last;
-    const std::uint32_t from = last.count - 1;
-    if (gone.chunk != &last || gone.row != from) {
-      if (gone.chunk != &last) touch_all(*gone.chunk);
-      fill_hole(*gone.chunk->archetype, gone, last, from);
-    }
-    last.count = from;
-    --rows_;
-    ++structure_;
-    if (from % asked_rows == 0) [[unlikely]]
-      rows_left(group);
-  }
+  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
+  /// remembers an open chunk compares it.
+  std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
   /// ids' directory entries: they will soon fill holes, and the processor does not detect the
   /// backward reads. For registries of at least rows_far_away rows.
@@ -366,25 +236,6 @@ class Storage : private StorageContents {
   /// The number of rows between a prefetch and its use: enough for it to arrive, few enough for it
   /// to stay cached.
   static constexpr std::uint32_t asked_rows_ahead = 32;
-  /// Moves the row of `e`. Columns that both archetypes have keep their values; others are zero, so
-  /// new enableable types are still absent. Returns the new row.
-  Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
-  /// Gives a row an enableable type of its archetype, by the slot of the presence column. In a row
-  /// that was just appended, the old presence may have any value.
-  void enable(Row row, std::uint16_t presence) {
-    if (row.presence(presence) == 1) return;
-    touch(*row.chunk, presence);
-    row.presence(presence) = 1;
-  }
-  /// Takes the type from the row; `column` has its values, or is no_column for a tag.
-  [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
-    touch(*row.chunk, presence);
-    row.presence(presence) = 0;
-    if (column == no_column) return;
-    touch(*row.chunk, column);
-    std::memset(row.at(column, size), 0, size);
-  }
-  void set_parent(Row row, Entity parent);
   /// True if the ids of removed rows are logged.
   bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
   /// Appends the ids of removed rows to `log` from now on; null stops.
@@ -444,9 +295,162 @@ class Storage : private StorageContents {
   /// Called with on_archetype_context and archetypes that are about to be dropped.
   void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
 
+ protected:
+  // --- structure: Structure writes it for every message, and HostCall for some of the host's own
+  // calls. The messages of a session have no other way to these functions, so a log of edits sees
+  // all of them in Structure (registry/apply/structure.h). ---
+
+  // Ids.
+  /// Issues new ids that are in no state: create_run or create_plain must follow before anything
+  /// else reads them.
+  void take_ids(std::span<Entity> ids);
+  [[gnu::always_inline]] Entity take_id() {
+    if (ids_.recyclable() == 0) [[unlikely]]
+      return reserve_fresh();
+    const std::uint32_t index = ids_.free_queue().front();
+    ids_.take_recycled(1);
+    return {index, ids_.slot(index).generation};
+  }
+  /// Undoes take_id(), as undraw() does.
+  void undraw_taken(Entity e) noexcept;
+  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
+  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
+  bool take_given(std::span<const Entity> ids) noexcept;
+  void set_state(Entity e, IdState state);
+  /// Takes back a reserved id that will never be created.
+  void give_up(Entity e);
+  /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
+  /// nothing if `first` is not next_grant(count).
+  bool grant(std::uint32_t first, std::uint32_t count);
+  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
+  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
+  void return_grant(std::uint32_t first, std::uint32_t count);
+
+  // Archetypes. Their numbers are state.
+  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
+  /// needed.
+  Archetype& archetype(std::span<const TypeId> types);
+  Archetype& with(Archetype& archetype, TypeId type);
+  Archetype& without(Archetype& archetype, TypeId type);
+
+  // Rows.
+  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
+  /// component columns; its presence columns say that it has all types.
+  [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+    mark_known_id(e.index);
+    const Row row = append(e, open_chunk(archetype, depth), parent);
+    if (!archetype.simple) [[unlikely]]
+      complete(row);
+    return row;
+  }
+  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0 that has room, and returns
+  /// its number. The caller must fill all its columns.
+  [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
+    mark_known_id(e.index);
+    return append_id(e, open).row;
+  }
+  /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
+  /// chunk of a plain() archetype has room for, at least one. They have all its types.
+  Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// The chunk that gets the next row of a group.
+  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
+    if (depth < archetype.groups.size()) [[likely]] {
+      Chunk* const last = archetype.groups[depth].last;
+      if (last && last->count < last->capacity) [[likely]]
+        return *last;
+    }
+    return open_new_chunk(archetype, depth);
+  }
+  /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
+  /// for undo: the id is parked.
+  void destroy(Entity e, bool park = false) { destroy(find(e), park); }
+  void destroy(Row row, bool park = false);
+  /// Removes the row of `e`, of a plain() archetype, and releases the id. Inlined into loops.
+  [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
+    if (destroyed_) [[unlikely]]
+      log_destroyed(e);
+    take_plain_row(row);
+    free_id(e);
+    mark_known_id(e.index);
+  }
+  MoveAim aim_moves(Chunk& open, Chunk& last) {
+    touch_all(open);
+    touch_all(last);
+    return {&open, &last, open.ids(), last.ids(), open.locator(0).bits(), last.locator(0).bits()};
+  }
+  /// Touches all columns of a chunk.
+  void touch_chunk(Chunk& chunk) { touch_all(chunk); }
+  /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the
+  /// group that `aim` fills. The group's last row fills the hole. `copy<fills>(row, old, hole,
+  /// last_row)` copies the values that the new row keeps and, if `fills`, the last row's values
+  /// into the hole. Returns the new row's number. Has the results of append() and take_plain_row(),
+  /// but makes its only call at the end, so that it need not save registers.
+  template <class Copy>
+  [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
+                                                  Copy copy) {
+    const std::uint32_t row = aim.open->count, last = aim.last->count - 1;
+    aim.open->count = row + 1;
+    aim.last->count = last;
+    structure_ += 2;
+    put_id(aim.open_ids + row, e.bits());
+    ids_.slot(e.index).locator = Locator::from_bits(aim.open_first + row);
+    const std::uint32_t hole = place & (Locator::rows_max - 1);
+    if (place != aim.last_first + last) {
+      const Entity filler = aim.last_ids[last];
+      old.ids()[hole] = filler;
+      ids_.slot(filler.index).locator = Locator::from_bits(place);
+      copy.template operator()<true>(row, old, hole, last);
+    } else {
+      copy.template operator()<false>(row, old, hole, last);
+    }
+    return last == 0 ? drop_last_chunk_and_give(*aim.last->group, row) : row;
+  }
+  /// Removes a row of a plain() archetype but keeps its id. The group's last row fills the hole.
+  [[gnu::always_inline]] void take_plain_row(Row gone) {
+    Group& group = *gone.chunk->group;
+    if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
+      aim_holes(group);
+    // Not the group's own: the row that fills the hole need not wait for the lookup of the removed
+    // row's chunk.
+    Chunk& last = *holes_.last;
+    const std::uint32_t from = last.count - 1;
+    if (gone.chunk != &last || gone.row != from) {
+      if (gone.chunk != &last) touch_all(*gone.chunk);
+      fill_hole(*gone.chunk->archetype, gone, last, from);
+    }
+    last.count = from;
+    --rows_;
+    ++structure_;
+    if (from % asked_rows == 0) [[unlikely]]
+      rows_left(group);
+  }
+  /// Moves the row of `e`. Columns that both archetypes have keep their values; others are zero, so
+  /// new enableable types are still absent. Returns the new row.
+  Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
+  /// Gives a row an enableable type of its archetype, by the slot of the presence column. In a row
+  /// that was just appended, the old presence may have any value.
+  [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) {
+    if (row.presence(presence) == 1) return;
+    touch(*row.chunk, presence);
+    row.presence(presence) = 1;
+  }
+  /// Takes the type from the row; `column` has its values, or is no_column for a tag.
+  [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
+    touch(*row.chunk, presence);
+    row.presence(presence) = 0;
+    if (column == no_column) return;
+    touch(*row.chunk, column);
+    std::memset(row.at(column, size), 0, size);
+  }
+  void set_parent(Row row, Entity parent);
+
  private:
-  friend class BulkRows;
-  friend class TreeRows;
+  friend class Structure;   // registry/apply/structure.h
+  friend class HostCall;    // registry/delivery/host_call.h
+  friend struct OpenChunk;  // registry/apply/row_sites.h, for HostCall
+  friend struct MoveSite;   //
+  friend class BulkRows;    // for Structure
+  friend class TreeRows;    //
   friend class ComponentTypes;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }

@@ -22,7 +22,7 @@ Entity EntityRegistry::spawn_direct(std::string_view what, const SpawnOptions& o
   if (options.count != 1 || options.before || !options.name.empty()) return {};
   Structure& structure = impl_->structure;
   const Spawn message{.what = text_of(what), .parent = options.parent, .clash = options.clash};
-  TemplateTable::Entry* const entry = structure.templates().find(message.what);
+  TemplateTable::Entry* const entry = structure.find_template(message.what);
   if (!entry || !Structure::planned(*entry) || entry->what->has_messages()) return {};
   if (options.parent && !core.state.storage.alive(options.parent)) return {};
   TemplateTable::Entry::Sealed& sealed = entry->sealed;
@@ -32,11 +32,11 @@ Entity EntityRegistry::spawn_direct(std::string_view what, const SpawnOptions& o
   const std::span<Entity> ids = sealed.ids;
   const auto size = static_cast<std::uint32_t>(ids.size());
   const Storage::Drawn before = core.state.storage.drawn();
-  core.state.storage.take_ids(ids);
-  Envelope envelope{.kind = InputKind::push, .drawn = size};
-  const Direct input(core, envelope, [&] { return sealed.batch; }, [&] { core.state.storage.undraw(before); });
-  structure.spawn_taken(*entry, message, ids);
-  input.done(*this, size);
+  HostCall::take_ids(core, ids);
+  HostEnvelope envelope(size);
+  const HostCall call(core, envelope, [&] { return sealed.batch; }, [&] { core.state.storage.undraw(before); });
+  structure.spawn_taken(call, *entry, message, ids);
+  call.done(size);
   if (options.ids) options.ids->assign(ids.begin(), ids.end());
   return ids.front();
 }
@@ -70,7 +70,7 @@ Receipt EntityRegistry::apply_template(Entity top, std::string_view what, std::v
     for (std::uint32_t i = 1; i < known->size(); ++i) {
       const Template::Node& node = known->nodes()[i];
       const Entity found =
-          there[node.parent] && node.name ? impl_->structure.names().find(ids[node.parent], node.name) : Entity{};
+          there[node.parent] && node.name ? impl_->structure.find_child(ids[node.parent], node.name) : Entity{};
       there[i] = static_cast<bool>(found);
       core_.drawn += found ? 0 : 1;
       ids.push_back(found ? found : storage.reserve());

@@ -10,6 +10,7 @@
 #include "registry/host.h"
 #include "registry/storage/bulk_rows.h"
 #include "tests/registry/game.h"
+#include "tests/support/open_storage.h"
 
 using namespace muster;
 using namespace game;
@@ -333,9 +334,9 @@ TEST_CASE("a tag that becomes a runtime component is not written to directly any
 }
 
 TEST_CASE("an id whose generations are used up ends a run of many that go, and is retired") {
-  Storage storage;
+  test::OpenStorage storage;
   const Hierarchy hierarchy(storage);
-  BulkRows bulk(storage, hierarchy);
+  test::OpenBulkRows bulk(storage, hierarchy);
   constexpr std::uint32_t last = DirectoryLayout::generation_last;
   constexpr Locator reserved(IdState::reserved);
   GrowingArray<DirectoryEntry> slots;

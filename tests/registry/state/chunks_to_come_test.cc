@@ -2,11 +2,12 @@
 #include "registry/state/chunks_to_come.h"
 
 #include <catch2/catch.hpp>
+#include "tests/support/open_storage.h"
 
 using namespace muster;
 
 TEST_CASE("of the chunks that state says are to come no more are believed than came") {
-  Storage storage;
+  test::OpenStorage storage;
   const Archetype& archetype = storage.archetype({});
   const std::size_t chunk_bytes = std::size_t{chunk_capacity(archetype, 1)} * sizeof(Entity) + 512;
   ChunksToCome to_come;

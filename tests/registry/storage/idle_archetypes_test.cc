@@ -12,6 +12,7 @@
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/many.h"
+#include "tests/support/open_storage.h"
 
 namespace idle_archetypes_test {
 
@@ -238,7 +239,7 @@ TEST_CASE(
 TEST_CASE("a row that moves to an archetype in the memory of one that was dropped keeps what both have") {
   EntityRegistry known;
   known.add_type<many::A>();
-  Storage storage;
+  test::OpenStorage storage;
   std::vector<TypeId> types;
   for (std::uint32_t letter = 'A'; letter <= 'L'; ++letter)
     types.push_back(storage.types()->add(*known.types().find("many." + std::string(1, static_cast<char>(letter)))).id);

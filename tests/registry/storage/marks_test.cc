@@ -8,6 +8,7 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 #include "tests/support/change_marks.h"
+#include "tests/support/open_storage.h"
 
 using namespace muster;
 using test::ChangeMarks;
@@ -57,7 +58,7 @@ struct Rows {
   Chunk& chunk(std::size_t i) { return *storage.find(all[i]).chunk; }
   game::Health* values(std::size_t i) { return reinterpret_cast<game::Health*>(chunk(i).slots()[column_first].data); }
   std::string check() { return marks.check(storage); }
-  Storage storage;
+  test::OpenStorage storage;
   ColumnMarks marks;
   std::vector<Entity> all;
 };

@@ -1,0 +1,103 @@
+// The host's own calls that take a shortcut: create, set, remove and destroy of single entities,
+// create_many and spawn. They write rows without a message that is delivered, with the results that
+// Structure gives (registry/apply/structure.h).
+//
+//   a session's input   Inputs > Delivery > Structure      by whom: Envelope::author
+//   a handler's push    Inputs > Delivery > Structure
+//   the host's call     Inputs > Delivery > Structure
+//     or, as a shortcut HostCall                           HostEnvelope: never by a session
+//
+// A log of the edits of sessions has to see Structure alone. The types ensure this: besides
+// Structure, only a HostCall can write to Storage, and its input cannot have a session.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "registry/delivery/registry_core.h"
+
+namespace muster {
+
+/// Numbers the input of a call and shows it to the sinks; then writes its rows. The registry is
+/// inside the input during the HostCall's lifetime.
+class HostCall {
+ public:
+  /// Calls `seal()`, which makes the batch, if there is a sink, and `undo()` if the sink throws.
+  template <class Seal, class Undo>
+  [[gnu::always_inline]] HostCall(RegistryCore& core, HostEnvelope& envelope, Seal seal, Undo undo)
+      : core_(core), mark_(core), envelope_(envelope) {
+    if (InputSink* const sink = core.told) {
+      try {
+        core.tell_to(*sink, envelope, seal());
+      } catch (...) {
+        undo();
+        throw;
+      }
+    } else {
+      core.number();
+    }
+  }
+  template <class Seal>
+  [[gnu::always_inline]] HostCall(RegistryCore& core, Seal seal) : HostCall(core, core.pushed, seal, [] {}) {}
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+
+  /// Issues ids that are in no state, before the call: it must create them, or `undo` must take
+  /// them back.
+  [[gnu::always_inline]] static Entity take_id(RegistryCore& core) { return core.state.storage.take_id(); }
+  static void take_ids(RegistryCore& core, std::span<Entity> ids) { core.state.storage.take_ids(ids); }
+  static void undraw(RegistryCore& core, Entity taken) noexcept { core.state.storage.undraw_taken(taken); }
+
+  /// Creates a row for a taken id in `open`, which must fit. Returns its number.
+  [[gnu::always_inline]] std::uint32_t create(Entity e, const OpenChunk& open) const {
+    return core_.state.storage.create_plain(e, *open.chunk);
+  }
+  /// Looks for the chunk of the next row.
+  void reopen(CreateSite& site, std::span<const TypeId> types) const {
+    site.open.reopen(core_.state.storage, *site.archetype, types);
+  }
+  /// See Storage::create_run.
+  Storage::Run create_run(std::span<const Entity> taken, Archetype& archetype) const {
+    return core_.state.storage.create_run(taken, archetype);
+  }
+  /// Moves a row that its site knew before a sink was called; the sink may have begun a version
+  /// since. Returns its number in the site's open chunk.
+  [[gnu::always_inline]] std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place) const {
+    Storage& storage = core_.state.storage;
+    const auto at = static_cast<std::uint32_t>(place);
+    if (core_.told && site.aimed != storage.chunk_changes()) [[unlikely]]
+      return site.move(storage, e, *storage.row_at(place).chunk, at);
+    return site.move_known(storage, e, at);
+  }
+  /// Moves any row of the site at depth 0.
+  std::uint32_t move(MoveSite& site, Entity e, Chunk& from, std::uint64_t place) const {
+    return site.move(core_.state.storage, e, from, static_cast<std::uint32_t>(place));
+  }
+  /// Moves any row of the site below depth 0.
+  Row move_below(const MoveSite& site, Entity e, Row row) const { return site.move_below(core_.state.storage, e, row); }
+  /// Prepares to write a value in place.
+  [[gnu::always_inline]] void touch(Chunk& chunk, std::uint16_t slot) const { core_.state.storage.touch(chunk, slot); }
+  [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) const {
+    core_.state.storage.enable(row, presence);
+  }
+  [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) const {
+    core_.state.storage.disable(row, presence, column, size);
+  }
+  /// Destroys an entity that stands alone (stands_alone).
+  [[gnu::always_inline]] void destroy(Row row, Entity e) const { core_.state.storage.destroy_plain(row, e); }
+
+  /// To be called after the rows were written.
+  [[gnu::always_inline]] Receipt done(std::uint32_t handled = 1) const {
+    core_.count({.handled = handled});
+    if (core_.told_pushes) [[unlikely]]
+      core_.tell_receipt(envelope_, {.sequence = core_.state.sequence, .handled = handled});
+    return {.sequence = core_.state.sequence, .handled = handled};
+  }
+
+ private:
+  RegistryCore& core_;
+  InInput mark_;
+  const HostEnvelope& envelope_;
+};
+
+}  // namespace muster
