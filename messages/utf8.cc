@@ -90,7 +90,7 @@ std::string encoding_fault(std::string_view bytes) {
   if (const std::size_t zero = bytes.find('\0'); zero != bytes.npos)
     return "it has a zero byte at byte " + std::to_string(zero);
   if (const std::size_t good = utf8_prefix(bytes); good != bytes.size())
-    return "it is no UTF-8 at byte " + std::to_string(good);
+    return "it is not valid UTF-8 at byte " + std::to_string(good);
   return {};
 }
 

@@ -22,7 +22,7 @@ namespace muster {
 [[nodiscard]] bool is_utf16(std::string_view bytes) noexcept;
 
 /// Returns why the bytes of a file are not a UTF-8 text: "it is UTF-16, not UTF-8", "it has a zero
-/// byte at byte 3" or "it is no UTF-8 at byte 7". Returns an empty text if they are valid. A UTF-8
+/// byte at byte 3" or "it is not valid UTF-8 at byte 7". Returns an empty text if they are valid. A UTF-8
 /// byte order mark is allowed.
 [[nodiscard]] std::string encoding_fault(std::string_view bytes);
 

@@ -59,7 +59,7 @@ BatchFault beyond(const ValueLimit& limit, const std::byte* at, std::size_t plac
   const std::string path = leaf == all.end() ? field.name : leaf->path;
   const Fault fault =
       limit.reserved ? Fault::not_zero : number_fault(field, limit.kind, at).value_or(Fault::out_of_range);
-  const std::string text = limit.reserved ? "is " + number_text(limit.kind, at) + ", it is reserved and takes 0"
+  const std::string text = limit.reserved ? "is " + number_text(limit.kind, at) + "; it is reserved and must be 0"
                                           : number_fault_text(types, field, limit.kind, at);
   return {fault, static_cast<std::uint32_t>(offset + place), type.id, path, type.name + "." + path + " " + text};
 }
@@ -84,7 +84,7 @@ std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind, 
 
 std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                               const std::byte* at) {
-  return "is " + number_text(kind, at) + ", it takes " +
+  return "is " + number_text(kind, at) + "; expected " +
          (field.has_range ? expected_text(types, field) : "a finite number");
 }
 
@@ -96,9 +96,9 @@ std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t co
 
 std::string text_fault(std::string_view text) {
   if (const std::size_t zero = text.find('\0'); zero != text.npos) [[unlikely]]
-    return "has a zero byte at " + std::to_string(zero);
+    return "has a zero byte at byte " + std::to_string(zero);
   if (const std::size_t good = utf8_prefix(text); good != text.size()) [[unlikely]]
-    return "is no UTF-8 at byte " + std::to_string(good);
+    return "is not valid UTF-8 at byte " + std::to_string(good);
   return {};
 }
 

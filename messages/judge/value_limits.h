@@ -30,7 +30,7 @@ namespace muster {
 /// if all are finite or `kind` is not a float.
 [[nodiscard]] std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t count) noexcept;
 
-/// Returns the reason why bytes are not a text: "has a zero byte at 3", "is no UTF-8 at byte 3".
+/// Returns the reason why bytes are not a text: "has a zero byte at byte 3", "is not valid UTF-8 at byte 3".
 /// Empty if they are a text.
 [[nodiscard]] std::string text_fault(std::string_view text);
 
