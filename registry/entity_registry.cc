@@ -15,9 +15,8 @@ namespace muster {
 void EntityRegistry::used_inside_handler() const noexcept {
   const Handler* handler = core_.running_straight() ? core_.running_straight() : impl_->delivery.running();
   fatal("the registry was used inside a handler" + (handler ? " (\"" + handler->name + "\")" : std::string()) +
-        "; a handler reads through its parameters and changes the world through its Outbox, which subscribes and ends "
-        "handlers "
-        "too: Outbox::subscribe, Outbox::end");
+        "; a handler reads through its parameters and changes the world through its Outbox, which also subscribes and "
+        "ends handlers: Outbox::subscribe, Outbox::end");
 }
 
 Receipt EntityRegistry::deliver_pushed() { return impl_->inputs.push(); }
@@ -73,10 +72,10 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
 
 Receipt EntityRegistry::replay(const Envelope& recorded, std::span<const std::byte> batch) {
   check_outside();
-  require(recorded.sequence == core_.state.sequence + 1, "EntityRegistry::replay: not the input that comes next");
+  require(recorded.sequence == core_.state.sequence + 1, "EntityRegistry::replay: not the next input");
   if (!core_.state.input.empty()) {
     // A batch saved as posted: replaying it must deliver it first.
-    require(recorded.kind == InputKind::post, "EntityRegistry::replay: something else was posted");
+    require(recorded.kind == InputKind::post, "EntityRegistry::replay: expected the input that was posted");
     core_.state.input.seal();
     core_.state.input.pop_front();
   }

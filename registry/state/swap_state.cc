@@ -52,7 +52,8 @@ RegistryState EntityRegistry::make_state() const {
 
 std::expected<void, StateError> EntityRegistry::swap_state(RegistryState& other) {
   check_outside();
-  require(other.storage.types() == core_.state.storage.types(), "EntityRegistry::swap_state: another registry's state");
+  require(other.storage.types() == core_.state.storage.types(),
+          "EntityRegistry::swap_state: the state belongs to another registry");
   Impl& r = *impl_;
   std::uint64_t key = 0;
   if (std::string wrong = r.managers.exchange(other.managers, key); !wrong.empty())
@@ -85,7 +86,7 @@ std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) 
   try {
     r.call_restorers(0);
   } catch (...) {
-    require(swap_state(aside).has_value(), "EntityRegistry::load: a manager does not take back what it saved");
+    require(swap_state(aside).has_value(), "EntityRegistry::load: a manager rejected the state it had saved");
     throw;
   }
   learned.stays = true;
