@@ -93,7 +93,7 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   if (file < 0) {
     const int why = errno;
     if (why == ENOENT)
-      return std::unexpected(ClientError{ClientError::Kind::lost, "no server serves " + world_path, {}});
+      return std::unexpected(ClientError{ClientError::Kind::lost, "no server is running for " + world_path, {}});
     return mistaken("cannot read " + path + ": " + std::strerror(why));
   }
   struct stat found;
@@ -102,10 +102,11 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   const bool is_file = seen && S_ISREG(found.st_mode);
   const ssize_t bytes = is_file ? ::read(file, text.data(), text.size()) : 0;
   ::close(file);
-  if (seen && !is_file) return mistaken("cannot read " + path + ": it is no regular file");
+  if (seen && !is_file) return mistaken("cannot read " + path + ": it is not a regular file");
   if (!seen || bytes < 0) return mistaken("cannot read " + path);
   if ((found.st_mode & 077) != 0)
-    return mistaken(path + " can be read by others: its token is no secret. Remove the file and restart the server");
+    return mistaken(path +
+                    " can be read by others, so its token is not secret. Remove the file and restart the server");
   text.resize(static_cast<std::size_t>(bytes));
   ServerAddress address;
   const bool whole = FlatObject(text).each([&](const std::string& key, const std::string& value) {
@@ -115,11 +116,11 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
     if (key == "token") address.token = value;
     if (key == "pid") address.pid = std::strtoll(value.c_str(), nullptr, 10);
   });
-  if (!whole || address.token.empty() || address.pid <= 0) return mistaken(path + " is no address file of a server");
+  if (!whole || address.token.empty() || address.pid <= 0) return mistaken(path + " is not a server's address file");
   if (::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH)
     return std::unexpected(ClientError{
         ClientError::Kind::lost,
-        "no server serves " + world_path + " any more (process " + std::to_string(address.pid) + " is gone)",
+        "no server is running for " + world_path + " (process " + std::to_string(address.pid) + " has ended)",
         {}});
   return address;
 }

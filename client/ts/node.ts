@@ -54,20 +54,20 @@ export function read_address_file(world_path: string): { address: string; token:
   let server: ServerAddress;
   try {
     if ((statSync(path).mode & 0o077) !== 0)
-      throw mistaken(`${path} can be read by others: its token is no secret. Remove the file and restart the server`);
+      throw mistaken(`${path} can be read by others, so its token is not secret. Remove the file and restart the server`);
     server = JSON.parse(readFileSync(path, 'utf8')) as ServerAddress;
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    if ((error as { code?: string }).code === 'ENOENT') throw new ClientError('lost', `no server serves ${world_path}`);
+    if ((error as { code?: string }).code === 'ENOENT') throw new ClientError('lost', `no server is running for ${world_path}`);
     throw mistaken(`cannot read ${path}: ${(error as Error).message}`);
   }
   if (typeof server?.token !== 'string' || server.token === '' || !(server.pid > 0))
-    throw mistaken(`${path} is no address file of a server`);
+    throw mistaken(`${path} is not a server's address file`);
   try {
     process.kill(server.pid, 0);
   } catch (error) {
     if ((error as { code?: string }).code === 'ESRCH')
-      throw new ClientError('lost', `no server serves ${world_path} any more (process ${server.pid} is gone)`);
+      throw new ClientError('lost', `no server is running for ${world_path} (process ${server.pid} has ended)`);
   }
   return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
 }

@@ -20,9 +20,9 @@ class SocketStream implements ByteStream {
     this.socket.on('data', (bytes: Uint8Array) => {
       if (!this.over) handlers.received(bytes);
     });
-    this.socket.on('error', (error) => end('the connection is lost: ' + error.message));
+    this.socket.on('error', (error) => end('the connection was lost: ' + error.message));
     this.socket.on('end', () => end('the server closed the connection'));
-    this.socket.on('close', () => end('the connection is lost'));
+    this.socket.on('close', () => end('the connection was lost'));
     this.socket.resume();
   }
 
@@ -55,7 +55,7 @@ export function connect_stream(address: string, time_max_ms: number): Promise<By
   const port = Number(address.slice(colon + 1));
   if (path === '') return Promise.reject(mistaken(`'${address}' names no socket`));
   if (path === null && (colon <= 0 || !Number.isInteger(port) || port < 1 || port > 65535))
-    return Promise.reject(mistaken(`'${address}' is no address: expected HOST:PORT or unix:PATH`));
+    return Promise.reject(mistaken(`'${address}' is not an address: expected HOST:PORT or unix:PATH`));
   return new Promise((resolve, reject) => {
     const socket = connect_socket(path !== null ? { path } : { host, port, noDelay: true, keepAlive: true });
     const fail = (why: string): void => {

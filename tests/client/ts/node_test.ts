@@ -88,7 +88,7 @@ test('the end of a socket is told once, by what ended it', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual([orderly.ended, orderly.received], [['the server closed the connection'], [7]]);
   assert.equal(broken.ended.length, 1);
-  assert.match(broken.ended[0], /^the connection is lost: .*ECONNRESET/);
+  assert.match(broken.ended[0], /^the connection was lost: .*ECONNRESET/);
   orderly.stream.send(Uint8Array.of(1)); // to nobody
 });
 
@@ -96,7 +96,7 @@ test('what is no address is told from a place where nobody answers', async (t) =
   const { server, port } = await listening(t, { port: 0, host: '127.0.0.1' });
   await new Promise((resolve) => server.close(resolve));
   for (const address of ['', 'here', ':7717', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:1.5', '127.0.0.1:x', '127.0.0.1:-1'])
-    await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is no address: expected HOST:PORT or unix:PATH` });
+    await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is not an address: expected HOST:PORT or unix:PATH` });
   await assert.rejects(connect_stream('unix:', 100), { kind: 'mistaken', message: "'unix:' names no socket" });
   await assert.rejects(connect_stream(`127.0.0.1:${port}`, 5000), { kind: 'lost', message: new RegExp(`^cannot connect to 127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`) });
   const nowhere = join(folder(t), 'nobody');
@@ -114,7 +114,7 @@ test('the file beside a world says where it is served; what cannot be used is to
   const beside = `${world}-server.json`;
   const good = { world, address: '127.0.0.1:7717', unix: '', token: 'secret', pid: process.pid };
   const write = (text: string): void => writeFileSync(beside, text, { mode: 0o600 });
-  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world}` });
+  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server is running for ${world}` });
   write(JSON.stringify(good));
   assert.deepEqual(read_address_file(world), { address: '127.0.0.1:7717', token: 'secret', server: good });
   const unix = { ...good, unix: '/run/town' };
@@ -122,19 +122,19 @@ test('the file beside a world says where it is served; what cannot be used is to
   assert.deepEqual(read_address_file(world), { address: 'unix:/run/town', token: 'secret', server: unix }); // nearer
   for (const broken of [{ token: '' }, { token: 5 }, { token: undefined }, { pid: 0 }, { pid: -1 }, { pid: undefined }]) {
     write(JSON.stringify({ ...good, ...broken }));
-    assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is no address file of a server` });
+    assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is not a server's address file` });
   }
   write('null');
-  assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is no address file of a server` });
+  assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is not a server's address file` });
   write('{ "token"');
   assert.throws(() => read_address_file(world), { kind: 'mistaken', message: new RegExp(`^cannot read ${beside}: .*JSON`) });
   write(JSON.stringify({ ...good, pid: 2 ** 30 }));
-  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world} any more (process ${2 ** 30} is gone)` });
+  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server is running for ${world} (process ${2 ** 30} has ended)` });
   write(JSON.stringify({ ...good, pid: 1 })); // of somebody else, and alive
   assert.equal(read_address_file(world).server.pid, 1);
   chmodSync(beside, 0o640);
   assert.throws(() => read_address_file(world), {
     kind: 'mistaken',
-    message: `${beside} can be read by others: its token is no secret. Remove the file and restart the server`,
+    message: `${beside} can be read by others, so its token is not secret. Remove the file and restart the server`,
   });
 });
