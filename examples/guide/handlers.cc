@@ -146,7 +146,7 @@ void handlers() {
   const muster::TypeId update = muster::TypeTraits<muster::Update>::id;
   require(registry.why_apart(update, "guide.burn", "guide.follow") ==
           "\"guide.burn\" and \"guide.follow\" do not overlap:\n"
-          "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads of its nearest ancestor\n"
+          "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads from its nearest ancestor\n"
           "  \"guide.burn\" runs first: its name comes first\n");
   registry.set_executor(nullptr);  // before they go
   // guide: end
