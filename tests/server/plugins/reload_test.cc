@@ -220,13 +220,13 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
     game.folder.put("counter", "counter_second");
     const Told told("contradict");
     CHECK(game.refusal("counter") ==
-          path + "cannot be installed: the order of these handlers contradicts itself: counter.late, counter.step");
+          path + "cannot be installed: the order of these handlers is circular: counter.late, counter.step");
     unchanged();
   }
   SECTION("it takes another plugin's name") {
     game.folder.put("counter", "counter_second");
     const Told told("take a name");
-    CHECK(game.refusal("counter").find("message counter.Step has a handler named \"other.step\" already") !=
+    CHECK(game.refusal("counter").find("message counter.Step already has a handler named \"other.step\"") !=
           std::string::npos);
     unchanged();
   }
@@ -294,7 +294,7 @@ TEST_CASE("what is refused in the real registry only has the old build made agai
   const std::string text = game.refusal("counter");
   CHECK(text ==
         game.file +
-            ": cannot be installed: manager \"counter.sums\" refuses its saved state: sums of version 1 are not "
+            ": cannot be installed: manager \"counter.sums\" rejected its saved state: sums of version 1 are not "
             "known here");
   CHECK(game.registry.hash() == hash);
   CHECK(game.step() == 3);
