@@ -51,7 +51,7 @@ def templates_are_defined_spawned_and_merged(folder):
             ("wide.json", "{ templates: [] }".encode("utf-16"), "it is UTF-16, not UTF-8"),
             ("wide_unmarked.json", "{ templates: [] }".encode("utf-16-be"), "it is UTF-16, not UTF-8"),
             ("zero.json", b"{ tem\0plates: [] }", "it has a zero byte at byte 5"),
-            ("latin.json", "{ // Küche".encode("latin-1"), "it is no UTF-8 at byte 6"),
+            ("latin.json", "{ // Küche".encode("latin-1"), "it is not valid UTF-8 at byte 6"),
         ]:
             (folder.path / name).write_bytes(data)
             holds(folder.error(BAD_FILE, "define", folder.path / name), f"{name}: {why}")
