@@ -139,7 +139,7 @@ TEST_CASE("a path that names nothing is refused with what would fit") {
   CHECK(why("") == "test.Painted has no field ''; it has on, color, wings, steps, slots, weight, name");
   CHECK(why("slots[0].size") == "test.Slot has no field 'size'; it has count, full, at");
   CHECK(why("slots[0].at.") == "test.Point has no field ''; it has x, y, z");
-  CHECK(why("weight[0]") == "'weight' of test.Painted is not a array");
+  CHECK(why("weight[0]") == "'weight' of test.Painted is not an array");
   for (const char* element : {"slots[]", "slots[x]", "slots[-1]", "slots[0", "slots[0]x", "slots[99999999999]"}) {
     INFO(element);
     CHECK(why(element) == "'" + std::string(element) + "' is not an element: expected slots[0] to slots[1]");

@@ -27,9 +27,10 @@ struct Fixture {
       if (line.path == field) return line.value;
     return "no line";
   }
-  std::string takes(const std::string& field, const std::string& text, const std::string& what){
-      return "kinds.Numbers." + field + " cannot be '" + text + "': expected \" + what;
-  } std::string text_of(const Numbers& numbers, std::string_view field) {
+  std::string takes(const std::string& field, const std::string& text, const std::string& what) {
+    return "kinds.Numbers." + field + " cannot be '" + text + "': expected " + what;
+  }
+  std::string text_of(const Numbers& numbers, std::string_view field) {
     for (const FieldLine& line :
          field_lines(types, type("kinds.Numbers"), reinterpret_cast<const std::byte*>(&numbers), known))
       if (line.path == field) return line.value;

@@ -367,10 +367,11 @@ TEST_CASE("a build of other layouts is tried on a copy of the state, and the reg
   game.folder.put("counter", "counter_narrower");
   const auto narrower = game.plugins.reload(game.registry, {}, &opened_again);
   REQUIRE_FALSE(narrower.has_value());
-  CHECK(narrower.error() == game.file +
-                                ": was compiled with other layouts than the world has, which cannot be converted: "
-                                "archetypes 0: component counter.Heard.build: was int and is short: that cannot be "
-                                "converted");
+  CHECK(narrower.error() ==
+        game.file +
+            ": was compiled with other layouts than the world has, which cannot be converted: "
+            "archetypes 0: component counter.Heard.build: was int and is now short, which cannot be "
+            "converted");
   CHECK(opened_again.empty());
   CHECK(game.registry.hash() == hash);
   CHECK(game.registry.types().find("counter.Count")->size == 4);

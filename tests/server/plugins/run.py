@@ -103,7 +103,7 @@ def a_reload_that_fails_leaves_the_running_build(folder):
                         "old_interface": "was built for plugin interface 1, this server has 3: build it again",
                         "no_entry": "is no plugin: it has no function muster_plugin",
                         "other": 'is called "other" now; "counter" runs',
-                        "counter_narrower": "which cannot be converted: archetypes 0: component counter.Heard.build: was int and is "
+                        "counter_narrower": "which cannot be converted: archetypes 0: component counter.Heard.build: was int and is now "
                                             "short, which cannot be converted",
                         "refuses_sums": 'manager "counter.sums" rejected its saved state: sums of version 1'}.items():
         folder.put(build)
