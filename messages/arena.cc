@@ -16,7 +16,7 @@ constexpr std::size_t spare_large_bytes_max = 64u << 20;
 Arena::Arena(std::size_t segment_bytes) noexcept : BatchWriter(batch_bytes_default), segment_bytes_(segment_bytes) {
   static_assert(batch_bytes_default == segment_bytes_default - sizeof(Segment) - segment_slack);
   require(segment_bytes % 64 == 0 && segment_bytes >= 1024,
-          "an arena's segments are multiples of 64, at least 1024 bytes");
+          "an arena's segment size must be a multiple of 64 and at least 1024 bytes");
 }
 
 Arena::~Arena() {
@@ -100,7 +100,7 @@ void Arena::leave_segment() noexcept {
 }
 
 void Arena::drop(std::size_t count, Place end) noexcept {
-  require(count <= batches_, "drop of more batches than there are");
+  require(count <= batches_, "drop: more batches than the arena holds");
   if (count == 0) return;
   batches_ -= count;
   while (head_ != end.segment) {
@@ -114,12 +114,12 @@ void Arena::drop(std::size_t count, Place end) noexcept {
 
 void Arena::set_targets(std::span<const Entity> targets) noexcept {
   const BatchView batch = front();
-  require(batch.count() == targets.size(), "set_targets: the batch has another number of targets");
+  require(batch.count() == targets.size(), "set_targets: the batch has a different number of targets");
   const auto at = [&](const std::byte* in) { return read_ + (in - read_); };
   if (batch.kind() == BatchKind::shared) {
     std::memcpy(at(batch.shared_targets()), targets.data(), targets.size_bytes());
   } else {
-    require(batch.kind() == BatchKind::each, "set_targets: the batch is of another kind");
+    require(batch.kind() == BatchKind::each, "set_targets: the batch is not of kind each");
     for (std::uint32_t i = 0; i < batch.count(); ++i) std::memcpy(at(batch.item(i)), &targets[i], sizeof(Entity));
   }
 }

@@ -74,7 +74,7 @@ std::byte* BatchWriter::next_item(const Run& run, std::uint64_t parts) {
   } else {
     at = start(run, parts, bytes);
     if (parts != 0) {
-      require(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
+      require(parts <= all_parts, "unknown bits in a SubtreeParts mask");
       store(open_ + offsetof(BatchHeader, argument), parts);
     }
   }
@@ -86,7 +86,7 @@ std::byte* BatchWriter::next_item(const Run& run, std::span<const RowSetEntry> r
   const std::uint32_t bytes = run.item_bytes();
   std::byte* at = nullptr;
   if (open_key_ == run.key() && open_rows_are(rows)) {
-    require(open_header().payload_bytes == run.header.payload_bytes, "one message type was given with two sizes");
+    require(open_header().payload_bytes == run.header.payload_bytes, "one message type was passed with two sizes");
     if (room() >= bytes || grow_open(bytes)) at = write_;
   }
   if (at == nullptr) {
@@ -137,7 +137,7 @@ std::byte* BatchWriter::begin_shared(PayloadShape shape, std::size_t count, std:
 }
 
 void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::byte> table, std::uint64_t parts) {
-  require(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
+  require(parts <= all_parts, "unknown bits in a SubtreeParts mask");
   require(table.size() <= batch_bytes_max, "a table is larger than 1 GiB");
   const Run run(BatchKind::table, type, causes_);
   const std::size_t offset = run.payload_offset();
@@ -158,7 +158,7 @@ void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::
 }
 
 void BatchWriter::append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner) {
-  require(inner.kind() != BatchKind::timed, "a timed batch inside a timed batch");
+  require(inner.kind() != BatchKind::timed, "a timed batch cannot hold another timed batch");
   const std::span<const std::byte> bytes = inner.bytes();
   write_ = start(Run(BatchKind::timed, inner.type(), false), 0, 16 + bytes.size());
   store(open_ + offsetof(BatchHeader, argument), due);

@@ -426,7 +426,7 @@ class BatchWriter {
       write_ = at + open_header().item_bytes;
     else
       at = next_item(Run(Kind, shape, causes_, false, 0), parts);
-    require(open_header().payload_bytes == shape.bytes, "one message type was given with two sizes");
+    require(open_header().payload_bytes == shape.bytes, "one message type was passed with two sizes");
     return fill<Kind>(at, target);
   }
 

@@ -18,7 +18,7 @@ void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTa
   }
   const auto known = [&](TypeId id) {
     const TypeDescriptor* type = types.find(id);
-    require(type != nullptr, "a batch with causes of an unknown type");
+    require(type != nullptr, "a batch with causes names an unknown type");
     return type;
   };
   const TypeDescriptor& type = *known(header.type);
@@ -33,7 +33,7 @@ void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTa
     std::vector<const TypeDescriptor*> components;
     for (const RowSetEntry& entry : batch.row_set()) components.push_back(known(entry.type));
     const RowSet rows(type, components);
-    require(rows.shape().bytes == header.payload_bytes, "a row set is not laid out as its types say");
+    require(rows.shape().bytes == header.payload_bytes, "a row set's layout does not match its types");
     if (header.kind == BatchKind::shared) return put(to.append_rows_shared(rows, targets), 0);
     for (std::uint32_t i = first; i < header.count; ++i) put(to.append_rows(rows, batch.target(i)), i);
     return;

@@ -91,24 +91,24 @@ std::expected<std::optional<WireFrame>, FrameFault> FrameDecoder::next() {
   const std::uint32_t bytes = frame.header.bytes;
   if (bytes % batch_alignment != 0)
     return fail(FrameFault::Code::misaligned,
-                "a frame of " + std::to_string(bytes) + " bytes; frames are multiples of 16 bytes long");
+                "a frame of " + std::to_string(bytes) + " bytes; the size must be a multiple of 16");
   if ((frame.header.flags & ~frame_flags_known) != 0)
     return fail(FrameFault::Code::unknown_flag, "frame flags " + std::to_string(frame.header.flags) +
-                                                    "; this version knows " + std::to_string(frame_flags_known));
+                                                    "; this version supports " + std::to_string(frame_flags_known));
   const bool enveloped = (frame.header.flags & frame_envelope) != 0;
   if (enveloped && !envelopes_)
     return fail(FrameFault::Code::unexpected_envelope,
-                "an envelope in a frame to the server, which writes them itself");
+                "unexpected envelope in a frame to the server: only the server writes envelopes");
   if (frame.header.flags != 0 && !envelopes_)
     return fail(FrameFault::Code::unknown_flag,
-                "frame flags " + std::to_string(frame.header.flags) + "; a frame to the server has none");
+                "frame flags " + std::to_string(frame.header.flags) + "; frames to the server have none");
   const std::uint32_t overhead = enveloped ? frame_overhead_max : std::uint32_t{sizeof(FrameHeader)};
   if (bytes < overhead + sizeof(BatchHeader))
-    return fail(FrameFault::Code::too_short, "a frame of " + std::to_string(bytes) + " bytes; the shortest has " +
+    return fail(FrameFault::Code::too_short, "a frame of " + std::to_string(bytes) + " bytes; the minimum is " +
                                                  std::to_string(overhead + sizeof(BatchHeader)));
   if (bytes > frame_bytes_max_)
     return fail(FrameFault::Code::oversized,
-                "a frame of " + std::to_string(bytes) + " bytes; " + std::to_string(frame_bytes_max_) + " are allowed");
+                "a frame of " + std::to_string(bytes) + " bytes; the limit is " + std::to_string(frame_bytes_max_));
   if (end_ - begin_ < bytes) return std::optional<WireFrame>();
   if (enveloped) std::memcpy(&frame.envelope, base + sizeof(FrameHeader), sizeof frame.envelope);
   frame.batch = {base + overhead, bytes - overhead};

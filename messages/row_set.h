@@ -95,7 +95,7 @@ template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
   static_assert(count <= row_set_components_max);
-  static_assert((!ValueStays<Cs> && ...), "a runtime component's value does not travel; name it as Has<T>{}");
+  static_assert((!ValueStays<Cs> && ...), "the value of a runtime component is never sent; pass Has<T>{} instead");
   static constexpr detail::RowSetLayout<count> layout = detail::row_set_layout<count>(
       sizeof(M), std::array<PayloadShape, count>{PayloadShape{TypeTraits<Cs>::id, sizeof(Cs), alignof(Cs)}...});
   static_assert(layout.unique, "a component is named twice");

@@ -30,7 +30,7 @@ ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string
   const std::string of = std::string(what) + " \"" + printable(name) + '"';
   if (const TypeDescriptor* exact = types.find(name)) {
     if (fits(*exact)) return exact;
-    return fail("no " + of + ": that type is no " + what);
+    return fail("no " + of + ": that type is not a " + what);
   }
   std::vector<const TypeDescriptor*> ending;
   std::vector<std::string_view> all;
@@ -44,7 +44,7 @@ ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string
   }
   if (ending.size() == 1) return ending.front();
   if (ending.size() > 1) {
-    std::string text = of + " is ambiguous: it may be ";
+    std::string text = of + " is ambiguous: it could be ";
     for (const TypeDescriptor* type : ending) text += (type == ending.front() ? "" : " or ") + type->name;
     return fail(text);
   }
@@ -100,11 +100,11 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
   if (last == std::string_view::npos || last == 0) {
     if (const auto component = find_component(types, name))
       return std::unexpected(ValueError{
-          Kind::malformed, (*component)->name + " is a component; name a field of it, as in " +
+          Kind::malformed, (*component)->name + " is a component; name one of its fields, as in " +
                                std::string(last_part((*component)->name)) + "." +
                                ((*component)->fields.empty() ? "field" : (*component)->fields.front().name)});
     return std::unexpected(ValueError{
-        Kind::malformed, "'" + printable(name) + "' names no field; write Component.field, as in Health.value"});
+        Kind::malformed, "'" + printable(name) + "' does not name a field; write Component.field, as in Health.value"});
   }
   // "Helth.value", "game.Helth.value", "Helth.position.x": choose the first part that begins with a
   // capital letter, otherwise the first part.

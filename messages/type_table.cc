@@ -120,9 +120,8 @@ std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vecto
     if (other)
       return SchemaError{type->name,
                          {},
-                         "meets " + other->name +
-                             " in the id under which it is kept who has an enableable component: one "
-                             "of the two must be renamed"};
+                         "collides with " + other->name +
+                             " in the id that records which entities have an enableable component: rename one of them"};
   }
   return std::nullopt;
 }
@@ -192,14 +191,14 @@ SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor&
     return error({},
                  known.is_table ? "is a table here and a struct " + where : "is a struct here and a table " + where);
   if (known.enableable != other.enableable)
-    return error({}, (known.enableable ? "is enableable here and not " : "is not enableable here, but ") + where);
+    return error({}, (known.enableable ? "is enableable here, but not " : "is not enableable here, but is ") + where);
   for (std::size_t i = 0; i < std::max(known.fields.size(), other.fields.size()); ++i) {
     if (i >= other.fields.size()) return error(known.fields[i].name, "is missing " + where);
     if (i >= known.fields.size()) return error(other.fields[i].name, "is new " + where);
     const FieldDescriptor &a = known.fields[i], &b = other.fields[i];
     if (a.name != b.name) return error(a.name, "is called " + b.name + " " + where);
     if (a.kind != b.kind || a.element != b.element || a.type != b.type)
-      return error(a.name, "has another type " + where);
+      return error(a.name, "has a different type " + where);
     if (a.offset != b.offset || a.slot != b.slot)
       return error(a.name, "is at " + std::to_string(a.is_array || a.slot == 0 ? a.offset : a.slot) + ", but at " +
                                std::to_string(b.is_array || b.slot == 0 ? b.offset : b.slot) + " " + where);
@@ -208,8 +207,8 @@ SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor&
                                " bytes, but " + std::to_string(b.count) + " of " + std::to_string(b.size) + " " +
                                where);
   }
-  return error({}, "is known with another layout (" + std::to_string(known.size) + " bytes; " + where + " " +
-                       std::to_string(other.size) + ")");
+  return error({}, "has a different layout (" + std::to_string(known.size) + " bytes; " + std::to_string(other.size) +
+                       " " + where + ")");
 }
 
 std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte> bfbs) {
@@ -225,7 +224,7 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
     }
     if (known->name != type.name)
       return std::unexpected(
-          SchemaError{type.name, {}, "has the same type id as " + known->name + ": one of the two must be renamed"});
+          SchemaError{type.name, {}, "has the same type id as " + known->name + ": rename one of them"});
     if (known->fingerprint != type.fingerprint)
       return std::unexpected(layout_difference(*known, type, "in the added schema"));
   }
@@ -289,7 +288,7 @@ const TypeDescriptor* TypeTable::resolve(std::string_view name, std::vector<cons
 
 std::expected<FieldPlace, std::string> TypeTable::place(const TypeDescriptor& type, std::string_view path) const {
   const auto fail = [](std::string what) { return std::unexpected(std::move(what)); };
-  if (type.is_table) return fail(type.name + " is a table: its fields have no fixed place");
+  if (type.is_table) return fail(type.name + " is a table: its fields have no fixed offsets");
   const TypeDescriptor* inside = &type;
   std::uint32_t base = 0;
   std::string_view rest = path;
@@ -305,12 +304,12 @@ std::expected<FieldPlace, std::string> TypeTable::place(const TypeDescriptor& ty
     FieldPlace found = whole(*field, base);
     bool one = !field->is_array;
     if (bracket != std::string::npos) {
-      if (!field->is_array) return fail("'" + field_name + "' of " + inside->name + " is no array");
+      if (!field->is_array) return fail("'" + field_name + "' of " + inside->name + " is not an array");
       std::uint32_t index = 0;
       const char *first = part.data() + bracket + 1, *last = part.data() + part.size();
       const auto [end, problem] = std::from_chars(first, last, index);
       if (problem != std::errc() || end + 1 != last || *end != ']')
-        return fail("'" + part + "' is no element: expected " + field_name + "[0] to " + field_name + "[" +
+        return fail("'" + part + "' is not an element: expected " + field_name + "[0] to " + field_name + "[" +
                     std::to_string(field->count - 1) + "]");
       if (index >= field->count)
         return fail("'" + part + "' is outside the array: " + field_name + " of " + inside->name +
@@ -321,7 +320,7 @@ std::expected<FieldPlace, std::string> TypeTable::place(const TypeDescriptor& ty
     if (dot == std::string_view::npos) return found;
     const TypeDescriptor* nested = field->kind == FieldKind::structure ? find(field->type) : nullptr;
     if (nested == nullptr)
-      return fail("'" + field_name + "' of " + inside->name + " is no struct: it has no field '" +
+      return fail("'" + field_name + "' of " + inside->name + " is not a struct: it has no field '" +
                   std::string(rest.substr(dot + 1)) + "'");
     if (!one)
       return fail("'" + field_name + "' of " + inside->name + " is an array: name an element, " + field_name +

@@ -87,7 +87,7 @@ bool is_utf16(std::string_view bytes) noexcept {
 
 std::string text_fault(std::string_view bytes) {
   if (const std::size_t zero = bytes.find('\0'); zero != bytes.npos) [[unlikely]]
-    return "has a zero byte at " + std::to_string(zero);
+    return "has a zero byte at byte " + std::to_string(zero);
   if (const std::size_t good = utf8_prefix(bytes); good != bytes.size()) [[unlikely]]
     return "is not valid UTF-8 at byte " + std::to_string(good);
   return {};

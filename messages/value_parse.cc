@@ -203,7 +203,7 @@ class Reader {
 
  private:
   std::unexpected<ValueError> misfit(const FieldDescriptor& field, const std::string& path, std::string_view text) {
-    return fail(Kind::malformed, path + " cannot be " + quoted(text) + ": it takes " + expected_text(types_, field));
+    return fail(Kind::malformed, path + " cannot be " + quoted(text) + ": expected " + expected_text(types_, field));
   }
 
   template <class T>
@@ -212,7 +212,7 @@ class Reader {
     T value{};
     if constexpr (std::is_floating_point_v<T>)
       if (is_too_large<T>(text))
-        return fail(Kind::malformed, path + " cannot be " + quoted(text) + ": it does not fit a " +
+        return fail(Kind::malformed, path + " cannot be " + quoted(text) + ": it does not fit in a " +
                                          std::to_string(8 * sizeof(T)) + "-bit float");
     if (!parse_number(text, value)) return misfit(field, path, text);
     if (number_fault(field, field.kind, reinterpret_cast<const std::byte*>(&value))) return misfit(field, path, text);
@@ -255,12 +255,12 @@ std::string short_kind(FieldKind kind) {
     case FieldKind::int32: return "a whole number from -2147483648 to 2147483647";
     case FieldKind::uint32: return "a whole number from 0 to 4294967295";
     case FieldKind::int64: return "a whole number";
-    case FieldKind::uint64: return "a whole number, not negative";
+    case FieldKind::uint64: return "a non-negative whole number";
     case FieldKind::float32:
     case FieldKind::float64: return "a number";
     case FieldKind::entity: return "an entity: a path, a name, an id or nil";
     case FieldKind::text:
-    case FieldKind::string: return "a text";
+    case FieldKind::string: return "a string";
     default: return "a value";
   }
 }
@@ -285,7 +285,8 @@ std::string expected_text(const TypeTable& types, const FieldDescriptor& field) 
   if (field.enumeration) {
     std::vector<std::string> names;
     for (const EnumValue& v : field.enumeration->values) names.push_back(v.name);
-    text = (field.enumeration->bit_flags ? "any of, joined by |: " : "one of ") + joined(names);
+    text = (field.enumeration->bit_flags ? "any of " : "one of ") + joined(names);
+    if (field.enumeration->bit_flags) text += ", joined by |";
   } else if (kind == FieldKind::structure) {
     std::vector<std::string> names;
     for (const Leaf& leaf : leaves(types, *types.find(field.type))) names.push_back(leaf.path);
@@ -351,7 +352,7 @@ ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const Ty
       continue;
     }
     if (field->kind == FieldKind::table)
-      return fail(Kind::malformed, path + " is a table, which cannot be written as a text");
+      return fail(Kind::malformed, path + " is a table, which cannot be written as text");
     const auto bytes = reader.fixed(*field, field->kind, path, trimmed(text));
     if (!bytes) return bytes;
     const std::size_t align = field->kind == FieldKind::structure ? types.find(field->type)->align : bytes->size();
@@ -382,7 +383,7 @@ ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const Ty
       continue;
     }
     if (field->element == FieldKind::table || field->element == FieldKind::structure)
-      return fail(Kind::malformed, path + " is a list of structs or tables, which cannot be written as a text");
+      return fail(Kind::malformed, path + " is a list of structs or tables, which cannot be written as text");
     std::vector<std::byte> all;
     for (const std::string_view part : parts) {
       const auto bytes = reader.fixed(*field, field->element, path, part);

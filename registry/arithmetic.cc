@@ -20,23 +20,22 @@ bool flushes_denormals() {
 
 std::string arithmetic_fault(std::uint32_t found) {
   if (found & arithmetic_fast)
-    return "was compiled with -ffast-math or a part of it, so the same inputs give other bits than elsewhere: compile "
-           "it "
-           "without, or with -fno-fast-math behind it";
+    return "was compiled with -ffast-math or one of its parts, so the same inputs can give different results "
+           "elsewhere: "
+           "compile without it, or add -fno-fast-math after it";
   if (found & arithmetic_contracted)
-    return "was compiled without -ffp-contract=off, so the same inputs give other bits than elsewhere: compile it with "
-           "the "
-           "flags that `pkg-config --cflags` names";
+    return "was compiled without -ffp-contract=off, so the same inputs can give different results elsewhere: compile "
+           "with the flags from `pkg-config --cflags`";
   return {};
 }
 
 std::string rounding_fault() {
   if (std::fegetround() != FE_TONEAREST)
-    return "rounds floats otherwise than to the nearest, so the same inputs give other bits than elsewhere: set "
-           "FE_TONEAREST (fesetround)";
+    return "does not round floats to nearest, so the same inputs can give different results elsewhere: call "
+           "fesetround(FE_TONEAREST)";
   if (flushes_denormals())
-    return "flushes denormal floats to zero, so the same inputs give other bits than elsewhere: a program or library "
-           "linked with -ffast-math has the processor do so; link it without, or reset that (fesetenv) before";
+    return "flushes denormal floats to zero, so the same inputs can give different results elsewhere: linking a "
+           "program or library with -ffast-math turns this on; link without it, or turn it off first (fesetenv)";
   return {};
 }
 

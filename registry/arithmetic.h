@@ -11,7 +11,7 @@
 #include <string>
 
 #if FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
-#error "muster: floats have more precision than their type (x87), so other bits: add -msse2 -mfpmath=sse"
+#error "muster: x87 gives floats excess precision, so results differ elsewhere: add -msse2 -mfpmath=sse"
 #endif
 
 namespace muster {

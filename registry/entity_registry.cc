@@ -12,9 +12,8 @@ namespace muster {
 void EntityRegistry::used_inside_handler() const noexcept {
   const Handler* handler = core_.running_straight() ? core_.running_straight() : impl_->delivery.running();
   fatal("the registry was used inside a handler" + (handler ? " (\"" + handler->name + "\")" : std::string()) +
-        "; a handler reads through its parameters and changes the world through its Outbox, which subscribes and ends "
-        "handlers "
-        "too: Outbox::subscribe, Outbox::end");
+        "; a handler reads through its parameters and changes the world through its Outbox, which also subscribes and "
+        "ends handlers: Outbox::subscribe, Outbox::end");
 }
 
 Receipt EntityRegistry::deliver_pushed() { return impl_->inputs.push(); }

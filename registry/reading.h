@@ -11,14 +11,14 @@ namespace muster {
 
 template <ComponentType C>
 const C* EntityRegistry::find(Entity e) const noexcept {
-  static_assert(!is_tag<C>, "a tag has no value to find: ask has<T>(e)");
+  static_assert(!is_tag<C>, "a tag has no value: use has<T>(e)");
   check_reading();
   return reinterpret_cast<const C*>(component_of(storage(), e, TypeTraits<C>::id));
 }
 template <ComponentType C>
 const C& EntityRegistry::get(Entity e) const noexcept {  // const: to write, use registry.set(e, T{...})
   if constexpr (is_tag<C>) {
-    static_assert(!is_tag<C>, "a tag has no value to get: ask has<T>(e)");
+    static_assert(!is_tag<C>, "a tag has no value: use has<T>(e)");
     std::unreachable();
   } else {
     const C* found = find<C>(e);
@@ -45,10 +45,11 @@ constexpr void explain_each() {
   if constexpr (!(true && ... && ComponentType<Cs>))
     explain_components<Cs...>();
   else if constexpr ((false || ... || is_tag<Cs>))
-    static_assert(understood<F>, "a tag has no value to be given: leave it out and ask has<T>(e)");
+    static_assert(understood<F>, "a tag has no value to pass: leave it out and use has<T>(e)");
   else if constexpr (sizeof...(Cs) == 0)
-    static_assert(understood<F>,
-                  "each() is told the components: each<const A, const B>([](Entity e, const A& a, const B& b) {...})");
+    static_assert(
+        understood<F>,
+        "each() needs the component types: each<const A, const B>([](Entity e, const A& a, const B& b) {...})");
   else
     static_assert(understood<F>,
                   "each<A, B>(f) calls f(Entity, const A&, const B&) or f(const A&, const B&): take values as const "
@@ -100,7 +101,8 @@ void EntityRegistry::each_row(F&& f) const {
               },
               columns);
           require(s.structure() == structure,
-                  "EntityRegistry::each: rows came, went or moved while they were read; gather first whom to change");
+                  "EntityRegistry::each: rows were added, removed or moved during the loop; collect the entities, then "
+                  "change them");
         }
       }
     }

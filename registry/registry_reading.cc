@@ -12,7 +12,7 @@ void EntityRegistry::nothing_to_get(Entity e, std::string_view component) const 
   else
     who += " (" + path(e) + ") has no " + std::string(component);
   fatal("EntityRegistry::get<" + std::string(component) + ">: " + who +
-        "; ask has<T>(e) first, or take find<T>(e), which gives null then");
+        "; check has<T>(e) first, or use find<T>(e), which returns null");
 }
 
 std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }

@@ -78,7 +78,7 @@ Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options)
   using Constant = detail::ConstantFunction<function>;
   if constexpr (!std::is_function_v<Function>) {
     static_assert(detail::understood<Function>,
-                  "a template argument of subscribe is a function; give anything else as an argument: "
+                  "a template argument of subscribe must be a function; pass anything else as an argument: "
                   "subscribe(\"game.take_damage\", lambda)");
     std::unreachable();
   } else if constexpr (detail::is_right_signature<Signature>) {

@@ -70,7 +70,7 @@ constexpr void explain_word() {
   } else if constexpr (is_tag<typename Word::Value>) {
     static_assert(
         understood<typename Word::Value>,
-        "a tag has no value to read from elsewhere: ask With<T>, WithoutParent<T>, or has(e) of a Lookup<const T>");
+        "a tag has no value to read from elsewhere: use With<T>, WithoutParent<T>, or has(e) of a Lookup<const T>");
   } else {
     explain_component<typename Word::Anchor>();
   }
@@ -82,10 +82,10 @@ constexpr void explain_word() {
 template <class P>
 inline constexpr bool perhaps_unknown =
     std::is_same_v<std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<P>>>, int>;
-[[gnu::error("an int is no component: a handler takes its message first, then components")]]
-void int_is_no_component();
-[[gnu::error("an int is no message: a handler's first parameter is its message, const M&")]]
-void int_is_no_message();
+[[gnu::error("an int is not a component: a handler takes its message first, then components")]]
+void int_is_not_a_component();
+[[gnu::error("an int is not a message: a handler's first parameter is its message, const M&")]]
+void int_is_not_a_message();
 
 /// Says what is wrong with a parameter behind the message.
 template <class P>
@@ -93,42 +93,42 @@ constexpr void explain_parameter() {
   using Given = std::remove_cvref_t<P>;
   using T = std::remove_cv_t<std::remove_pointer_t<Given>>;
   if constexpr (std::is_same_v<T, EntityRegistry>) {
-    static_assert(
-        understood<P>,
-        "a handler does not use the registry: take an Outbox& instead (to send, set, destroy), a Spawner& (to "
-        "create), or a Lookup<const T> (to read)");
+    static_assert(understood<P>,
+                  "a handler cannot use the registry: take an Outbox& (to send, set, destroy), a Spawner& (to create), "
+                  "or a Lookup<const T> (to read) instead");
   } else if constexpr (std::is_same_v<T, Outbox>) {
     static_assert(understood<P>, "a handler takes its outbox by reference: write Outbox&");
   } else if constexpr (std::is_same_v<T, Spawner>) {
     static_assert(understood<P>, "a handler takes its spawner by reference: write Spawner&");
   } else if constexpr (QueryWord<T>) {
-    static_assert(understood<P>, "a handler takes this by value: write it without const, & and *");
+    static_assert(understood<P>, "a handler takes this by value: write it without const, & or *");
   } else if constexpr (WordParts<T>::reads || WordParts<T>::filters) {
     explain_word<WordParts<T>>();
   } else if constexpr (is_span<T>) {
     using Element = typename T::element_type;
     using Value = std::remove_cv_t<Element>;
     if constexpr (std::is_same_v<Value, Entity>)
-      static_assert(understood<P>, "ids are not written: take std::span<const Entity>");
+      static_assert(understood<P>, "ids are read-only: take std::span<const Entity>");
     else if constexpr (!ComponentType<Value>)
       explain_component<Value>();
     else if constexpr (is_tag<Value>)
-      static_assert(understood<P>, "a tag has no value to take: ask With<T> or Without<T>");
+      static_assert(understood<P>, "a tag has no value: use With<T> or Without<T>");
     else
       static_assert(understood<P>,
-                    "rows may lack an enableable component, and a span has all of them: take T& or const T&");
+                    "some rows may lack an enableable component, but a span covers all rows: take T& or const T&");
   } else if constexpr (is_tag<T>) {
-    static_assert(understood<P>, "a tag has no value to take: ask With<T> or Without<T>");
+    static_assert(understood<P>, "a tag has no value: use With<T> or Without<T>");
   } else if constexpr (ComponentType<T>) {
     static_assert(understood<P>,
-                  "a handler takes a component as T& (to write), const T& (to read), or T*, const T* (if it may be "
+                  "a handler takes a component as T& (to write), const T& (to read), or T* or const T* (if it may be "
                   "missing)");
   } else if constexpr (AnyMessage<T> || ChangeMessage<T>) {
-    static_assert(understood<P>, "a handler takes one message, as its first parameter: subscribe a handler for each");
+    static_assert(understood<P>,
+                  "a handler takes one message, as its first parameter: subscribe one handler per message");
   } else if constexpr (std::is_class_v<T>) {
     explain_component<T>();
   } else if constexpr (perhaps_unknown<P>) {
-    int_is_no_component();
+    int_is_not_a_component();
   } else {
     static_assert(
         understood<P>,
@@ -151,7 +151,7 @@ template <class M>
 constexpr void explain_message_parameter() {
   using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<M>>>;
   if constexpr (perhaps_unknown<M>)
-    int_is_no_message();
+    int_is_not_a_message();
   else if constexpr (TableMessageType<T> && !requires { requires TypeTraits<T>::view; })
     static_assert(understood<M>, "a handler reads a message table in place: take its view, const TView& for a table T");
   else if constexpr (TableMessageType<T>)
@@ -162,13 +162,12 @@ constexpr void explain_message_parameter() {
   else if constexpr (ChangeMessage<T>)
     static_assert(understood<M>, "a handler's first parameter is its message: const Added<T>&, const Changed<T>&");
   else if constexpr (GeneratedType<T> || QueryWord<M> || !std::is_class_v<T>)
-    static_assert(
-        understood<M>,
-        "a handler's first parameter is its message: const M& of a struct with (message) in a schema, or const "
-        "MView& of a table; components come after it");
+    static_assert(understood<M>,
+                  "a handler's first parameter is its message: const M& for a struct marked (message) in a schema, or "
+                  "const MView& for a table; components come after it");
   else
     static_assert(understood<M>,
-                  "a handler's first parameter is its message, a struct or a table with (message) in a schema: write "
+                  "a handler's first parameter is its message, a struct or table marked (message) in a schema: write "
                   "`struct M (message) {...}` there");
 }
 
@@ -182,8 +181,8 @@ template <class Signature>
 struct WrongSignature {
   static constexpr void explain() {
     static_assert(understood<Signature>,
-                  "a handler is a function, a lambda, or an object and a member function of it; its parameter types "
-                  "must be written out, the first is its message: const M&");
+                  "a handler is a function, a lambda, or an object and one of its member functions; its parameter "
+                  "types must be explicit, and the first is its message: const M&");
   }
 };
 template <class R, class M, class... Ps>
@@ -194,16 +193,17 @@ struct WrongSignature<R(M, Ps...)> {
     else if constexpr (!(true && ... && QueryWord<Ps>))
       explain_parameters<Ps...>();
     else if constexpr (!std::is_void_v<R> && !std::is_same_v<R, Verdict>)
-      static_assert(understood<R>, "a handler returns void or muster::Verdict");
+      static_assert(understood<R>, "a handler must return void or muster::Verdict");
     else if constexpr (takes_runs<Ps...> && !(true && ... && TakesRuns<Ps>))
       static_assert(understood<R(M, Ps...)>,
-                    "a handler with a span is called once for many rows: take std::span<const T> and std::span<const "
-                    "Entity> for all that it takes of them, or T& and Entity for each row");
+                    "a handler with a span is called once for many rows: take all its components and Entity as "
+                    "spans, std::span<const T> and std::span<const Entity>, or all of them as T& and Entity");
     else if constexpr (written_twice<Ps...>() != sizeof...(Ps))
       explain_twice<std::tuple_element_t<written_twice<Ps...>(), std::tuple<Ps...>>>();
     else
-      static_assert(understood<M>,
-                    "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one");
+      static_assert(
+          understood<M>,
+          "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one such field");
   }
 };
 

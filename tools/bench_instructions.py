@@ -83,7 +83,7 @@ def read_table(path):
             elif match := re.fullmatch(r"(\S+/\S+) +(\d+\.\d+)\n", line):
                 rows[match[1]] = float(match[2])
             elif line.strip() and not line.startswith("#"):
-                raise ValueError(f"{path}:{number}: neither a head nor a row: {line.strip()}")
+                raise ValueError(f"{path}:{number}: neither a header nor a row: {line.strip()}")
     return head, rows
 
 
@@ -132,7 +132,7 @@ def compare(stored, rows, percent, wanted="."):
             table.append([work, variant, f"{stored[name]:.1f}", f"{now:.1f}", f"{change:+.1f} %", "worse" if worse else ""])
         if worse:
             failures.append(f"{name} is worse by {change:.1f} %: {stored[name]:.1f} instructions, now {now:.1f}")
-    failures += [f"{name} is stored and was not counted" for name in stored if name not in rows and re.search(wanted, name)]
+    failures += [f"{name} is stored but was not counted" for name in stored if name not in rows and re.search(wanted, name)]
     return table, failures
 
 

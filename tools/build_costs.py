@@ -51,7 +51,7 @@ def processor_seconds(arguments, folder, environment):
     pid = os.posix_spawnp(arguments[0], [*arguments, "-c", "-o", out], environment)
     _, status, usage = os.wait4(pid, 0)
     if status != 0:
-        sys.exit("build_costs: this does not compile: " + " ".join(arguments))
+        sys.exit("build_costs: cannot compile: " + " ".join(arguments))
     return usage.ru_utime + usage.ru_stime
 
 
@@ -117,7 +117,7 @@ def main():
     if options.check is not None:
         stored = float(SUM.read_text())
         grown = 100 * (ratio / stored - 1)
-        print(f"the sum is {ratio:.0f} times the fixed file, {grown:+.1f} % to the stored {stored:.0f}")
+        print(f"the sum is {ratio:.0f} times the fixed file, {grown:+.1f} % from the stored {stored:.0f}")
         if grown > options.check:
             sys.exit(f"build_costs: compiling costs more than {options.check:g} % above {SUM.relative_to(ROOT)}")
 

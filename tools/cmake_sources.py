@@ -54,7 +54,7 @@ def main(source, build, *check):
     found = file.read_text(encoding="utf-8")
     if found != expected:
         print("".join(difflib.unified_diff(found.splitlines(True), expected.splitlines(True), str(file), "what Meson builds")))
-        print(f"tools/cmake_sources.py {source} {build} writes it again")
+        print(f"run tools/cmake_sources.py {source} {build} to rewrite it")
     print("1 passed, 0 failed" if found == expected else "0 passed, 1 failed")
     return int(found != expected)
 

@@ -88,7 +88,7 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   if (file < 0) {
     const int why = errno;
     if (why == ENOENT)
-      return std::unexpected(ClientError{ClientError::Kind::lost, "no server serves " + world_path, {}});
+      return std::unexpected(ClientError{ClientError::Kind::lost, "no server is running for " + world_path, {}});
     return mistaken("cannot read " + path + ": " + std::strerror(why));
   }
   struct stat found;
@@ -113,10 +113,10 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
   });
   if (!whole || address.token.empty() || address.pid <= 0) return mistaken(path + " is not a server's address file");
   if (::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH)
-    return std::unexpected(
-        ClientError{ClientError::Kind::lost,
-                    "no server serves " + world_path + " anymore (process " + std::to_string(address.pid) + " is gone)",
-                    {}});
+    return std::unexpected(ClientError{
+        ClientError::Kind::lost,
+        "no server is running for " + world_path + " (process " + std::to_string(address.pid) + " has ended)",
+        {}});
   return address;
 }
 

@@ -25,9 +25,9 @@ Result<Entity> Client::entity(std::string_view text) {
   if (parse_id(text.starts_with('#') ? text.substr(1) : text, id)) return id;
   const auto found = ask(session::Resolve{.path = std::string(text), .limit = 20});
   if (!found) return std::unexpected(found.error());
-  if (found->entities.empty()) return muster::mistaken("no entity is called '" + std::string(text) + "'");
+  if (found->entities.empty()) return muster::mistaken("no entity is named '" + std::string(text) + "'");
   if (found->entities.size() == 1) return found->entities[0];
-  std::string several = "'" + std::string(text) + "' means several entities:";
+  std::string several = "'" + std::string(text) + "' matches several entities:";
   for (std::size_t i = 0; i < found->entities.size(); ++i)
     several += "\n  " + id_text(found->entities[i]) + "  " + printable(found->paths[i]);
   if (found->more) several += "\n  ...";
@@ -81,7 +81,7 @@ Result<Acknowledged> Client::set_field(Entity e, std::string_view path, std::str
   const std::uint32_t bytes = field->place.size;
   if (bytes > sizeof message.value)
     return muster::mistaken(std::string(path) + " has " + std::to_string(bytes) + " bytes; at most " +
-                            std::to_string(sizeof message.value) + " are set at once: name a part of it");
+                            std::to_string(sizeof message.value) + " can be set at once: name a part of it");
   std::vector<std::byte> whole = field->component->default_bytes;
   ClientReferences references(*this);
   if (auto parsed = parse_place(types(), *field->component, field->place, field->path, value, whole, references);

@@ -58,7 +58,8 @@ Result<ByteStream> ByteStream::connect(const std::string& address, Deadline dead
     const std::string path = address.substr(5);
     sockaddr_un where{};
     where.sun_family = AF_UNIX;
-    if (path.empty() || path.size() >= sizeof where.sun_path) return mistaken("'" + path + "' is not a socket path");
+    if (path.empty() || path.size() >= sizeof where.sun_path)
+      return mistaken("'" + path + "' is not a valid socket path");
     std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
     ByteStream made(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (made.descriptor_ < 0) return lost(std::strerror(errno));
@@ -114,7 +115,7 @@ Result<std::size_t> ByteStream::send_some(std::span<const std::byte> bytes) {
     if (sent >= 0) return static_cast<std::size_t>(sent);
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
-    return lost(std::string("the connection is lost: ") + std::strerror(errno));
+    return lost(std::string("the connection was lost: ") + std::strerror(errno));
   }
 }
 
@@ -125,7 +126,7 @@ Result<std::size_t> ByteStream::receive_some(std::span<std::byte> room) {
     if (got == 0) return lost("the server closed the connection");
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
-    return lost(std::string("the connection is lost: ") + std::strerror(errno));
+    return lost(std::string("the connection was lost: ") + std::strerror(errno));
   }
 }
 

@@ -66,7 +66,7 @@ Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint
   if (const TypeDescriptor* type = types.find(sent_type); type && type->remote == RemoteRight::none)
     return mistaken(type->name + " may not be sent from outside");
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
-    return mistaken("a batch of " + std::to_string(batch.size()) + " bytes; the server takes frames of at most " +
+    return mistaken("a batch of " + std::to_string(batch.size()) + " bytes; the server accepts frames of at most " +
                     std::to_string(frame_bytes_max));
   if (sent_type == TypeTraits<session::Credit>::id) {
     const std::byte* const at = BatchView(batch).payload(0);
@@ -202,7 +202,7 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     if (queue.bytes > options.watch_bytes_max) {
       queue.failed = {
           ClientError::Kind::refused,
-          "a watch brought more than " + std::to_string(options.watch_bytes_max) + " bytes that nobody fetched",
+          "a watch delivered more than " + std::to_string(options.watch_bytes_max) + " bytes that were not fetched",
           {}};
       queue.frames.clear();
       queue.stream_bytes = 0;
@@ -262,7 +262,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   if (!schemas) return std::unexpected(schemas.error());
   for (const session::Schema& schema : *schemas) {
     if (auto added = impl.types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
-      return error(ClientError::Kind::lost, "the world's schema does not fit this program: " + added.error().text());
+      return error(ClientError::Kind::lost, "the world's schema does not match this program: " + added.error().text());
   }
   impl.layouts.compare(impl.types);
   return client;
@@ -283,11 +283,11 @@ std::string_view Client::text(Text text) const noexcept {
 Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                                   std::span<const std::byte> schema) const {
   const TypeDescriptor* known = impl_->types.find(type);
-  if (!known) return mistaken("the world does not know " + std::string(name));
+  if (!known) return mistaken("the world has no type " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
   // Reached for types that were not passed to connect().
-  std::string text = std::string(name) + " has another layout in the world than in this program";
+  std::string text = std::string(name) + " has a different layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)
       if (mine.id == type) text += ": " + layout_difference(*known, mine, "in this program").text();

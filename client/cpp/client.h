@@ -97,7 +97,7 @@ struct ShownEntity {
     if (!held) return mistaken("the entity has no " + std::string(TypeTraits<C>::name));
     if (!held->fault.empty()) return mistaken(held->fault);
     if (held->type->fingerprint != TypeTraits<C>::fingerprint)
-      return mistaken(held->type->name + " has another layout in the world than in this program");
+      return mistaken(held->type->name + " has a different layout in the world than in this program");
     C value;
     std::memcpy(&value, held->value.data(), sizeof value);
     return value;
@@ -311,7 +311,7 @@ class Client {
   static Result<Answer> answer_in(const Received& frame) {
     if (frame.is<Answer>()) return session::read<Answer>(frame.batch());
     return std::unexpected(ClientError{
-        ClientError::Kind::lost, "the server gave another answer than " + std::string(TypeTraits<Answer>::name), {}});
+        ClientError::Kind::lost, "the server's answer is not a " + std::string(TypeTraits<Answer>::name), {}});
   }
   /// Fails if a type of this program has a different layout in the world.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,

@@ -6,7 +6,7 @@ namespace muster {
 Result<session::Durable> Client::wait_durable(const Acknowledged& ack) {
   if (ack.epoch == epoch()) return wait_durable(ack.sequence);
   return mistaken("sequence " + std::to_string(ack.sequence) +
-                  " is of another start of the server: what was not durable when that one ended is lost");
+                  " is from an earlier run of the server: what was not durable when that run ended is lost");
 }
 
 Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
@@ -24,7 +24,7 @@ Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
   const std::string& error = impl_->durable->error;
   return std::unexpected(ClientError{ClientError::Kind::refused,
                                      error.empty()
-                                         ? "not durable before somebody saves: this server writes nothing by itself"
+                                         ? "not durable until the world is saved: this server writes nothing by itself"
                                          : "not durable: " + error,
                                      {}});
 }

@@ -48,12 +48,12 @@ class Comparison {
       if (same->slot != own.slot)
         return error(own, "is at " + std::to_string(same->slot) + ", but at " + std::to_string(own.slot));
       if (same->kind != own.kind || same->element != own.element || same->type != own.type)
-        return error(own, "has another type");
+        return error(own, "has a different type");
       if (auto other = field(theirs, *same, own)) return other;
     }
     for (const FieldDescriptor& needed : theirs.fields)
       if (needed.required && std::ranges::find(mine.fields, needed.name, &FieldDescriptor::name) == mine.fields.end())
-        return error(needed, "is required and missing");
+        return error(needed, "is required but missing");
     return {};
   }
 
@@ -75,11 +75,11 @@ class Comparison {
         if (renamed == a.enumeration->values.end()) continue;
         return SchemaError{theirs.name, a.name,
                            std::to_string(value.value) + " of " + a.enumeration->name + " is " + renamed->name +
-                               ", and " + value.name + " " + here};
+                               ", but " + value.name + " " + here};
       }
       if (same->value != value.value)
         return SchemaError{theirs.name, a.name,
-                           value.name + " of " + a.enumeration->name + " is " + std::to_string(same->value) + ", and " +
+                           value.name + " of " + a.enumeration->name + " is " + std::to_string(same->value) + ", but " +
                                std::to_string(value.value) + " " + here};
     }
     return {};
@@ -113,7 +113,8 @@ void Layouts::compare(const TypeTable& world) {
       continue;
     }
     if (const auto other = Comparison(world, compiled_).between(*theirs, mine))
-      faults_.emplace(mine.id, mine.name + " has another layout in the world than in this program: " + other->text());
+      faults_.emplace(mine.id,
+                      mine.name + " has a different layout in the world than in this program: " + other->text());
     at = unmet_.erase(at);
   }
 }
@@ -148,7 +149,7 @@ std::string Layouts::fault_of_sent(std::span<const std::byte> batch, const TypeT
     if (const std::string* const found = fault(type)) return *found;
     const auto own = compiled_.find(type);
     if (own == compiled_.end() || world.find(type)) return {};
-    return "the world does not know " + own->second->name;
+    return "the world has no type " + own->second->name;
   };
   std::string found = about(view.type());
   if (!found.empty()) return found;

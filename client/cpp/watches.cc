@@ -68,7 +68,7 @@ Result<void> Client::give_credit(std::uint64_t bytes) {
 
 ClientError Client::Impl::late_watch(ClientError why) const {
   if (why.kind == ClientError::Kind::late && is_out_of_credit())
-    why.text += "; the credit for what watches bring is used up: give_credit has them go on";
+    why.text += "; the watches' credit is used up: call give_credit to continue";
   return why;
 }
 

@@ -90,15 +90,15 @@ export class Batch {
     };
     const view = view_of(bytes);
     if (bytes.length < header_bytes)
-      fail('truncated', bytes.length, `a batch has at least 32 bytes, the frame holds ${bytes.length}`);
+      fail('truncated', bytes.length, `a batch has at least 32 bytes; the frame holds ${bytes.length}`);
     const said = view.getUint32(0, true);
     if (said !== bytes.length)
       fail(
         said > bytes.length ? 'truncated' : 'wrong_size',
         0,
-        `batch says ${said} bytes, frame holds ${bytes.length}`,
+        `batch declares ${said} bytes; the frame holds ${bytes.length}`,
       );
-    if (said % 16 !== 0) fail('misaligned', 0, `batch says ${said} bytes, which is no multiple of 16`);
+    if (said % 16 !== 0) fail('misaligned', 0, `batch declares ${said} bytes, which is not a multiple of 16`);
     const type = types.find(view.getUint32(4, true));
     const kind = view.getUint8(8) as BatchKind;
     const flags = view.getUint8(9);
@@ -117,12 +117,12 @@ export class Batch {
           ? flag_causes | flag_rows
           : flag_causes;
     if ((flags & ~flags_known) !== 0)
-      fail('unknown_flag', 9, `batch flags are ${flags}, this kind knows ${flags_known}`);
-    if (count === 0) fail('wrong_count', 12, 'batch says it holds no message');
+      fail('unknown_flag', 9, `batch flags are ${flags}; this kind supports ${flags_known}`);
+    if (count === 0) fail('wrong_count', 12, 'batch declares no messages');
     if (!type) throw new BadBytes('unknown_type', `message type id ${view.getUint32(4, true)} is unknown`, 4);
     const wanted = kind === BatchKind.table ? 'table_message' : 'message';
     if (kind !== BatchKind.timed && type.role !== wanted)
-      fail('wrong_role', 4, `${type.name} is no ${wanted}, and cannot be sent in a batch of this kind`);
+      fail('wrong_role', 4, `${type.name} is not a ${wanted}, so it cannot be sent in a batch of this kind`);
 
     const sized = kind !== BatchKind.table && kind !== BatchKind.timed;
     const rows: RowSetEntry[] = [];
@@ -136,7 +136,7 @@ export class Batch {
         fail(
           'bad_row_set',
           32,
-          `row set says ${components} components, batch header ${header_units} units of 16 bytes`,
+          `row set declares ${components} components; batch header declares ${header_units} units of 16 bytes`,
         );
       let previous = -1;
       for (let i = 0; i < components; ++i) {
@@ -145,8 +145,8 @@ export class Batch {
         const offset = view.getUint32(at + 4, true);
         const component = types.find(id);
         if (!component || component.role !== 'component')
-          throw new BadBytes('bad_row_set', `row set: ${id} is no component`, at);
-        if (id <= previous) fail('bad_row_set', at, `row set: ${component.name} is named twice or out of order`);
+          throw new BadBytes('bad_row_set', `row set: ${id} is not a component`, at);
+        if (id <= previous) fail('bad_row_set', at, `row set: ${component.name} is listed twice or out of order`);
         previous = id;
         if (offset !== round_up(payload, component.align))
           fail(
@@ -159,7 +159,7 @@ export class Batch {
         align = Math.max(align, component.align);
       }
     } else if (header_units !== 2) {
-      fail('wrong_size', 10, `batch header says ${header_units} units of 16 bytes, without a row set it has 2`);
+      fail('wrong_size', 10, `batch header declares ${header_units} units of 16 bytes; without a row set it has 2`);
     }
     const causes = (flags & flag_causes) !== 0;
     const expected_offset = payload_offset_for(kind, causes, align);
@@ -168,7 +168,7 @@ export class Batch {
     if (payload_bytes !== payload)
       fail('wrong_size', 16, `payload of ${type.name} says ${payload_bytes} bytes, expected ${payload}`);
     const item = !sized ? 0 : kind === BatchKind.shared ? 8 : item_bytes_for(payload_offset, payload, align);
-    if (item_bytes !== item) fail('wrong_size', 20, `items say ${item_bytes} bytes, expected ${item}`);
+    if (item_bytes !== item) fail('wrong_size', 20, `items declare ${item_bytes} bytes, expected ${item}`);
 
     const body = header_units * 16;
     const batch = new Batch(
@@ -197,7 +197,7 @@ export class Batch {
       fail(
         'wrong_count',
         12,
-        `${count} messages make a batch of ${round_up(end, 16)} bytes, batch says ${bytes.length}`,
+        `${count} messages need a batch of ${round_up(end, 16)} bytes; the batch declares ${bytes.length}`,
       );
     return batch;
   }
@@ -208,12 +208,12 @@ export class Batch {
     for (let i = 0; i < this.count; ++i) {
       const data = at + this.payload_offset;
       if (data > this.bytes.length)
-        throw new BadBytes('truncated', `table ${i} begins behind the end of the batch`, at);
+        throw new BadBytes('truncated', `table ${i} begins after the end of the batch`, at);
       const length = this.view.getUint32(at + 8, true);
       if (length > this.bytes.length - data)
         throw new BadBytes(
           'truncated',
-          `table ${i} says ${length} bytes, ${this.bytes.length - data} are left in the batch`,
+          `table ${i} declares ${length} bytes; ${this.bytes.length - data} are left in the batch`,
           at + 8,
         );
       this.item_places.push(at);
@@ -223,12 +223,12 @@ export class Batch {
   }
 
   private judge_timed(types: TypeTable): number {
-    if (this.count !== 1) throw new BadBytes('wrong_count', `a timed batch holds 1 batch, this says ${this.count}`, 12);
+    if (this.count !== 1) throw new BadBytes('wrong_count', `a timed batch holds one batch; this one declares ${this.count}`, 12);
     if (this.bytes.length < header_bytes + 16 + header_bytes)
-      throw new BadBytes('truncated', `a timed batch has at least 80 bytes, this one has ${this.bytes.length}`);
+      throw new BadBytes('truncated', `a timed batch has at least 80 bytes; this one has ${this.bytes.length}`);
     const inner = Batch.judge(this.bytes.subarray(this.body + 16), types, true);
     if (inner.type !== this.type)
-      throw new BadBytes('wrong_role', `a timed batch of ${this.type.name} holds one of ${inner.type.name}`, 4);
+      throw new BadBytes('wrong_role', `a timed batch of ${this.type.name} holds a batch of ${inner.type.name}`, 4);
     this.inner_batch = inner;
     return this.bytes.length;
   }
@@ -322,7 +322,7 @@ export type BatchPlan =
 export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8Array {
   if (plan.kind === 'table') return encode_tables(plan, texts);
   const { type } = plan;
-  if (type.role !== 'message') throw mistaken(`${type.name} is no message struct`);
+  if (type.role !== 'message') throw mistaken(`${type.name} is not a message struct`);
   const messages =
     plan.kind === 'world'
       ? plan.values.map((value) => ({ target: nil, value, rows: undefined }))
@@ -338,7 +338,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
   let align = type.align;
   const components = messages[0].rows?.map((row) => row.type);
   for (const component of [...(components ?? [])].sort((a, b) => a.id - b.id)) {
-    if (component.role !== 'component') throw mistaken(`${component.name} is no component`);
+    if (component.role !== 'component') throw mistaken(`${component.name} is not a component`);
     if (entries.at(-1)?.type === component) throw mistaken(`${component.name} is named twice`);
     const offset = round_up(payload, component.align);
     entries.push({ type: component, offset });
@@ -383,7 +383,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
 
 function encode_tables(plan: BatchPlan & { kind: 'table' }, texts: TextSink): Uint8Array {
   const { type, messages } = plan;
-  if (type.role !== 'table_message') throw mistaken(`${type.name} is no message table`);
+  if (type.role !== 'table_message') throw mistaken(`${type.name} is not a message table`);
   if (messages.length === 0) throw mistaken(`a batch of ${type.name} without messages`);
   const tables = messages.map((message) => write_table(type, message.value, texts));
   const bytes = new Uint8Array(tables.reduce((sum, table) => sum + 16 + round_up(table.length, 16), header_bytes));

@@ -211,10 +211,10 @@ export class Client {
     const id = /^#?(\d+):(\d+)$/.exec(text);
     if (id) return { index: Number(id[1]), generation: Number(id[2]) };
     const found = await this.ask(Resolve, { path: text, limit: 20 });
-    if (found.entities.length === 0) throw mistaken(`no entity is called '${text}'`);
+    if (found.entities.length === 0) throw mistaken(`no entity is named '${text}'`);
     if (found.entities.length === 1) return found.entities[0];
     const lines = found.entities.map((each, i) => `\n  ${id_text(each)}  ${found.paths[i]}`);
-    throw mistaken(`'${text}' means several entities:${lines.join('')}${found.more ? '\n  ...' : ''}`);
+    throw mistaken(`'${text}' matches several entities:${lines.join('')}${found.more ? '\n  ...' : ''}`);
   }
 
   // --- world messages. An Ack counts targets handled, unhandled and dead.
@@ -402,7 +402,7 @@ export class Client {
     const place = place_of(type, path);
     if (place.size > field_bytes_max)
       throw mistaken(
-        `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} are set at once: name a part of it`,
+        `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} can be set at once: name a part of it`,
       );
     // Starts with the defaults of the component. A struct that is given in part keeps them, as it
     // does in a whole component.

@@ -182,7 +182,7 @@ export class Connection {
   put(batch: Uint8Array, request: bigint): void {
     if (this.error) throw this.error;
     if (batch.length + 16 > this.frame_bytes_max)
-      throw mistaken(`a batch of ${batch.length} bytes; the server takes frames of at most ${this.frame_bytes_max}`);
+      throw mistaken(`a batch of ${batch.length} bytes; the server accepts frames of at most ${this.frame_bytes_max}`);
     this.sent_since_beat = true;
     this.stream.send(encode_frame(batch, request));
   }
@@ -348,7 +348,7 @@ export class Connection {
     try {
       this.types.add_schema(answer_of(received, Schema).bytes);
     } catch (error) {
-      throw new ClientError('lost', "the world's schema does not fit: " + (error as Error).message);
+      throw new ClientError('lost', "the world's schema does not match: " + (error as Error).message);
     }
     for (const told of this.types_listeners) guarded(told);
   }

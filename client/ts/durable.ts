@@ -11,7 +11,7 @@ import { Durability, Durable, FollowDurable } from './session.js';
 function hopeless(state: Durable): string | null {
   if (state.error !== '') return `not durable: ${state.error}`;
   if (state.durability !== Durability.checkpoint || state.autosave_ns > 0n) return null;
-  return 'not durable before somebody saves: this server writes nothing by itself';
+  return 'not durable until the world is saved: this server writes nothing by itself';
 }
 
 /** Resolves with the current Durable; calls `told`, if given, for later ones. */
@@ -24,8 +24,8 @@ export async function ask_durable(connection: Connection, told?: (state: Durable
 export function wait_durable(connection: Connection, of: bigint | Acknowledged): Promise<Durable> {
   const sequence = typeof of === 'bigint' ? of : of.sequence;
   if (typeof of !== 'bigint' && of.epoch !== connection.epoch) {
-    const lost = 'what was not durable when that one ended is lost';
-    return Promise.reject(mistaken(`sequence ${sequence} is of another start of the server: ${lost}`));
+    const lost = 'what was not durable when that run ended is lost';
+    return Promise.reject(mistaken(`sequence ${sequence} is from an earlier run of the server: ${lost}`));
   }
   return new Promise((resolve, reject) => {
     const over = (): void => {

@@ -135,18 +135,18 @@ export class FrameDecoder {
     const view = view_of(this.header);
     const bytes = view.getUint32(0, true);
     const flags = view.getUint32(4, true);
-    if (bytes % 16 !== 0) this.fail('misaligned', `a frame of ${bytes} bytes; frames are multiples of 16 bytes long`);
+    if (bytes % 16 !== 0) this.fail('misaligned', `a frame of ${bytes} bytes; the size must be a multiple of 16`);
     if ((flags & ~flags_known) !== 0)
-      this.fail('unknown_flag', `frame flags ${flags}; this version knows ${flags_known}`);
+      this.fail('unknown_flag', `frame flags ${flags}; this version supports ${flags_known}`);
     const enveloped = (flags & frame_envelope) !== 0;
     if (enveloped && !this.envelopes)
-      this.fail('unexpected_envelope', 'an envelope in a frame to the server, which writes them itself');
+      this.fail('unexpected_envelope', 'unexpected envelope in a frame to the server: only the server writes envelopes');
     if (flags !== 0 && !this.envelopes)
-      this.fail('unknown_flag', `frame flags ${flags}; a frame to the server has none`);
+      this.fail('unknown_flag', `frame flags ${flags}; frames to the server have none`);
     const least = header_bytes + (enveloped ? envelope_bytes : 0) + batch_header_bytes;
-    if (bytes < least) this.fail('too_short', `a frame of ${bytes} bytes; the shortest has ${least}`);
+    if (bytes < least) this.fail('too_short', `a frame of ${bytes} bytes; the minimum is ${least}`);
     if (bytes > this.frame_bytes_max)
-      this.fail('oversized', `a frame of ${bytes} bytes; ${this.frame_bytes_max} are allowed`);
+      this.fail('oversized', `a frame of ${bytes} bytes; the limit is ${this.frame_bytes_max}`);
     return bytes;
   }
 

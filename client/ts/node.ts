@@ -58,7 +58,7 @@ export function read_address_file(world_path: string): { address: string; token:
     server = JSON.parse(readFileSync(path, 'utf8')) as ServerAddress;
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    if ((error as { code?: string }).code === 'ENOENT') throw new ClientError('lost', `no server serves ${world_path}`);
+    if ((error as { code?: string }).code === 'ENOENT') throw new ClientError('lost', `no server is running for ${world_path}`);
     throw mistaken(`cannot read ${path}: ${(error as Error).message}`);
   }
   if (typeof server?.token !== 'string' || server.token === '' || !(server.pid > 0))
@@ -67,7 +67,7 @@ export function read_address_file(world_path: string): { address: string; token:
     process.kill(server.pid, 0);
   } catch (error) {
     if ((error as { code?: string }).code === 'ESRCH')
-      throw new ClientError('lost', `no server serves ${world_path} anymore (process ${server.pid} is gone)`);
+      throw new ClientError('lost', `no server is running for ${world_path} (process ${server.pid} has ended)`);
   }
   return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
 }

@@ -20,9 +20,9 @@ class SocketStream implements ByteStream {
     this.socket.on('data', (bytes: Uint8Array) => {
       if (!this.over) handlers.received(bytes);
     });
-    this.socket.on('error', (error) => end('the connection is lost: ' + error.message));
+    this.socket.on('error', (error) => end('the connection was lost: ' + error.message));
     this.socket.on('end', () => end('the server closed the connection'));
-    this.socket.on('close', () => end('the connection is lost'));
+    this.socket.on('close', () => end('the connection was lost'));
     this.socket.resume();
   }
 

@@ -36,7 +36,7 @@ export class TypeTable {
     for (const type of types) {
       const known = this.by_id.get(type.id);
       if (known && (known.name !== type.name || known.fingerprint !== type.fingerprint))
-        throw new BadBytes('bad_schema', `${type.name} is known with another layout`);
+        throw new BadBytes('bad_schema', `${type.name} has a different layout`);
     }
     const fresh = types.filter((type) => !this.by_id.has(type.id));
     for (const type of fresh) {
@@ -75,9 +75,9 @@ export class TypeTable {
         : mistaken(`${ref} means several types: ${several.map((type) => type.name).join(', ')}`);
     }
     const known = this.by_id.get(ref.id);
-    if (!known) throw mistaken(`the world does not know ${ref.name}`);
+    if (!known) throw mistaken(`the world has no type ${ref.name}`);
     if (known.fingerprint !== ref.fingerprint)
-      throw mistaken(`${ref.name} has another layout in the world than in this program`);
+      throw mistaken(`${ref.name} has a different layout in the world than in this program`);
     return known;
   }
 

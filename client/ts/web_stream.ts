@@ -21,7 +21,7 @@ class WebStream implements ByteStream {
       if (data instanceof ArrayBuffer) handlers.received(new Uint8Array(data));
       else end('the server sent text, not frames');
     };
-    this.socket.onerror = () => end('the connection is lost');
+    this.socket.onerror = () => end('the connection was lost');
     this.socket.onclose = ({ reason }: CloseEvent) =>
       end(reason ? 'the server closed the connection: ' + reason : 'the server closed the connection');
     if (this.socket.readyState > this.socket.OPEN) queueMicrotask(() => end('the server closed the connection'));

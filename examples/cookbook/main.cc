@@ -8,5 +8,5 @@ int main() {
   cook::copies();
   cook::tools();
   cook::coming_from();
-  std::puts("every recipe does what it says");
+  std::puts("every recipe works");
 }

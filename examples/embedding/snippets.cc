@@ -162,5 +162,5 @@ int main() {
   own_jobs();
   forking();
   std::filesystem::remove_all(folder);
-  std::puts("every snippet of the page on embedding does what it says");
+  std::puts("every snippet of the embedding page works");
 }

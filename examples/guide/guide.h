@@ -11,7 +11,7 @@ namespace guide {
 /// Stops the program if a condition is false.
 inline void require(bool holds, std::source_location at = std::source_location::current()) {
   if (holds) return;
-  std::fprintf(stderr, "%s:%u: this does not hold\n", at.file_name(), static_cast<unsigned>(at.line()));
+  std::fprintf(stderr, "%s:%u: check failed\n", at.file_name(), static_cast<unsigned>(at.line()));
   std::exit(1);
 }
 

@@ -147,7 +147,7 @@ void handlers() {
   const muster::TypeId update = muster::TypeTraits<muster::Update>::id;
   require(muster::why_apart(registry, update, "guide.burn", "guide.follow") ==
           "\"guide.burn\" and \"guide.follow\" do not overlap:\n"
-          "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads of its nearest ancestor\n"
+          "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads from its nearest ancestor\n"
           "  \"guide.burn\" runs first: its name comes first\n");
   registry.host().set_executor(nullptr);  // before they go
   // guide: end

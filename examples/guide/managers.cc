@@ -43,7 +43,7 @@ class Scores final : public muster::Manager {
     }
   }
   std::expected<void, std::string> load(std::uint32_t, std::span<const std::byte> bytes) override {
-    if (bytes.size() % sizeof(Row) != 0) return std::unexpected("scores are cut off");
+    if (bytes.size() % sizeof(Row) != 0) return std::unexpected("scores are truncated");
     points_.clear();
     for (; !bytes.empty(); bytes = bytes.subspan(sizeof(Row))) {
       Row row;
@@ -92,7 +92,7 @@ class Snow final : public muster::Manager {
     std::map<std::uint32_t, Field> fields;
     for (const auto& [number, bytes] : parts) {
       if (bytes.size() != sizeof Field::depths)
-        return std::unexpected("field " + std::to_string(number) + " is cut off");
+        return std::unexpected("field " + std::to_string(number) + " is truncated");
       std::memcpy(fields[number].depths.data(), bytes.data(), bytes.size());
     }
     fields_ = std::move(fields);

@@ -59,12 +59,13 @@ void DebugNames::save(std::vector<std::byte>& out) const {
 std::expected<void, std::string> DebugNames::load(std::uint32_t, std::span<const std::byte> bytes) {
   Reader reader{bytes};
   const auto count = reader.take<std::uint64_t>();
-  if (count > reader.bytes.size() / (sizeof(Entity) + sizeof(Text))) return std::unexpected("debug names are cut off");
+  if (count > reader.bytes.size() / (sizeof(Entity) + sizeof(Text)))
+    return std::unexpected("debug names are truncated");
   std::vector<Entity> entities(count);
   std::vector<Text> names(count);
   reader.take(entities.data(), count * sizeof(Entity));
   reader.take(names.data(), count * sizeof(Text));
-  if (!reader.done()) return std::unexpected("debug names are cut off");
+  if (!reader.done()) return std::unexpected("debug names are truncated");
   rows_.clear();
   for (std::uint32_t i = 0; i < count; ++i) rows_.put(entities[i], i);
   if (rows_.size() != count) return std::unexpected("an entity has two debug names");

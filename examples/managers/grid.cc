@@ -294,10 +294,10 @@ std::expected<void, std::string> Grid::load(std::uint32_t, std::span<const std::
   std::uint64_t counts[3];
   for (std::uint64_t& count : counts) {
     count = reader.take<std::uint64_t>();
-    if (count > bytes.size()) return std::unexpected("the grid's state is cut off");
+    if (count > bytes.size()) return std::unexpected("the grid's state is truncated");
   }
   if (!reader.good || reader.bytes.size() != (counts[0] + counts[1]) * sizeof(Pair) + counts[2] * ray_bytes)
-    return std::unexpected("the grid's state is cut off");
+    return std::unexpected("the grid's state is truncated");
   std::vector<Pair> touching(counts[0]), inside(counts[1]);
   std::vector<Ray> rays(counts[2]);
   reader.take(touching.data(), counts[0] * sizeof(Pair));

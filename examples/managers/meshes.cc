@@ -99,23 +99,23 @@ void Meshes::save_parts(muster::ManagerSink& to) const {
 }
 
 std::expected<void, std::string> Meshes::load_parts(std::uint32_t, std::span<const muster::ManagerPart> parts) {
-  if (parts.empty() || parts[0].number != 0) return std::unexpected("meshes have no beginning");
+  if (parts.empty() || parts[0].number != 0) return std::unexpected("the first part of the meshes is missing");
   Reader head{parts[0].bytes};
   const auto next_id = head.take<std::uint64_t>();
   const auto cursor = head.take<std::uint64_t>();
   const auto count = head.take<std::uint64_t>();
-  if (!head.done()) return std::unexpected("meshes are cut off");
+  if (!head.done()) return std::unexpected("meshes are truncated");
   std::vector<Row> rows;
   for (const muster::ManagerPart& part : parts.subspan(1)) {
     const std::size_t here = part.bytes.size() / sizeof(Row);
     // All parts before the last are full.
     if (rows.size() != (part.number - 1) * std::size_t{part_rows} || here == 0 || here > part_rows ||
         part.bytes.size() != here * sizeof(Row))
-      return std::unexpected("part " + std::to_string(part.number) + " of the meshes is cut off, or one before it");
+      return std::unexpected("part " + std::to_string(part.number) + " of the meshes or an earlier one is truncated");
     rows.resize(rows.size() + here);
     std::memcpy(&rows[rows.size() - here], part.bytes.data(), part.bytes.size());
   }
-  if (rows.size() != count) return std::unexpected("meshes are cut off");
+  if (rows.size() != count) return std::unexpected("meshes are truncated");
   return take_over(next_id, cursor, std::move(rows));
 }
 
@@ -125,10 +125,10 @@ std::expected<void, std::string> Meshes::load(std::uint32_t, std::span<const std
   const auto next_id = reader.take<std::uint64_t>();
   const auto cursor = reader.take<std::uint64_t>();
   const auto count = reader.take<std::uint64_t>();
-  if (!reader.good || count != reader.bytes.size() / sizeof(Row)) return std::unexpected("meshes are cut off");
+  if (!reader.good || count != reader.bytes.size() / sizeof(Row)) return std::unexpected("meshes are truncated");
   std::vector<Row> rows(count);
   reader.take(rows.data(), count * sizeof(Row));
-  if (!reader.done()) return std::unexpected("meshes are cut off");
+  if (!reader.done()) return std::unexpected("meshes are truncated");
   return take_over(next_id, cursor, std::move(rows));
 }
 
@@ -138,12 +138,12 @@ std::expected<void, std::string> Meshes::take_over(std::uint64_t next_id, std::u
   for (const Row& row : rows) {
     if (row.next == no_instance) continue;
     if (row.next >= count || led_to[row.next] || rows[row.next].entity != row.entity || rows[row.next].id <= row.id)
-      return std::unexpected("a chain of meshes leads astray");
+      return std::unexpected("a chain of meshes is broken");
     led_to[row.next] = true;
   }
   muster::FlatMap<Entity, Instance> first;
   for (Instance i = 0; i < count; ++i) {
-    if (rows[i].id >= next_id) return std::unexpected("a mesh's id was never given out");
+    if (rows[i].id >= next_id) return std::unexpected("a mesh's id was never issued");
     if (led_to[i]) continue;
     if (first.find(rows[i].entity)) return std::unexpected("an entity has two chains of meshes");
     first.put(rows[i].entity, i);

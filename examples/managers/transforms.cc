@@ -181,7 +181,7 @@ std::expected<void, std::string> Transforms::load(std::uint32_t, std::span<const
   constexpr std::size_t row_bytes = sizeof(Entity) + sizeof(Matrix4) + 4 * sizeof(Instance);
   if (!reader.good || count > reader.bytes.size() / row_bytes ||
       moved != (reader.bytes.size() - count * row_bytes) / sizeof(Entity))
-    return std::unexpected("transforms are cut off");
+    return std::unexpected("transforms are truncated");
   // Read into rows of their own, so that a fault changes nothing.
   std::vector<Entity> entities(count), moved_entities(moved);
   std::vector<Matrix4> local(count);
@@ -192,10 +192,10 @@ std::expected<void, std::string> Transforms::load(std::uint32_t, std::span<const
     link.resize(count);
     reader.take(link.data(), count * sizeof(Instance));
     for (const Instance to : link)
-      if (to != nil && to >= count) return std::unexpected("a transform's link leads nowhere");
+      if (to != nil && to >= count) return std::unexpected("a transform's link is out of range");
   }
   reader.take(moved_entities.data(), moved * sizeof(Entity));
-  if (!reader.done()) return std::unexpected("transforms are cut off");
+  if (!reader.done()) return std::unexpected("transforms are truncated");
   const auto& [parent, first, next, previous] = links;
   muster::FlatMap<Entity, Instance> map;
   std::uint64_t reached = 0;

@@ -20,7 +20,7 @@ void begin(muster::EntityRegistry& registry) {
     const unsigned long number = std::strtoul(entities, &end, 10);
     if (end == entities || *end != '\0' || number > 4'000'000)
       throw std::invalid_argument(std::string("SKIRMISH_ENTITIES is \"") + entities +
-                                  "\", which is no number of entities up to 4000000");
+                                  "\", which is not a number of entities up to 4000000");
     if (number == 0) return;
     deploy.entities = static_cast<std::uint32_t>(number);
   }

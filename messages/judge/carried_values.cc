@@ -48,7 +48,7 @@ Result check_carried_field(std::span<const std::byte> payload, std::size_t offse
           BatchFault{Fault::not_zero, static_cast<std::uint32_t>(at + i), TypeTraits<SetField>::id, "value",
                      "muster.SetField.value: byte " + std::to_string(i) + " is " +
                          std::to_string(std::to_integer<unsigned>(value[i])) + ": " + type->name + "." + place->path +
-                         " has " + std::to_string(set.bytes) + " bytes, the rest is zero"});
+                         " has " + std::to_string(set.bytes) + " bytes, so the rest must be 0"});
   Result good = check_limits(types.limits(*type), value.first(set.bytes), place->offset, 0, *type, types);
   if (!good) good.error().offset = static_cast<std::uint32_t>(at + good.error().offset - place->offset);
   return good;
@@ -70,7 +70,7 @@ Result check_carried_template(std::span<const std::byte> table, std::size_t offs
         if (bytes.size() > left)
           return std::unexpected(BatchFault{Fault::bad_table, static_cast<std::uint32_t>(offset),
                                             TypeTraits<DefineTemplate>::id, "nodes",
-                                            where() + "its values are shared too often to be checked"});
+                                            where() + "its values are shared too many times to check"});
         left -= bytes.size();
         const TypeDescriptor* const type = types.find(value.type());
         if (!type) continue;

@@ -28,7 +28,7 @@ class TableCheck {
   std::optional<BatchFault> run(const TypeDescriptor& type) {
     name_ = &type.name;
     if (bytes_.size() < 8) {
-      fail(0, "a table has at least 8 bytes, this one has " + std::to_string(bytes_.size()));
+      fail(0, "a table has at least 8 bytes; this one has " + std::to_string(bytes_.size()));
     } else if (const auto root = forward(0)) {
       table(*root, type, 1);
     }
@@ -47,8 +47,8 @@ class TableCheck {
   bool inside(std::size_t offset, std::size_t bytes, const char* what) {
     if (offset <= bytes_.size() && bytes <= bytes_.size() - offset) return true;
     return fail(std::min(offset, bytes_.size()), std::string(what) + " at " + std::to_string(offset) + " with " +
-                                                     std::to_string(bytes) + " bytes reaches beyond the table's " +
-                                                     std::to_string(bytes_.size()));
+                                                     std::to_string(bytes) + " bytes extends past the table's " +
+                                                     std::to_string(bytes_.size()) + " bytes");
   }
   bool aligned(std::size_t offset, std::size_t align, const char* what) {
     if (offset % align == 0) return true;
@@ -60,7 +60,7 @@ class TableCheck {
       work_left_ -= amount;
       return true;
     }
-    return fail(offset, "its parts are shared too often to be checked");
+    return fail(offset, "its parts are shared too many times to check");
   }
   template <class T>
   T read(std::size_t offset) const noexcept {
@@ -73,8 +73,8 @@ class TableCheck {
     if (!aligned(at, 4, "offset") || !inside(at, 4, "offset")) return {};
     const std::size_t distance = read<std::uint32_t>(at);
     if (distance == 0 || distance > 0x7fffffff || distance >= bytes_.size() - at) {
-      fail(at, "offset at " + std::to_string(at) + " leads " + std::to_string(distance) +
-                   " bytes forward, out of the table's " + std::to_string(bytes_.size()));
+      fail(at, "offset at " + std::to_string(at) + " points " + std::to_string(distance) +
+                   " bytes forward, outside the table's " + std::to_string(bytes_.size()) + " bytes");
       return {};
     }
     return at + distance;
@@ -84,7 +84,7 @@ class TableCheck {
     if (depth > limits_.table_depth_max)
       return fail(at, "tables are nested deeper than " + std::to_string(limits_.table_depth_max));
     if (++tables_ > limits_.table_tables_max)
-      return fail(at, "it holds more than " + std::to_string(limits_.table_tables_max) + " tables");
+      return fail(at, "contains more than " + std::to_string(limits_.table_tables_max) + " tables");
     if (!work(1 + type.fields.size(), at)) return false;
     if (!aligned(at, 4, "table") || !inside(at, 4, "table")) return false;
     const std::int64_t vtable_at = static_cast<std::int64_t>(at) - read<std::int32_t>(at);
@@ -94,7 +94,7 @@ class TableCheck {
     const std::uint32_t vtable_bytes = read<std::uint16_t>(vtable), table_bytes = read<std::uint16_t>(vtable + 2);
     if (vtable_bytes < 4 || vtable_bytes % 2 != 0)
       return fail(vtable,
-                  "a vtable of " + std::to_string(vtable_bytes) + " bytes: expected an even number of at least 4");
+                  "a vtable of " + std::to_string(vtable_bytes) + " bytes: expected an even number, at least 4");
     if (table_bytes < 4)
       return fail(vtable + 2, "a table of " + std::to_string(table_bytes) + " bytes: expected at least 4");
     if (!inside(vtable, vtable_bytes, "vtable") || !inside(at, table_bytes, "table")) return false;
@@ -104,7 +104,7 @@ class TableCheck {
       const std::uint32_t place = field.slot + 2u <= vtable_bytes ? read<std::uint16_t>(vtable + field.slot) : 0u;
       if (place == 0 && !field.required) continue;
       path_ += (path_.empty() ? "" : ".") + field.name;
-      if (place == 0) return fail(at, "is required and missing");
+      if (place == 0) return fail(at, "is required but missing");
       if (!this->field(at, place, table_bytes, field, depth)) return false;
       path_.resize(path_before);
     }
@@ -116,11 +116,11 @@ class TableCheck {
     const std::size_t at = table + place;
     const TypeDescriptor* type = field.type != 0 ? types_.find(field.type) : nullptr;
     const bool structure = field.kind == FieldKind::structure;
-    if (structure && type == nullptr) return fail(at, "is of an unknown type");
+    if (structure && type == nullptr) return fail(at, "has an unknown type");
     const std::uint32_t bytes = structure ? type->size : scalar_bytes(field.kind);
     const std::uint32_t align = structure ? type->align : bytes;
     if (place < 4 || place + bytes > table_bytes)
-      return fail(at, "is at " + std::to_string(place) + " with " + std::to_string(bytes) + " bytes in a table of " +
+      return fail(at, "is at " + std::to_string(place) + " with " + std::to_string(bytes) + " bytes; the table has " +
                           std::to_string(table_bytes));
     if (!aligned(at, align, "field")) return false;
     switch (field.kind) {
@@ -133,7 +133,7 @@ class TableCheck {
         return elements && vector(*elements, field, depth);
       }
       case FieldKind::table: {
-        if (type == nullptr) return fail(at, "is of an unknown type");
+        if (type == nullptr) return fail(at, "has an unknown type");
         const auto inner = forward(at);
         return inner && this->table(*inner, *type, depth + 1);
       }
@@ -159,7 +159,7 @@ class TableCheck {
     }
     if (kind == FieldKind::boolean && bytes_[at] > std::byte{1})
       return mend(at, kind, std::to_integer<unsigned>(bytes_[at]), 1) ||
-             fail(at, "is " + std::to_string(std::to_integer<unsigned>(bytes_[at])) + ", a bool is 0 or 1",
+             fail(at, "is " + std::to_string(std::to_integer<unsigned>(bytes_[at])) + "; a bool is 0 or 1",
                   Fault::bad_bool);
     if (enumeration != nullptr) {
       const std::int64_t found = integer(at, kind);
@@ -170,7 +170,7 @@ class TableCheck {
       }
       if (!enumeration->bit_flags || (found & ~mask) != 0)
         return mend(at, kind, found, enumeration->bit_flags ? found & mask : default_of(field)) ||
-               fail(at, "is " + integer_text(kind, found) + ", which is no value of " + enumeration->name,
+               fail(at, "is " + integer_text(kind, found) + ", which is not a value of " + enumeration->name,
                     Fault::bad_enum);
       return true;
     }
@@ -236,7 +236,7 @@ class TableCheck {
     const std::size_t count = read<std::uint32_t>(at);
     const TypeDescriptor* type = field.type != 0 ? types_.find(field.type) : nullptr;
     const bool nested = field.element == FieldKind::structure || field.element == FieldKind::table;
-    if (nested && type == nullptr) return fail(at, "is of an unknown type");
+    if (nested && type == nullptr) return fail(at, "has an unknown type");
     const bool structure = field.element == FieldKind::structure;
     const std::size_t bytes = structure ? type->size : scalar_bytes(field.element);
     const std::size_t begin = at + 4;

@@ -58,7 +58,7 @@ BatchFault beyond(const ValueLimit& limit, const std::byte* at, std::size_t plac
   const std::string path = leaf == all.end() ? field.name : leaf->path;
   const Fault fault =
       limit.reserved ? Fault::not_zero : number_fault(field, limit.kind, at).value_or(Fault::out_of_range);
-  const std::string text = limit.reserved ? "is " + number_text(limit.kind, at) + ", it is reserved and takes 0"
+  const std::string text = limit.reserved ? "is " + number_text(limit.kind, at) + "; it is reserved and must be 0"
                                           : number_fault_text(types, field, limit.kind, at);
   return {fault, static_cast<std::uint32_t>(offset + place), type.id, path, type.name + "." + path + " " + text};
 }
@@ -83,7 +83,7 @@ std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind, 
 
 std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                               const std::byte* at) {
-  return "is " + number_text(kind, at) + ", it takes " +
+  return "is " + number_text(kind, at) + "; expected " +
          (field.has_range ? expected_text(types, field) : "a finite number");
 }
 

@@ -72,25 +72,25 @@ std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value
   if (rule.kind == ValueRule::Kind::zero) {
     const std::size_t byte = first_nonzero(at);
     return fault(Fault::nonzero_padding, offset + byte, type.id, rule.path,
-                 type.name + ": the padding behind " + rule.path + " is " +
-                     number(std::to_integer<unsigned>(at[byte])) + ", expected 0");
+                 type.name + ": the padding after " + rule.path + " is " + number(std::to_integer<unsigned>(at[byte])) +
+                     ", expected 0");
   }
   for (std::uint32_t i = 0;; ++i) {
     const std::string path = rule.count > 1 ? rule.path + "[" + number(i) + "]" : rule.path;
     if (rule.kind == ValueRule::Kind::boolean) {
       if (at[i] > std::byte{1})
         return fault(Fault::bad_bool, offset + i, type.id, path,
-                     type.name + "." + path + " is " + number(std::to_integer<unsigned>(at[i])) + ", a bool is 0 or 1");
+                     type.name + "." + path + " is " + number(std::to_integer<unsigned>(at[i])) + "; a bool is 0 or 1");
       continue;
     }
     const std::int64_t found = read_integer(at + std::size_t{i} * rule.size, rule.size, rule.is_signed);
     if (is_value_of(rule, found)) continue;
     const std::string text = rule.is_signed ? std::to_string(found) : number(static_cast<std::uint64_t>(found));
-    return fault(Fault::bad_enum, offset + std::size_t{i} * rule.size, type.id, path,
-                 type.name + "." + path + " is " + text +
-                     (rule.kind == ValueRule::Kind::flags ? ", which has bits that are no value of "
-                                                          : ", which is no value of ") +
-                     rule.enumeration->name);
+    return fault(
+        Fault::bad_enum, offset + std::size_t{i} * rule.size, type.id, path,
+        type.name + "." + path + " is " + text +
+            (rule.kind == ValueRule::Kind::flags ? ", which has bits that are not in " : ", which is not a value of ") +
+            rule.enumeration->name);
   }
 }
 

@@ -110,17 +110,17 @@ class Judge {
       return bad(Fault::misaligned, 0, "the batch does not begin on a 16-byte boundary");
     if (bytes_.size() < sizeof h_)
       return bad(Fault::truncated, bytes_.size(),
-                 "a batch has at least 32 bytes, the frame holds " + number(bytes_.size()));
+                 "a batch has at least 32 bytes; the frame holds " + number(bytes_.size()));
     std::memcpy(&h_, bytes_.data(), sizeof h_);
     if (h_.bytes > limits_.batch_bytes_max)
       return bad(
           Fault::oversized, 0,
-          "batch says " + number(h_.bytes) + " bytes, at most " + number(limits_.batch_bytes_max) + " are allowed");
+          "batch declares " + number(h_.bytes) + " bytes; at most " + number(limits_.batch_bytes_max) + " are allowed");
     if (h_.bytes % 16 != 0)
-      return bad(Fault::misaligned, 0, "batch says " + number(h_.bytes) + " bytes, which is no multiple of 16");
+      return bad(Fault::misaligned, 0, "batch declares " + number(h_.bytes) + " bytes, which is not a multiple of 16");
     if (h_.bytes != bytes_.size())
       return bad(h_.bytes > bytes_.size() ? Fault::truncated : Fault::wrong_size, 0,
-                 "batch says " + number(h_.bytes) + " bytes, frame holds " + number(bytes_.size()));
+                 "batch declares " + number(h_.bytes) + " bytes; the frame holds " + number(bytes_.size()));
     const auto kind = static_cast<unsigned>(h_.kind);
     if (kind < 1 || kind > 6) return bad(Fault::unknown_kind, 8, "batch kind " + number(kind) + " is unknown");
     if (inside_timed && h_.kind == BatchKind::timed)
@@ -131,11 +131,12 @@ class Judge {
                                      : unsigned{batch_causes};
     if ((h_.flags & ~known_flags) != 0)
       return bad(Fault::unknown_flag, 9,
-                 "batch flags are " + number(h_.flags) + ", this kind knows " + number(known_flags));
-    if (h_.count == 0) return bad(Fault::wrong_count, 12, "batch says it holds no message");
+                 "batch flags are " + number(h_.flags) + "; this kind supports " + number(known_flags));
+    if (h_.count == 0) return bad(Fault::wrong_count, 12, "batch declares no messages");
     if (h_.count > limits_.count_max)
-      return bad(Fault::wrong_count, 12,
-                 "batch says " + number(h_.count) + " messages, at most " + number(limits_.count_max) + " are allowed");
+      return bad(
+          Fault::wrong_count, 12,
+          "batch declares " + number(h_.count) + " messages; at most " + number(limits_.count_max) + " are allowed");
 
     type_ = types_.find(h_.type);
     if (type_ == nullptr) return bad(Fault::unknown_type, 4, "message type id " + number(h_.type) + " is unknown");
@@ -143,8 +144,8 @@ class Judge {
       const bool table = h_.kind == BatchKind::table;
       if (type_->role != (table ? TypeRole::table_message : TypeRole::message))
         return bad(Fault::wrong_role, 4,
-                   type_->name + (table ? " is no message table" : " is no message struct") +
-                       ", and cannot be sent in a batch of this kind");
+                   type_->name + (table ? " is not a message table" : " is not a message struct") +
+                       ", so it cannot be sent in a batch of this kind");
     }
     if (Result result = argument(); !result) return result;
     return layout();
@@ -156,9 +157,9 @@ class Judge {
     if (h_.kind == BatchKind::subtree || h_.kind == BatchKind::table) {
       if (h_.argument > all || (h_.argument == 0 && h_.kind == BatchKind::subtree))
         return bad(Fault::bad_argument, 24,
-                   "argument " + number(h_.argument) + " is no mask of subtree parts (1 to 7)");
+                   "argument " + number(h_.argument) + " is not a mask of subtree parts (1 to 7)");
     } else if (h_.argument != 0) {
-      return bad(Fault::bad_argument, 24, "argument is " + number(h_.argument) + ", this kind has none: expected 0");
+      return bad(Fault::bad_argument, 24, "argument is " + number(h_.argument) + "; this kind takes none: expected 0");
     }
     return {};
   }
@@ -178,22 +179,22 @@ class Judge {
       if (Result result = row_set(shape); !result) return result;
     } else if (h_.header_units != 2) {
       return bad(Fault::wrong_size, 10,
-                 "batch header says " + number(h_.header_units) + " units of 16 bytes, without a row set it has 2");
+                 "batch header declares " + number(h_.header_units) + " units of 16 bytes; without a row set it has 2");
     }
     const std::uint32_t offset = payload_offset_for(h_.kind, causes(), shape.align);
     if (h_.payload_offset != offset)
       return bad(Fault::wrong_offset, 11,
                  "payload offset is " + number(h_.payload_offset) + ", expected " + number(offset));
     if (h_.payload_bytes != shape.bytes)
-      return bad(
-          Fault::wrong_size, 16,
-          "payload of " + type_->name + " says " + number(h_.payload_bytes) + " bytes, expected " + number(shape.bytes),
-          {});
+      return bad(Fault::wrong_size, 16,
+                 "payload of " + type_->name + " declares " + number(h_.payload_bytes) + " bytes, expected " +
+                     number(shape.bytes),
+                 {});
     const std::uint32_t item = !sized                         ? 0
                                : h_.kind == BatchKind::shared ? 8
                                                               : item_bytes_for(offset, shape.bytes, shape.align);
     if (h_.item_bytes != item)
-      return bad(Fault::wrong_size, 20, "items say " + number(h_.item_bytes) + " bytes, expected " + number(item));
+      return bad(Fault::wrong_size, 20, "items declare " + number(h_.item_bytes) + " bytes, expected " + number(item));
     see_what_is_ruled();
     return {};
   }
@@ -223,25 +224,25 @@ class Judge {
   Result row_set(PayloadShape& shape) {
     if (bytes_.size() < 48)
       return bad(Fault::bad_row_set, bytes_.size(),
-                 "a batch with a row set has at least 48 bytes, this one has " + number(bytes_.size()));
+                 "a batch with a row set has at least 48 bytes; this one has " + number(bytes_.size()));
     std::uint32_t count, zero;
     std::memcpy(&count, bytes_.data() + 32, 4);
     std::memcpy(&zero, bytes_.data() + 36, 4);
     if (count > row_set_components_max)
-      return bad(
-          Fault::bad_row_set, 32,
-          "row set says " + number(count) + " components, at most " + number(row_set_components_max) + " are allowed");
+      return bad(Fault::bad_row_set, 32,
+                 "row set declares " + number(count) + " components; at most " + number(row_set_components_max) +
+                     " are allowed");
     if (zero != 0)
       return bad(Fault::nonzero_padding, 36 + first_nonzero(bytes_.data() + 36),
-                 "the word behind the row set's count is not zero");
+                 "the word after the row set's count is not zero");
     const std::uint32_t head = sizeof h_ + row_set_bytes(count);
     if (h_.header_units * 16u != head)
       return bad(Fault::bad_row_set, 10,
-                 "batch header says " + number(h_.header_units) + " units of 16 bytes, with " + number(count) +
+                 "batch header declares " + number(h_.header_units) + " units of 16 bytes; with " + number(count) +
                      " components it has " + number(head / 16));
     if (bytes_.size() < head)
       return bad(Fault::truncated, bytes_.size(),
-                 "the row set of " + number(count) + " components ends at " + number(head) + ", the batch at " +
+                 "the row set of " + number(count) + " components ends at " + number(head) + "; the batch ends at " +
                      number(bytes_.size()));
     TypeId previous = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -252,11 +253,11 @@ class Judge {
       if (component == nullptr)
         return bad(Fault::bad_row_set, at, "row set: component type id " + number(entry.type) + " is unknown");
       if (component->role != TypeRole::component)
-        return bad(Fault::bad_row_set, at, "row set: " + component->name + " is no component");
+        return bad(Fault::bad_row_set, at, "row set: " + component->name + " is not a component");
       if (i > 0 && entry.type <= previous)
         return bad(Fault::bad_row_set, at,
                    "row set: " + component->name +
-                       (entry.type == previous ? " is named twice" : " is out of order: type ids ascend"));
+                       (entry.type == previous ? " is listed twice" : " is out of order: type ids must ascend"));
       previous = entry.type;
       const std::uint32_t expected = round_up(shape.bytes, component->align);
       if (entry.offset != expected)
@@ -269,7 +270,7 @@ class Judge {
     }
     if (count % 2 == 0 && !all_zero(bytes_.data() + head - 8, 8))
       return bad(Fault::nonzero_padding, head - 8 + first_nonzero(bytes_.data() + head - 8),
-                 "the padding behind the row set is not zero");
+                 "the padding after the row set is not zero");
     return {};
   }
 
@@ -277,9 +278,9 @@ class Judge {
   Result body(std::uint64_t needed) const {
     const std::uint64_t whole = std::uint64_t{h_.header_units} * 16 + ((needed + 15) & ~std::uint64_t{15});
     if (whole == h_.bytes) return {};
-    return bad(
-        Fault::wrong_count, 12,
-        number(h_.count) + " messages make a batch of " + number(whole) + " bytes, batch says " + number(h_.bytes));
+    return bad(Fault::wrong_count, 12,
+               number(h_.count) + " messages need a batch of " + number(whole) + " bytes; the batch declares " +
+                   number(h_.bytes));
   }
 
   Result zero(std::size_t from, std::size_t to, const char* what) const {
@@ -337,11 +338,11 @@ class Judge {
             (ruled_ == Ruled::by_floats && !has_good_floats(bytes_.data() + at + h_.payload_offset)))
           if (Result result = payload(at + h_.payload_offset); !result) return result;
         if (behind)
-          if (Result result = zero(at + payload_end, at + h_.item_bytes, "the padding behind a payload"); !result)
+          if (Result result = zero(at + payload_end, at + h_.item_bytes, "the padding after a payload"); !result)
             return result;
       }
     if (begin + used == bytes_.size()) return {};
-    return zero(begin + used, bytes_.size(), "the padding behind the last item");
+    return zero(begin + used, bytes_.size(), "the padding after the last item");
   }
 
   Result shared() const {
@@ -351,10 +352,10 @@ class Judge {
     const std::size_t targets = payload_at + round_up(h_.payload_bytes, 16);
     if (Result result = body(targets - begin + std::uint64_t{h_.count} * 8); !result) return result;
     if (causes())
-      if (Result result = zero(begin + 8, begin + 16, "the padding behind the cause"); !result) return result;
+      if (Result result = zero(begin + 8, begin + 16, "the padding after the cause"); !result) return result;
     if (Result result = payload(payload_at); !result) return result;
-    if (Result result = zero(payload_end, targets, "the padding behind the payload"); !result) return result;
-    return zero(targets + std::size_t{h_.count} * 8, bytes_.size(), "the padding behind the last target");
+    if (Result result = zero(payload_end, targets, "the padding after the payload"); !result) return result;
+    return zero(targets + std::size_t{h_.count} * 8, bytes_.size(), "the padding after the last target");
   }
 
   Result tables() const {
@@ -364,16 +365,16 @@ class Judge {
       if (bytes_.size() - at < head)
         return bad(Fault::truncated, at,
                    "table " + number(i) + " of " + number(h_.count) + " begins at " + number(at) +
-                       ", the batch ends at " + number(bytes_.size()));
+                       "; the batch ends at " + number(bytes_.size()));
       std::uint32_t length;
       std::memcpy(&length, bytes_.data() + at + 8, 4);
-      if (Result result = zero(at + 12, at + 16, "the word behind a table's length"); !result) return result;
+      if (Result result = zero(at + 12, at + 16, "the word after a table's length"); !result) return result;
       if (causes())
-        if (Result result = zero(at + 24, at + 32, "the padding behind the cause"); !result) return result;
+        if (Result result = zero(at + 24, at + 32, "the padding after the cause"); !result) return result;
       const std::size_t data = at + head;
       if (length > bytes_.size() - data)
         return bad(Fault::truncated, at + 8,
-                   "table " + number(i) + " says " + number(length) + " bytes, " + number(bytes_.size() - data) +
+                   "table " + number(i) + " declares " + number(length) + " bytes; " + number(bytes_.size() - data) +
                        " are left in the batch");
       if (auto problem = check_table(bytes_.subspan(data, length), *type_, types_, limits_, mending_))
         return bad(problem->fault, data + problem->offset, std::move(problem->text), std::move(problem->field));
@@ -382,25 +383,27 @@ class Judge {
             !result)
           return result;
       at = data + ((std::size_t{length} + 15) & ~std::size_t{15});
-      if (Result result = zero(data + length, at, "the padding behind a table"); !result) return result;
+      if (Result result = zero(data + length, at, "the padding after a table"); !result) return result;
     }
     if (at != bytes_.size())
       return bad(Fault::wrong_count, 12,
-                 number(h_.count) + " tables make a batch of " + number(at) + " bytes, batch says " + number(h_.bytes));
+                 number(h_.count) + " tables need a batch of " + number(at) + " bytes; the batch declares " +
+                     number(h_.bytes));
     return {};
   }
 
   Result timed() const {
-    if (h_.count != 1) return bad(Fault::wrong_count, 12, "a timed batch holds 1 batch, this says " + number(h_.count));
+    if (h_.count != 1)
+      return bad(Fault::wrong_count, 12, "a timed batch holds one batch; this one declares " + number(h_.count));
     constexpr std::size_t inner_at = sizeof(BatchHeader) + 16;
     if (bytes_.size() < inner_at + sizeof(BatchHeader))
       return bad(Fault::truncated, bytes_.size(),
-                 "a timed batch has at least 80 bytes, this one has " + number(bytes_.size()));
-    if (Result result = zero(40, 48, "the word behind the timer's id"); !result) return result;
+                 "a timed batch has at least 80 bytes; this one has " + number(bytes_.size()));
+    if (Result result = zero(40, 48, "the word after the timer's id"); !result) return result;
     Judge inner(bytes_.subspan(inner_at), base_ + inner_at, types_, limits_, mending_);
     if (Result result = inner.run(true); !result) return result;
     if (inner.h_.type != h_.type)
-      return bad(Fault::wrong_role, 4, "a timed batch of " + type_->name + " holds one of " + inner.type_->name);
+      return bad(Fault::wrong_role, 4, "a timed batch of " + type_->name + " holds a batch of " + inner.type_->name);
     return {};
   }
 

@@ -60,7 +60,7 @@ std::optional<std::string> edit_text(const TypeTable& types, TypeId message, con
   std::string text = component->name + '.' + field->path + " = " +
                      place_text(types, *field, std::as_bytes(std::span(&edit.set.value, 1)), references);
   if (is_conditional)
-    text += " where it is " + place_text(types, *field, std::as_bytes(std::span(&edit.expected, 1)), references);
+    text += " if it is " + place_text(types, *field, std::as_bytes(std::span(&edit.expected, 1)), references);
   return text;
 }
 

@@ -48,7 +48,7 @@ bool split(std::uint64_t key, std::span<const std::byte> row, Head& head) {
 /// The head of a row that was checked.
 Head head_of(std::uint64_t key, const SavedManager& saved) {
   Head head;
-  require(split(key, saved.head, head), "Managers: a row that was not checked");
+  require(split(key, saved.head, head), "Managers: an unchecked row");
   return head;
 }
 
@@ -89,7 +89,7 @@ class PartSink final : public ManagerSink {
 
  private:
   void count(std::uint32_t number) {
-    require(number >= next_ && number != part_none, "Manager: its parts are not in ascending order");
+    require(number >= next_ && number != part_none, "Manager: parts are not in ascending order");
     next_ = number + 1;
     ++parts_;
   }
@@ -102,9 +102,9 @@ class PartSink final : public ManagerSink {
 
 void Managers::add(std::string name, Manager& manager) {
   if (name.empty()) throw SetupError("a manager needs a name");
-  if (managers_.contains(name)) throw SetupError("there is a manager named \"" + name + "\" already");
+  if (managers_.contains(name)) throw SetupError("there is already a manager named \"" + name + "\"");
   const auto one_hash = [&](std::string_view other) {
-    throw SetupError("the managers \"" + name + "\" and \"" + std::string(other) + "\" have one hash; rename one");
+    throw SetupError("managers \"" + name + "\" and \"" + std::string(other) + "\" have the same hash; rename one");
   };
   for (const auto& [other, there] : managers_)
     if (hash64(other) == hash64(name)) one_hash(other);
@@ -117,7 +117,7 @@ void Managers::add(std::string name, Manager& manager) {
     const std::string_view saved_name = head_of(waits->first, waits->second).name;
     if (saved_name != name) one_hash(saved_name);
     if (const std::string wrong = give(name, manager, waits->second); !wrong.empty())
-      throw SetupError("manager \"" + name + "\" refuses its saved state: " + wrong);
+      throw SetupError("manager \"" + name + "\" rejected its saved state: " + wrong);
     waiting_.erase(waits);
   }
   managers_.emplace(std::move(name), std::move(present));
@@ -154,8 +154,8 @@ void Managers::describe(Entity e, const std::function<void(std::string_view, con
 std::string Managers::give(std::string_view name, Manager& manager, const SavedManager& saved) {
   const Head head = head_of(hash64(name), saved);
   if (head.version > manager.state_version())
-    return "it has version " + std::to_string(head.version) + ", and this build knows " +
-           std::to_string(manager.state_version()) + " at most";
+    return "it has version " + std::to_string(head.version) + ", but this build supports at most " +
+           std::to_string(manager.state_version());
   std::expected<void, std::string> done;
   if (head.has_parts) {
     std::vector<ManagerPart> parts;
@@ -166,14 +166,14 @@ std::string Managers::give(std::string_view name, Manager& manager, const SavedM
     done = manager.load(head.version, head.state);
   }
   if (done) return {};
-  return done.error().empty() ? "it does not say why" : done.error();
+  return done.error().empty() ? "it gave no reason" : done.error();
 }
 
 void Managers::save_present(const std::string& name, const Present& present, ManagerRows& to) {
   const std::uint64_t key = hash64(name);
   const bool has_parts = present.manager->in_parts();
   ManagerRow fixed{present.manager->state_version(), static_cast<std::uint32_t>(name.size())};
-  require(fixed.version < in_parts, "Manager: the version of its state is too large");
+  require(fixed.version < in_parts, "Manager: the state version is too large");
   if (has_parts) fixed.version |= in_parts;
   std::vector<std::byte> row(sizeof fixed + name.size());
   std::memcpy(row.data(), &fixed, sizeof fixed);
@@ -215,7 +215,7 @@ std::string Managers::give_caught(std::string_view name, Manager& manager, const
   } catch (const std::exception& error) {
     return std::string("it threw: ") + error.what();
   } catch (...) {
-    return "it threw something unknown";
+    return "it threw an unknown exception";
   }
 }
 
@@ -233,7 +233,7 @@ std::string Managers::exchange(ManagerStates& incoming, std::uint64_t& key) {
     for (const Change& change : changes)
       if (change.given)
         if (const std::string worse = give_caught(change.name, *change.present.manager, change.before); !worse.empty())
-          fatal("manager \"" + change.name + "\" does not take back what it saved a moment ago: " + worse);
+          fatal("manager \"" + change.name + "\" rejected the state it had just saved: " + worse);
     return "manager \"" + std::string(name) + "\": " + wrong;
   };
   for (auto& [name, present] : managers_) {
@@ -244,7 +244,7 @@ std::string Managers::exchange(ManagerStates& incoming, std::uint64_t& key) {
     if (has_row)
       if (const std::string_view saved = head_of(there->first, there->second).name; saved != name) {
         (void)refuse(name, {});
-        return "the managers \"" + std::string(saved) + "\" and \"" + name + "\" have one hash; rename one";
+        return "managers \"" + std::string(saved) + "\" and \"" + name + "\" have the same hash; rename one";
       }
     const bool given = has_row || !same(rows.saved, present.at_first);
     changes.push_back({name, present, std::move(rows.saved), given});
@@ -266,7 +266,7 @@ std::string Managers::exchange(ManagerStates& incoming, std::uint64_t& key) {
 
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> row) {
   Head head;
-  if (!split(key, row, head)) return "the manager's row is cut off, or another one's";
+  if (!split(key, row, head)) return "the manager's row is truncated or belongs to another manager";
   states[key] = {.head = {row.begin(), row.end()}, .parts = {}};
   return {};
 }
@@ -275,7 +275,7 @@ std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uin
                               std::span<const std::byte> bytes) {
   const auto at = states.find(key);
   if (at == states.end() || !head_of(key, at->second).has_parts || number == part_none)
-    return "the part of a manager belongs to none";
+    return "the part belongs to no manager";
   at->second.parts[number].assign(bytes.begin(), bytes.end());
   return {};
 }
@@ -285,8 +285,8 @@ std::string check_managers(const ManagerStates& states, std::uint64_t& key) {
     key = of;
     const Head head = head_of(key, saved);
     if (head.has_parts && head.parts != saved.parts.size())
-      return "manager \"" + std::string(head.name) + "\": " + std::to_string(saved.parts.size()) +
-             " parts of its state are there, of " + std::to_string(head.parts);
+      return "manager \"" + std::string(head.name) + "\": found " + std::to_string(saved.parts.size()) +
+             " parts of its state, expected " + std::to_string(head.parts);
   }
   return {};
 }

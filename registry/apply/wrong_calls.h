@@ -31,20 +31,20 @@ template <class T>
 constexpr void explain_component() {
   using Plain = std::remove_cvref_t<T>;
   if constexpr (!std::is_same_v<T, Plain>)
-    static_assert(understood<T>, "name the component alone, without const, & or *: has<T>(e), get<T>(e)");
+    static_assert(understood<T>, "name the component type without const, & or *: has<T>(e), get<T>(e)");
   else if constexpr (AnyMessage<T>)
-    static_assert(understood<T>, "this is a message and no component: push it with registry.push(e, M{...})");
+    static_assert(understood<T>, "this is a message, not a component: push it with registry.push(e, M{...})");
   else if constexpr (std::is_same_v<T, Entity>)
     static_assert(understood<T>,
-                  "an entity's id is no component: a parent is given with create_under(parent, name, T{...})");
+                  "an entity id is not a component: to set a parent, use create_under(parent, name, T{...})");
   else if constexpr (std::is_convertible_v<const T&, std::string_view>)
-    static_assert(understood<T>, "a text is no component: a name is given with create_under(parent, name, T{...})");
+    static_assert(understood<T>, "a string is not a component: to set a name, use create_under(parent, name, T{...})");
   else if constexpr (GeneratedType<T>)
-    static_assert(understood<T>, "this type is no component: write `struct T (component) {...}` in its schema");
+    static_assert(understood<T>, "this type is not a component: write `struct T (component) {...}` in its schema");
   else
     static_assert(understood<T>,
-                  "a component is a struct with (component) in a schema: write `struct T (component) {...}` there, or "
-                  "give this type RuntimeTraits if its values stay in the process");
+                  "a component is a struct marked (component) in a schema: write `struct T (component) {...}` there, "
+                  "or specialize RuntimeTraits for this type if its values stay in the process");
 }
 /// Explains the first of these types that is not a component.
 template <class T, class... Ts>
@@ -59,16 +59,16 @@ constexpr void explain_components() {
 template <class M>
 constexpr void explain_message() {
   if constexpr (ComponentType<M>)
-    static_assert(understood<M>, "a component is not pushed but set: use registry.set(e, T{...})");
+    static_assert(understood<M>, "a component is set, not pushed: use registry.set(e, T{...})");
   else if constexpr (TableMessageType<M>)
     static_assert(understood<M>,
-                  "a view only reads a table: push the table's own class (T, not TView), as decode() gives it");
+                  "a view is read-only: push the table's own class (T, not TView), as returned by decode()");
   else if constexpr (GeneratedType<M>)
-    static_assert(understood<M>, "this type is no message: write `struct T (message) {...}` in its schema");
+    static_assert(understood<M>, "this type is not a message: write `struct T (message) {...}` in its schema");
   else
     static_assert(
         understood<M>,
-        "a message is a struct or a table with (message) in a schema: write `struct T (message) {...}` there");
+        "a message is a struct or table marked (message) in a schema: write `struct T (message) {...}` there");
 }
 
 /// Whether somebody who gives it for an entity gives its path or its name.
@@ -76,7 +76,7 @@ template <class T>
 concept PathLike = std::is_convertible_v<const T&, std::string_view>;
 template <class Path>
 constexpr void explain_path() {
-  static_assert(understood<Path>, "a path is no entity: give the entity, find_path(\"/orc\") of the registry");
+  static_assert(understood<Path>, "a path is not an entity: pass an entity, such as registry.find_path(\"/orc\")");
 }
 
 /// Overloads for messages that are none, and for paths. `Result` is what the right call returns.
@@ -253,14 +253,14 @@ struct WrongRequests {
   }
   template <class... Ts>
   static void push(const Ts&...) {
-    static_assert(understood<Ts...>, "a handler posts, and no handler runs inside another: write out.post(...)");
+    static_assert(understood<Ts...>, "a handler cannot run inside another: call out.post(...) instead");
   }
 
  private:
   template <class... Ts>
   static Entity explain_spawner() {
     static_assert(understood<Ts...>,
-                  "a handler that creates entities takes a Spawner& beside its Outbox&: spawner.create(T{...})");
+                  "a handler that creates entities takes a Spawner& besides its Outbox&: spawner.create(T{...})");
     std::unreachable();
   }
 };

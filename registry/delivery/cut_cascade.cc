@@ -22,13 +22,12 @@ std::string cut_sentence(const RegistryOptions& options, const HandlerTable& han
       "a cascade was cut short after " +
       (by_messages ? std::to_string(options.cascade_messages_max) + " messages (RegistryOptions::cascade_messages_max)"
                    : std::to_string(options.cascade_bytes_max) + " bytes (RegistryOptions::cascade_bytes_max)") +
-      "; the rest, " + message + " first, waits for the next input";
+      "; the rest, starting with " + message + ", waits for the next input";
   if (!route) return sentence;
   constexpr std::size_t named_max = 3;
   std::vector<std::string> posting;
   for (const Handler* handler : route->order)
-    if (handler->pushes)
-      posting.push_back(handler->name.empty() ? "a handler without a name" : '"' + handler->name + '"');
+    if (handler->pushes) posting.push_back(handler->name.empty() ? "an unnamed handler" : '"' + handler->name + '"');
   if (posting.empty()) return sentence;
   sentence += ". ";
   for (std::size_t i = 0; i < posting.size() && i < named_max; ++i) sentence += (i ? ", " : "") + posting[i];

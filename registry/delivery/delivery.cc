@@ -42,7 +42,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     return true;
   }
   MessageRoute* route = types_.route(header.type);
-  require(route, "a message of a type that the registry does not know was delivered unverified");
+  require(route, "an unverified message has a type that the registry does not know");
   const std::uint32_t begin = cursor.message;
   switch (header.kind) {
     case BatchKind::shared:

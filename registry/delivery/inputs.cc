@@ -176,14 +176,14 @@ void Inputs::delivery_failed() noexcept {
   const Handler* const handler = core_.running_straight() ? core_.running_straight() : delivery_.running();
   const auto failed = [&](std::string_view what) {
     if (handler) handler_threw(*handler, core_.types, what);
-    fatal("an input could not be delivered whole: " + std::string(what));
+    fatal("an input could not be delivered completely: " + std::string(what));
   };
   try {
     throw;
   } catch (const std::exception& error) {
     failed(error.what());
   } catch (...) {
-    failed("something unknown");
+    failed("an unknown exception");
   }
   std::terminate();
 }

@@ -13,7 +13,7 @@ namespace {
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::string called(const Handler& h) {
-  return h.name.empty() ? "the handler without a name, subscription " + std::to_string(h.ordinal) : quoted(h.name);
+  return h.name.empty() ? "the unnamed handler (subscription " + std::to_string(h.ordinal) + ")" : quoted(h.name);
 }
 
 bool finds_others(const Handler& h) noexcept {
@@ -35,16 +35,16 @@ class Words {
     const TypeDescriptor* known = types_.find(type);
     return known ? known->name : "type " + std::to_string(type);
   }
-  /// "of the nearest ancestor that has it", or nothing for the entity's own.
+  /// "from the nearest ancestor that has it", or nothing for the entity's own.
   std::string of(Source source, TypeId anchor) const {
     switch (source) {
       case Source::self: return {};
-      case Source::parent: return " of its nearest ancestor";
-      case Source::self_or_parent: return ", its own or else its nearest ancestor's";
-      case Source::parent_with: return " of the nearest ancestor with " + name(anchor);
-      case Source::up_to: return ", its own or else its nearest ancestor's, up to the nearest with " + name(anchor);
-      case Source::any: return " of any entity, by id";
-      case Source::other: return " of the entity that the message names, or its ancestors";
+      case Source::parent: return " from its nearest ancestor";
+      case Source::self_or_parent: return " from itself or its nearest ancestor";
+      case Source::parent_with: return " from its nearest ancestor with " + name(anchor);
+      case Source::up_to: return " from itself or its nearest ancestor, up to the nearest with " + name(anchor);
+      case Source::any: return " from any entity, by id";
+      case Source::other: return " from the entity that the message names, or its ancestors";
     }
     return {};
   }
@@ -81,13 +81,13 @@ std::string Words::reason(const Conflict& c, const Handler& first, const Handler
       return called(c.first_writes ? first : second) + " writes the external resource " + quoted(c.resource) +
              ", which " + called(c.first_writes ? second : first) + " reads";
     case ConflictKind::hidden_state:
-      return "both have state of their own (captures, an object, on_begin) and name no external reads or writes";
+      return "both have private state (captures, an object, on_begin) and declare no external reads or writes";
     case ConflictKind::ids:
-      if (c.first_writes && c.second_writes) return "both take a Spawner, which gives out ids one after another";
-      return called(c.first_writes ? first : second) + " takes a Spawner, which gives out ids, and " +
+      if (c.first_writes && c.second_writes) return "both take a Spawner, which issues ids in sequence";
+      return called(c.first_writes ? first : second) + " takes a Spawner, which issues ids, and " +
              called(c.first_writes ? second : first) +
-             (finds_others(c.first_writes ? second : first) ? " finds other entities by theirs"
-                                                            : " has state and may ask who is alive");
+             (finds_others(c.first_writes ? second : first) ? " looks up other entities by id"
+                                                            : " has state and may check which entities are alive");
   }
   return {};
 }
@@ -97,12 +97,12 @@ std::string Words::order_reason(const Handler& first, const Handler& second) con
     return !h.name.empty() && std::ranges::find(list, h.name) != list.end();
   };
   const int a = first.options.priority, b = second.options.priority;
-  if (says(first.options.before, second)) return called(first) + " says before = " + quoted(second.name);
-  if (says(second.options.after, first)) return called(second) + " says after = " + quoted(first.name);
-  if (a < b) return "its priority is " + std::to_string(a) + ", the other's " + std::to_string(b);
+  if (says(first.options.before, second)) return called(first) + " has before = " + quoted(second.name);
+  if (says(second.options.after, first)) return called(second) + " has after = " + quoted(first.name);
+  if (a < b) return "its priority is " + std::to_string(a) + " and the other's is " + std::to_string(b);
   if (a == b && first.name < second.name) return "its name comes first";
   if (a == b && first.name == second.name) return "it was subscribed first";
-  return "others between them say before or after";
+  return "handlers between them use before or after";
 }
 
 std::string Words::split(const Node& node) const {
@@ -114,16 +114,16 @@ std::string Words::split(const Node& node) const {
       TypeId anchor = 0;
       for (const Term& term : h.terms)
         if (term.type == s.component && term.source == s.source) anchor = term.anchor;
-      return "split over branches, a parent finished before its children: it writes " + name(s.component) +
-             " and reads it" + of(s.source, anchor);
+      return "split over branches, parents before children: it writes " + name(s.component) + " and reads it" +
+             of(s.source, anchor);
     }
     case Split::whole: break;
   }
   switch (s.because) {
-    case WholeBecause::once: return "not split: it asks for no entity and is called once";
-    case WholeBecause::spawns: return "not split: it takes a Spawner, which gives out ids one after another";
+    case WholeBecause::once: return "not split: it takes no entity and is called once";
+    case WholeBecause::spawns: return "not split: it takes a Spawner, which issues ids in sequence";
     case WholeBecause::hidden_state:
-      return "not split: it has state of its own (captures, an object) and names no external reads or writes";
+      return "not split: it has private state (captures, an object) and declares no external reads or writes";
     case WholeBecause::external_write:
       return "not split: it writes the external resource " + quoted(h.options.external_writes.front());
     case WholeBecause::reads_by_id:
@@ -231,7 +231,7 @@ std::string Words::dot() const {
                         of(term.source, term.anchor));
     for (const std::string& resource : h.options.external_reads) lines.push_back("reads external " + resource);
     for (const std::string& resource : h.options.external_writes) lines.push_back("writes external " + resource);
-    if (h.spawns) lines.push_back("gives out ids");
+    if (h.spawns) lines.push_back("issues ids");
     lines.push_back(node.splitting.split == Split::rows       ? "split over rows"
                     : node.splitting.split == Split::branches ? "split over branches"
                                                               : "not split");

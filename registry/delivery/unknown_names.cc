@@ -30,7 +30,7 @@ bool may_mean(std::string_view written, std::string_view name) {
 
 std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
 std::string title(const Handler& handler) {
-  return handler.name.empty() ? std::string("a handler without a name") : "handler " + in_quotes(handler.name);
+  return handler.name.empty() ? std::string("an unnamed handler") : "handler " + in_quotes(handler.name);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::vector<std::string> UnknownNames::look(const HandlerTable& handlers) {
   if (said.size() > said_max) {
     const std::size_t more = said.size() - said_max;
     said.resize(said_max);
-    said.push_back(std::to_string(more) + " more names in the options of handlers mean nothing");
+    said.push_back(std::to_string(more) + " more names in handler options match nothing");
   }
   return said;
 }

@@ -127,7 +127,7 @@ std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string nam
     handler->other_offset = other_offset_of(*route->type);
     if (handler->other_offset == ~0u)
       throw SetupError("handler \"" + name + "\" reads from another entity, but " + route->type->name +
-                       " is no struct with a muster.Entity field named other, or with only one");
+                       " is not a struct with a muster.Entity field named other, or with only one");
   }
   handler->name = std::move(name);
   handler->message = shape.message;

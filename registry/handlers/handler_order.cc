@@ -149,7 +149,7 @@ std::vector<Handler*> HandlerOrder::ordered(const std::vector<Handler*>& sorted)
   std::string names;
   for (std::size_t i = 0; i < count; ++i)
     if (waits[i] != 0) names += (names.empty() ? "" : ", ") + sorted[i]->name;
-  throw SetupError("the order of these handlers contradicts itself: " + names);
+  throw SetupError("the order of these handlers is circular: " + names);
 }
 
 }  // namespace muster

@@ -30,11 +30,11 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   MessageRoute* route = this->route(handler->message);
   require(route, "HandlerTable::add: the message type was not added");
   if (!handler->name.empty() && route->order.has(handler->name))
-    throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
+    throw SetupError("message " + route->type->name + " already has a handler named \"" + handler->name + "\"");
   for (const Term& term : handler->terms)
     if (term.type == TypeTraits<Name>::id && term.access == Access::write)
       throw SetupError("handler \"" + handler->name +
-                       "\" writes muster.Name, which siblings and saved state depend on; names are changed by Rename");
+                       "\" writes muster.Name, which siblings and saved state depend on; use Rename to change names");
   unkept_.check(*handler, *route->type, handlers_);
   const bool fresh = handler->ordinal == 0;
   if (fresh) {
@@ -294,14 +294,14 @@ std::uint64_t HandlerTable::steps() const noexcept {
 void HandlerTable::bind_or_stop(Handler& handler, Archetype& archetype) const noexcept {
   const auto stop = [&](std::string_view what) {
     fatal("handler \"" + handler.name + "\" of " + route(handler.message)->type->name +
-          ": its filter threw when it was shown an archetype: " + std::string(what));
+          ": its filter threw while testing an archetype: " + std::string(what));
   };
   try {
     handler.bind(archetype);
   } catch (const std::exception& error) {
     stop(error.what());
   } catch (...) {
-    stop("something unknown");
+    stop("an unknown exception");
   }
 }
 

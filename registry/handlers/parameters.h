@@ -44,8 +44,8 @@ class FromElsewhere {
  public:
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
   static_assert(std::is_const_v<std::remove_pointer_t<T>>,
-                "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T>, "
-                "Other<const T>, and send the other entity a message to change it");
+                "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T> "
+                "or Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
   /// For callers that know whether there is a value.
   FromElsewhere(const Value* value, bool is_there) noexcept : value_(value), is_there_(is_there) {}
@@ -94,11 +94,11 @@ struct Other : FromElsewhere<T> {
 template <class T>
 class Lookup {
  public:
-  static_assert(std::is_const_v<T>, "Lookup reads only: take Lookup<const T>");
+  static_assert(std::is_const_v<T>, "Lookup is read-only: take Lookup<const T>");
   explicit Lookup(const Storage& storage) noexcept : storage_(&storage) {}
   /// Null if the entity is not alive or lacks T.
   T* find(Entity e) const noexcept {
-    static_assert(!is_tag<std::remove_const_t<T>>, "a tag has no value: ask has(e) of the Lookup<const T>");
+    static_assert(!is_tag<std::remove_const_t<T>>, "a tag has no value: use has(e) of the Lookup<const T>");
     return reinterpret_cast<T*>(component_of(*storage_, e, TypeTraits<std::remove_const_t<T>>::id));
   }
   bool has(Entity e) const noexcept {

@@ -12,7 +12,7 @@ class EntityRegistry;
 
 /// Ends the handler when destroyed. Move-only. May outlive its registry. Must not be destroyed
 /// while a handler runs.
-class [[nodiscard("the handler ends with it: keep the Subscription as long as the handler is to run")]] Subscription {
+class [[nodiscard("destroying the Subscription ends the handler: keep it while the handler should run")]] Subscription {
  public:
   Subscription() = default;
   Subscription(Subscription&& other) noexcept
@@ -46,7 +46,7 @@ class [[nodiscard("the handler ends with it: keep the Subscription as long as th
 
 /// The handlers of one game or plugin, as returned by an install function: they end together. Also
 /// owns what they use.
-class [[nodiscard("the handlers end with it: keep the Handlers as long as they are to run")]] Handlers {
+class [[nodiscard("destroying the Handlers ends them: keep it while they should run")]] Handlers {
  public:
   Handlers() = default;
   Handlers(Handlers&&) noexcept = default;

@@ -9,7 +9,7 @@ namespace muster {
 
 void handler_threw(const Handler& handler, const TypesKnown& types, std::string_view what) noexcept {
   const TypeDescriptor* type = types.table().find(handler.message);
-  fatal("handler \"" + handler.name + "\" threw while it handled " + (type ? type->name : std::string("?")) + ": " +
+  fatal("handler \"" + handler.name + "\" threw while handling " + (type ? type->name : std::string("?")) + ": " +
         std::string(what));
 }
 

@@ -21,7 +21,7 @@ auto guarded(const Handler& handler, const TypesKnown& types, Work&& work) noexc
   } catch (const std::exception& error) {
     handler_threw(handler, types, error.what());
   } catch (...) {
-    handler_threw(handler, types, "something unknown");
+    handler_threw(handler, types, "an unknown exception");
   }
 }
 

@@ -46,8 +46,8 @@ void TypesKnown::learn_runtime(TypeId id, std::string_view name, const RuntimeOp
   const StoredType& stored = storage_.types()->add(type);
   if (!type.tag || type.enableable || stored.ops)
     throw SetupError("runtime component " + std::string(name) +
-                     (stored.ops ? " is registered by another part of the program"
-                                 : " is in a schema, and no tag there, or enableable"));
+                     (stored.ops ? " is already registered by another part of the program"
+                                 : " is in a schema, but not as a plain tag"));
   storage_.types()->set_runtime(id, &ops, size, align);
 }
 
@@ -112,7 +112,7 @@ MessageRoute& TypesKnown::change(ChangeKind kind, TypeId component) {
   const TypeId id = change_id(kind, component);
   if (MessageRoute* known = handlers_.route(id)) {
     if (known->change == kind && known->component == component) return *known;
-    throw SetupError("a change of " + table_.find(component)->name + " has the id of " + known->type->name);
+    throw SetupError("a change of " + table_.find(component)->name + " has the same id as " + known->type->name);
   }
   TypeDescriptor& type = changes_.emplace_back();
   type.id = id;

@@ -28,10 +28,11 @@ const std::string* meet(const Handler& writing, const Handler& names) noexcept {
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
 [[noreturn]] void refuse_use(const Handler& changes, const std::string& resource, const Handler& leaves) {
-  throw SetupError("handler " + quoted(changes.name) + " changes the world and uses " + quoted(resource) +
-                   ", where handler " + quoted(leaves.name) +
-                   " leaves what came by a message that no journal keeps (journal: \"never\"): done again, the journal "
-                   "would give another world");
+  throw SetupError(
+      "handler " + quoted(changes.name) + " changes the world and uses " + quoted(resource) + ", which handler " +
+      quoted(leaves.name) +
+      " writes from a message that no journal records (journal: \"never\"): a replay would give a different "
+      "world");
 }
 
 }  // namespace
@@ -47,13 +48,13 @@ void UnkeptHandlers::check(const Handler& handler, const TypeDescriptor& message
   }
   const auto refuse = [&](const std::string& what) {
     throw SetupError("handler " + quoted(handler.name) + " of " + message.name + " " + what +
-                     ", but no journal keeps that message (journal: \"never\"), so its handlers only read");
+                     ", but no journal records that message (journal: \"never\"), so its handlers may only read");
   };
   if (handler.pushes || handler.spawns) refuse("takes an Outbox or a Spawner");
   if (writes(handler)) refuse("writes a component");
   if (handler.of_manager) refuse("may change a manager, whose state is saved");
   if (handler.has_state && handler.options.external_reads.empty() && handler.options.external_writes.empty())
-    refuse("has captures or an object and does not say what it touches (external_reads, external_writes)");
+    refuse("has captures or an object but does not declare what it touches (external_reads, external_writes)");
   if (handler.options.external_writes.empty()) return;
   for (const Handler* const other : all) {
     ++steps_;

@@ -69,8 +69,7 @@ class BatchChange {
     const auto message = types_.reading(batch.type());
     if (!message) return std::unexpected(message.error());
     auto done = batch.kind() == BatchKind::table ? tables(batch, *message) : structs(batch, *message);
-    if (done && made_.batches() != 1)
-      return std::unexpected(SchemaError{message->now->name, {}, "is too many bytes now"});
+    if (done && made_.batches() != 1) return std::unexpected(SchemaError{message->now->name, {}, "is now too large"});
     return done;
   }
   std::vector<std::byte> bytes() {
@@ -117,7 +116,7 @@ class BatchChange {
       const auto component = types_.reading(entry.type);
       if (!component) return std::unexpected(component.error());
       if (std::ranges::find(components, component->now) != components.end())
-        return std::unexpected(SchemaError{component->now->name, {}, "is what two components of a message are now"});
+        return std::unexpected(SchemaError{component->now->name, {}, "is now the type of two components of a message"});
       parts.push_back({*component, entry.offset, 0});
       components.push_back(component->now);
     }

@@ -39,9 +39,8 @@ std::expected<void, SchemaError> convert_field(SetField& set, std::span<Value* c
   const auto place_now = types.now().place(now, path);
   if (path.empty() || !place_now) return {};
   if (place_now->size > sizeof(Value))
-    return std::unexpected(
-        SchemaError{now.name, path,
-                    "has " + std::to_string(place_now->size) + " bytes now, which a SetField that waits cannot hold"});
+    return std::unexpected(SchemaError{
+        now.name, path, "now has " + std::to_string(place_now->size) + " bytes, which a waiting SetField cannot hold"});
   for (Value* const value : values) {
     std::vector<std::byte> whole_then = then.default_bytes, whole_now(now.size);
     std::memcpy(whole_then.data() + place->offset, value->data(), place->size);

@@ -123,7 +123,8 @@ class LayoutChange::Comparison {
         if (tell) note(prefix + now.name + " was " + shown(then) + " and is " + shown(now));
         return true;
       }
-      error = {{}, prefix + now.name, "was " + shown(then) + " and is " + shown(now) + ": that cannot be converted"};
+      error = {
+          {}, prefix + now.name, "was " + shown(then) + " and is now " + shown(now) + ", which cannot be converted"};
       return false;
     }
     const std::string what = prefix + now.name;
@@ -136,7 +137,7 @@ class LayoutChange::Comparison {
       if (nested) {
         const TypeDescriptor *inner = find_then_(then.type), *outer = find_now_(now.type);
         if (inner == nullptr || outer == nullptr) {
-          error = {{}, what, "holds a struct that is in no schema"};
+          error = {{}, what, "holds a struct that is not in any schema"};
           return false;
         }
         if (!compare(*inner, from, *outer, to, what + ".", tell && i == 0)) return false;
@@ -157,8 +158,8 @@ std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescrip
                                                                const TypeDescriptor& now, const Find& find_now,
                                                                Conversion conversion) {
   if (then.is_table || now.is_table)
-    return std::unexpected(
-        SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"});
+    return std::unexpected(SchemaError{
+        now.name, {}, now.is_table ? "was a struct and is now a table" : "was a table and is now a struct"});
   LayoutChange made;
   made.then_ = &then;
   made.now_ = &now;
@@ -170,12 +171,13 @@ std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescrip
     comparison.error.type = now.name;
     return std::unexpected(std::move(comparison.error));
   }
-  if (then.tag != now.tag) made.text_ = now.tag ? "is a tag now: its values are gone" : "was a tag: it has defaults";
+  if (then.tag != now.tag)
+    made.text_ = now.tag ? "is a tag now: its values are gone" : "was a tag: its values are the defaults";
   if (then.enableable != now.enableable)
-    made.text_ +=
-        std::string(made.text_.empty() ? "" : ", ") + (now.enableable ? "is enableable now" : "was enableable");
+    made.text_ += std::string(made.text_.empty() ? "" : ", ") +
+                  (now.enableable ? "is now enableable" : "is no longer enableable");
   if (then.name != now.name) made.text_ = "was called " + then.name + (made.text_.empty() ? "" : ", ") + made.text_;
-  if (made.text_.empty()) made.text_ = "its fields are in other places";
+  if (made.text_.empty()) made.text_ = "its fields have moved";
   return made;
 }
 
@@ -235,16 +237,17 @@ class TableComparison {
       return SchemaError{now.name, field.name, std::move(what)};
     };
     if (!then.is_table || !now.is_table)
-      return SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"};
+      return SchemaError{
+          now.name, {}, now.is_table ? "was a struct and is now a table" : "was a table and is now a struct"};
     if (!compared_.emplace(&then, &now).second) return {};
     for (const FieldDescriptor& field : now.fields) {
       const FieldDescriptor* old = field_named(then, field.name);
       const auto taken = std::ranges::find(then.fields, field.slot, &FieldDescriptor::slot);
       if (old != nullptr && (old->slot != field.slot || old->kind != field.kind || old->element != field.element))
-        return differs(field, "is in another place of the table than before: give its fields ids");
+        return differs(field, "has moved within the table: give the table's fields ids");
       if (old == nullptr && taken != then.fields.end()) {
         if (field.was != taken->name || taken->kind != field.kind || taken->element != field.element)
-          return differs(field, "is where " + taken->name + " was: a field that is gone keeps its place as deprecated");
+          return differs(field, "is where " + taken->name + " was: keep a removed field in place as deprecated");
         old = &*taken;
       }
       if (old == nullptr) {
@@ -252,7 +255,7 @@ class TableComparison {
         continue;
       }
       if (names_decide(old->enumeration, field.enumeration))
-        return differs(field, "has an enum whose values have other numbers: in a table that cannot be converted");
+        return differs(field, "has an enum whose values have different numbers, which cannot be converted in a table");
       if (auto inner = compare_held(*old, field)) {
         if (inner->type.empty()) return differs(field, std::move(inner->what));
         return inner;
@@ -266,13 +269,15 @@ class TableComparison {
     const FieldKind held = now.kind == FieldKind::vector ? now.element : now.kind;
     if (held != FieldKind::structure && held != FieldKind::table) return {};
     const TypeDescriptor *inner = find_then_(then.type), *outer = find_now_(now.type);
-    if (inner == nullptr || outer == nullptr) return SchemaError{{}, {}, "holds a type that is in no schema"};
+    if (inner == nullptr || outer == nullptr) return SchemaError{{}, {}, "holds a type that is not in any schema"};
     if (held == FieldKind::table) return compare(*inner, *outer);
     const auto change = LayoutChange::between(*inner, find_then_, *outer, find_now_);
     if (!change) return change.error();
     if (inner->fingerprint == outer->fingerprint && !change->renumbers()) return {};
     return SchemaError{
-        {}, {}, "holds a " + outer->name + ", of which " + change->text() + ": in a table that cannot be converted"};
+        {},
+        {},
+        "holds a " + outer->name + " that changed (" + change->text() + "), which cannot be converted in a table"};
   }
 
   const LayoutChange::Find &find_then_, &find_now_;

@@ -86,13 +86,13 @@ SavedTypes::Known SavedTypes::read(TypeId id) const {
   Known made;
   made.reading.then = saved(id);
   if (made.reading.then == nullptr) {
-    made.error = SchemaError{{}, {}, "a type is in no schema"};
+    made.error = SchemaError{{}, {}, "a type is not in any schema"};
     return made;
   }
   const TypeDescriptor& then = *made.reading.then;
   made.reading.now = now(then);
   if (made.reading.now == nullptr) {
-    made.error = SchemaError{then.name, {}, "is not known"};
+    made.error = SchemaError{then.name, {}, "is unknown"};
     return made;
   }
   const TypeDescriptor& type = *made.reading.now;

@@ -22,7 +22,7 @@ class LinkCheck {
       }
     }
     page_ = 0;
-    return listed_ == children_ ? nullptr : "a child is in no list of children";
+    return listed_ == children_ ? nullptr : "a child is not in any list of children";
   }
   std::uint32_t page() const noexcept { return page_; }
 
@@ -31,21 +31,22 @@ class LinkCheck {
     children_ += chunk.count;
     for (std::uint32_t row = 0; row < chunk.count; ++row) {
       const Row up = storage_.find(chunk.parents()[row]);
-      if (!up || up.chunk->depth + 1 != chunk.depth) return "a child's parent is not alive, or at a wrong depth";
+      if (!up || up.chunk->depth + 1 != chunk.depth) return "a child's parent is not alive, or is at the wrong depth";
     }
     return nullptr;
   }
   const char* entry(std::uint32_t index, const Links& links) {
     const Entity e = living(index);
-    if ((links.next | links.previous) != 0 && !hierarchy_.parent(e)) return "something without a parent has siblings";
+    if ((links.next | links.previous) != 0 && !hierarchy_.parent(e)) return "an entity without a parent has siblings";
     if (links.children == 0)
-      return (links.first_child | links.last_child) == 0 ? nullptr : "something without children links to some";
-    return e ? list(e, links) : "something dead has children";
+      return (links.first_child | links.last_child) == 0 ? nullptr : "an entity without children has links to children";
+    return e ? list(e, links) : "a dead entity has children";
   }
   const char* list(Entity parent, const Links& links) {
     std::uint32_t previous = 0, found = 0;
     for (Entity child = hierarchy_.first_child(parent); child; child = hierarchy_.next_sibling(child)) {
-      if (!storage_.alive(child) || hierarchy_.parent(child) != parent) return "a list of children holds a stranger";
+      if (!storage_.alive(child) || hierarchy_.parent(child) != parent)
+        return "a list of children holds an entity that is not a child";
       if (hierarchy_.previous(child) != previous) return "links between siblings disagree";
       if (++found > links.children) return "a list of children is longer than its count";
       previous = child.index;

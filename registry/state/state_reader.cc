@@ -98,20 +98,19 @@ class StateReader {
   }
 
   void registry(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() >= sizeof row_.format, "the registry's row has a wrong length")) return;
+    if (!expect(bytes.size() >= sizeof row_.format, "the registry's row has the wrong length")) return;
     const auto format = get<std::uint64_t>(bytes, 0);
     if (format != 1 && format != 2)
-      return fail("format " + std::to_string(format) +
-                  " of the saved registry is not known to this version, which reads 1 and 2");
+      return fail("the saved registry has format " + std::to_string(format) + "; this version reads 1 and 2");
     if (!expect(bytes.size() == sizeof(RegistryRow) ||
                     (format == 1 && (bytes.size() == registry_row_counted || bytes.size() == registry_row_first)),
-                "the registry's row has a wrong length"))
+                "the registry's row has the wrong length"))
       return;
     std::memcpy(&row_, bytes.data(), bytes.size());
     found_ = true;
     counted_ = bytes.size() >= registry_row_counted;
     if (bytes.size() == sizeof(RegistryRow)) bounds();
-    expect(format == 1 || row_.zero == 0, "the registry's row has a number where there is none");
+    expect(format == 1 || row_.zero == 0, "the registry's row has a nonzero reserved number");
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
@@ -121,7 +120,7 @@ class StateReader {
     if (parts_.insist_on_bounds &&
         (own.messages_max != row_.cascade_messages_max || own.bytes_max != row_.cascade_bytes_max))
       return fail("saved with cascades of at most " + std::to_string(row_.cascade_messages_max) + " messages and " +
-                  std::to_string(row_.cascade_bytes_max) + " bytes; the host insists on " +
+                  std::to_string(row_.cascade_bytes_max) + " bytes; the host requires " +
                   std::to_string(own.messages_max) + " and " + std::to_string(own.bytes_max));
     own = {row_.cascade_messages_max, row_.cascade_bytes_max};
   }
@@ -131,12 +130,12 @@ class StateReader {
   }
   void directory(const StateKey& key, std::span<const std::byte> bytes) {
     constexpr std::uint64_t per_page = 1u << id_page_bits;
-    if (!expect(bytes.size() >= 8, "the page is cut off")) return;
+    if (!expect(bytes.size() >= 8, "the page is truncated")) return;
     const auto count = get<std::uint64_t>(bytes, 0);
     const std::uint64_t first = key.key * per_page;
     if (!expect(key.key == slots_.size() / per_page && first == slots_.size(), "pages of ids are missing")) return;
     if (!expect(count == std::min(per_page, row_.indices - first) && bytes.size() == 8 + count * 5,
-                "the page holds another number of ids than it should"))
+                "the page holds the wrong number of ids"))
       return;
     DirectoryEntry* const entries = slots_.extend(count);
     const std::byte* const generations = bytes.data() + 8;
@@ -158,14 +157,14 @@ class StateReader {
       for (const DirectoryEntry& entry : std::span(entries, count)) {
         const auto state = static_cast<std::uint32_t>(entry.locator.state());
         if (!expect(state <= 4 || state == state_alive, "an id has an unknown state") ||
-            !expect(entry.generation == 1 || state != 4, "an id that was used is one of those that grants gave back") ||
-            !expect(entry.generation != 0 || state == 0, "an id without generation is in use"))
+            !expect(entry.generation == 1 || state != 4, "an id that was used is marked as returned by a grant") ||
+            !expect(entry.generation != 0 || state == 0, "an id without a generation is in use"))
           return;
       }
     expect(first != 0 || entries[0].generation == 0, "index 0 has a generation");
   }
   void free_queue(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() % 4 == 0, "the queue of free indices is cut off")) return;
+    if (!expect(bytes.size() % 4 == 0, "the queue of free indices is truncated")) return;
     std::vector<bool> seen(slots_.size());
     for (std::size_t at = 0; at < bytes.size(); at += 4) {
       const auto index = get<std::uint32_t>(bytes, at);
@@ -178,9 +177,9 @@ class StateReader {
     }
   }
   void archetype(const StateKey& key, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() >= 8, "the archetype is cut off")) return;
+    if (!expect(bytes.size() >= 8, "the archetype is truncated")) return;
     const auto count = get<std::uint64_t>(bytes, 0);
-    if (!expect(count < 4096 && bytes.size() == 8 + count * 16, "the archetype is cut off")) return;
+    if (!expect(count < 4096 && bytes.size() == 8 + count * 16, "the archetype is truncated")) return;
     if (!expect(key.key < row_.next_archetype && key.key >= s_.storage.next_archetype(),
                 "the archetype's number is wrong"))
       return;
@@ -194,11 +193,11 @@ class StateReader {
       const auto reading = saved_.reading(id);
       if (!reading) return fail("component " + reading.error().text());
       const StoredType* type = types_.component(reading->now->id);
-      if (!expect(type, "a component type is in no schema")) return;
+      if (!expect(type, "a component type is not in any schema")) return;
       if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != reading->then->fingerprint ||
           (reading->change ? saved_bytes != 0 && saved_bytes != reading->then->size
                            : saved_bytes != type->saved_size()))
-        return fail("component " + reading->then->name + " was saved with another layout than its schema has");
+        return fail("component " + reading->then->name + " was saved with a layout that differs from its schema");
       if (!expect(i == 0 || previous < id, "component types are out of order")) return;
       previous = id;
       types.push_back(reading->now->id);
@@ -210,13 +209,13 @@ class StateReader {
     }
     std::ranges::sort(types);
     if (!expect(std::ranges::adjacent_find(types) == types.end(), "two components have become one type") ||
-        !expect(archetypes_.insert(types).second, "two archetypes are equal"))
+        !expect(archetypes_.insert(types).second, "two archetypes are identical"))
       return;
     s_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
     if (changed) changed_.emplace(static_cast<std::uint32_t>(key.key), std::move(columns));
   }
   void chunk(const StateKey& key, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
+    if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is truncated")) return;
     Pending chunk{.row = get<ChunkRow>(bytes, 0)};
     const Archetype* const archetype = s_.storage.archetype_numbered(chunk.row.archetype);
     if (!expect(archetype != nullptr, "the chunk's archetype is unknown") ||
@@ -227,7 +226,7 @@ class StateReader {
     const std::size_t versions = row_.format == 2   ? 0
                                  : changed_.empty() ? archetype->pod_slots
                                                     : saved_slots(*archetype);
-    if (!expect(bytes.size() == sizeof(ChunkRow) + versions * 8, "the chunk's row has a wrong length")) return;
+    if (!expect(bytes.size() == sizeof(ChunkRow) + versions * 8, "the chunk's row has the wrong length")) return;
     chunk.found.resize(archetype->pod_slots);
     to_come_.add(chunk.row.archetype, chunk.row.depth);
     waiting_.emplace(key.key, std::move(chunk));
@@ -244,9 +243,9 @@ class StateReader {
         key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.slot_of(key.column);
     if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
     const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
-    if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
-        !expect(!chunk.found[slot], "the column is there twice") ||
-        !expect(slot != column_parents || chunk.row.depth > 0, "roots have a column of parents"))
+    if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not match its rows") ||
+        !expect(!chunk.found[slot], "the column appears twice") ||
+        !expect(slot != column_parents || chunk.row.depth > 0, "a chunk of roots has a column of parents"))
       return;
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
@@ -275,14 +274,15 @@ class StateReader {
   /// As column(), for a component whose layout or name has changed.
   [[gnu::cold, gnu::noinline]] void converted_column(const StateKey& key, std::span<const std::byte> bytes,
                                                      Pending& chunk, const SavedColumn& saved) {
-    if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
+    if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows,
+                "the column's length does not match its rows"))
       return;
     if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
     const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot = archetype.slot_of(saved.now);
     if (slot >= archetype.pod_slots) return;  // now a tag, or only in this process
     const StoredType& type = *archetype.slot_types[slot];
-    if (!expect(!chunk.found[slot], "the column is there twice")) return;
+    if (!expect(!chunk.found[slot], "the column appears twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
     std::byte* to = chunk.placed->slots()[slot].data;
@@ -341,7 +341,7 @@ class StateReader {
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
     // Ancestors have rows at all depths above, and an archetype has a group per depth.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
-        !expect(chunk.row.depth < waiting_.size(), "the chunk is deeper than there are chunks"))
+        !expect(chunk.row.depth < waiting_.size(), "the chunk's depth exceeds the number of chunks"))
       return false;
     to_come_.place(s_.storage, archetype, chunk.row.depth, place);
     chunk.placed = &s_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
@@ -357,8 +357,7 @@ class StateReader {
       for (std::size_t slot = 0; slot < chunk.found.size(); ++slot)
         if (!expect(chunk.found[slot] || (slot == column_parents && chunk.row.depth == 0), "a column is missing"))
           return;
-      if (!expect(settle_presence(*chunk.placed), "a row says neither that it has a component nor that it lacks it"))
-        return;
+      if (!expect(settle_presence(*chunk.placed), "a row does not say whether it has a component")) return;
       for (std::uint16_t slot = column_first; slot < chunk.found.size(); ++slot) {
         at_ = {StateSection::columns, uid, chunk.placed->archetype->slot_types[slot]->id};
         mend_column(chunk, slot, true);
@@ -368,7 +367,7 @@ class StateReader {
     expect(alive_ == 0, "a living entity has no row");
   }
   void hierarchy(const StateKey& key, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() == sizeof(Hierarchy::Page::links), "the page is cut off") ||
+    if (!expect(bytes.size() == sizeof(Hierarchy::Page::links), "the page is truncated") ||
         !expect(key.key <= row_.indices >> Hierarchy::page_bits, "the page's number is out of range"))
       return;
     Hierarchy::Page& page = s_.hierarchy.restore_page(static_cast<std::uint32_t>(key.key));
@@ -377,7 +376,7 @@ class StateReader {
     for (std::uint32_t i = 0; i < std::size(page.links); ++i) {
       const Links& links = page.links[i];
       const std::uint32_t largest = std::max({links.first_child, links.last_child, links.next, links.previous});
-      if (!expect(largest < row_.indices, "a link leads nowhere")) return;
+      if (!expect(largest < row_.indices, "a link is out of range")) return;
     }
   }
   /// Every name must be a known text, and unique among siblings.
@@ -392,18 +391,18 @@ class StateReader {
     }
     if (const Entity second = structure_.restore_names()) {
       at_ = {StateSection::columns, s_.storage.find(second).chunk->uid, TypeTraits<Name>::id};
-      fail("two siblings have one name");
+      fail("two siblings have the same name");
     }
   }
   void texts(const StateKey& key, std::span<const std::byte> bytes) {
     if (!expect(key.key * texts_per_page == s_.texts.size(), "a page of texts is missing")) return;
     while (!bytes.empty()) {
-      if (!expect(bytes.size() >= 4, "the page of texts is cut off")) return;
+      if (!expect(bytes.size() >= 4, "the page of texts is truncated")) return;
       const auto length = get<std::uint32_t>(bytes, 0);
-      if (!expect(length > 0 && bytes.size() - 4 >= length, "the page of texts is cut off")) return;
+      if (!expect(length > 0 && bytes.size() - 4 >= length, "the page of texts is truncated")) return;
       bool collision = false;
       s_.texts.intern({reinterpret_cast<const char*>(bytes.data()) + 4, length}, &collision);
-      if (!expect(!collision, "two texts have one hash")) return;
+      if (!expect(!collision, "two texts have the same hash")) return;
       bytes = bytes.subspan(4 + length);
     }
   }
@@ -412,13 +411,13 @@ class StateReader {
     if (!defined) return;
     if (!expect(defined->type() == TypeTraits<DefineTemplate>::id && defined->kind() == BatchKind::table &&
                     defined->count() == 1 && !defined->has_causes(),
-                "a template is not one"))
+                "a template's row does not hold a template"))
       return;
     const std::span<const std::byte> table = table_item(*defined, defined->body()).table;
     const Text text = text_of(DefineTemplateView::from(table).name());
-    if (!expect(text.hash == key.key, "a template is under another's name")) return;
+    if (!expect(text.hash == key.key, "a template is stored under the wrong name")) return;
     const Refusal refusal = structure_.define(table);
-    if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
+    if (refusal.code != RefusalCode::none) fail(std::string("a template was refused: ") + name(refusal.code));
   }
   /// An aligned copy of a batch in the current types, verified except for values that are
   /// corrected. Null if it is invalid or cannot be converted.
@@ -445,7 +444,7 @@ class StateReader {
     if (!expect(header.kind == BatchKind::each || header.kind == BatchKind::world ||
                     header.kind == BatchKind::subtree || header.kind == BatchKind::table,
                 "a batch of this kind cannot be open") ||
-        !expect(!batch.has_causes(), "an open batch with causes"))
+        !expect(!batch.has_causes(), "an open batch has causes"))
       return;
     if (header.kind == BatchKind::table) {
       const std::byte* at = batch.body();
@@ -470,22 +469,22 @@ class StateReader {
     }
   }
   void pending(const StateKey& key, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off") ||
+    if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is truncated") ||
         !expect(key.key == s_.cascade.batches() + s_.input.batches(), "a waiting batch is missing"))
       return;
     const auto row = get<PendingRow>(bytes, 0);
     if (!expect(row.queue == PendingQueue::input || (row.queue == PendingQueue::cascade && s_.input.empty()),
-                "the waiting batch is in no queue") ||
+                "the waiting batch is not in any queue") ||
         !expect(row.open <= 1 && row.zero == 0 && (row.open == 0 || row.queue == PendingQueue::input) &&
                     (row.queue == PendingQueue::cascade || (row.message == 0 && row.offset == 0)),
-                "the waiting batch has a wrong state") ||
-        !expect(!last_open_, "a waiting batch comes after one that is open"))
+                "the waiting batch has an invalid state") ||
+        !expect(!last_open_, "a waiting batch comes after an open one"))
       return;
     last_open_ = row.open != 0;
     const std::optional<BatchView> waiting = batch(bytes.subspan(sizeof(PendingRow)));
     if (!waiting) return;
     if (!expect(waiting->kind() != BatchKind::timed || waiting->timer() < row_.next_timer,
-                "a waiting timer has a number that was never given"))
+                "a waiting timer has a number that was never issued"))
       return;
     if (waiting->type() == TypeTraits<HandlerRequest>::id && waiting->kind() == BatchKind::world)
       report_.lost_requests += waiting->count() - std::min(row.message, waiting->count());
@@ -497,7 +496,7 @@ class StateReader {
       return;
     }
     const bool first = s_.cascade.empty();
-    if (!expect(row.message < waiting->count() && (first || row.message == 0), "a waiting batch begins behind its end"))
+    if (!expect(row.message < waiting->count() && (first || row.message == 0), "a waiting batch begins past its end"))
       return;
     if (first) {
       BatchCursor cursor{.message = row.message};
@@ -514,9 +513,9 @@ class StateReader {
     if (!timed) return;
     if (!expect(timed->kind() == BatchKind::timed && key.key != 0 && key.key < row_.next_timer &&
                     (timed->timer() == 0 || timed->timer() == key.key),
-                "a timer is not one, or has another's number"))
+                "a timer's row does not hold a timer, or has the wrong number"))
       return;
-    expect(s_.timers.add(key.key, *timed, s_.storage.version()), "a timer is there twice");
+    expect(s_.timers.add(key.key, *timed, s_.storage.version()), "a timer appears twice");
   }
   void manager(const StateKey& key, std::span<const std::byte> bytes) {
     if (std::string wrong = keep_manager(s_.managers, key.key, bytes); !wrong.empty()) fail(std::move(wrong));
@@ -526,7 +525,7 @@ class StateReader {
       fail(std::move(wrong));
   }
   void disabled(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() % 8 == 0, "the list of handlers is cut off")) return;
+    if (!expect(bytes.size() % 8 == 0, "the list of disabled handlers is truncated")) return;
     std::set<Text> names;
     for (std::size_t at = 0; at < bytes.size(); at += 8) names.insert(Text{get<std::uint64_t>(bytes, at)});
     s_.handlers.disabled.assign(names.begin(), names.end());
@@ -539,7 +538,7 @@ class StateReader {
     if (section == StateSection::directory) {
       expect(slots_.size() == row_.indices, "pages of ids are missing");
       expect(retired_ == row_.retired + 1,
-             "another number of ids is retired than the registry's row says");  // and index 0
+             "the number of retired ids does not match the registry's row");  // and index 0
     }
     if (section == StateSection::free_queue) expect(free_.size() == free_ids_, "free indices are not in the queue");
     if (counted_) {

@@ -54,7 +54,7 @@ RegistryState RegistryReader::make_state() const {
 std::expected<void, StateError> RegistryHost::swap_state(RegistryState& other) {
   registry_.check_outside();
   require(other.storage.types() == registry_.core_.state.storage.types(),
-          "RegistryHost::swap_state: another registry's state");
+          "RegistryHost::swap_state: the state belongs to another registry");
   EntityRegistry::Impl& r = *registry_.impl_;
   std::uint64_t key = 0;
   if (std::string wrong = r.managers.exchange(other.managers, key); !wrong.empty())
@@ -87,7 +87,7 @@ std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) 
   try {
     r.call_restorers(0);
   } catch (...) {
-    require(host().swap_state(aside).has_value(), "EntityRegistry::load: a manager does not take back what it saved");
+    require(host().swap_state(aside).has_value(), "EntityRegistry::load: a manager rejected the state it had saved");
     throw;
   }
   learned.stays = true;

@@ -39,7 +39,7 @@ std::expected<void, SchemaError> convert(TemplateValue& value, const SavedTypes:
   if (reading.change == nullptr) return {};
   const auto then = std::as_bytes(std::span(value.value));
   if (then.size() < reading.then->size)
-    return std::unexpected(SchemaError{reading.then->name, {}, "has a value in a template that is cut off"});
+    return std::unexpected(SchemaError{reading.then->name, {}, "has a truncated value in a template"});
   std::vector<std::uint8_t> now(reading.now->size);
   reading.change->apply(then, std::as_writable_bytes(std::span(now)));
   std::vector<TemplateReference> references;

@@ -51,9 +51,9 @@ template <RuntimeType T>
 struct TypeTraits<T> {
   static_assert(std::is_default_constructible_v<T> && std::is_nothrow_move_constructible_v<T> &&
                     std::is_nothrow_destructible_v<T>,
-                "a runtime component is default-constructible and moves and dies without throwing");
+                "a runtime component must be default-constructible, and nothrow movable and destructible");
   static_assert(alignof(T) <= 64 && sizeof(T) <= 4096,
-                "a runtime component is small: at most 4096 bytes, aligned to 64");
+                "a runtime component must have at most 4096 bytes, aligned to at most 64");
   static constexpr TypeId id = hash32(RuntimeTraits<T>::name);
   static constexpr std::string_view name = RuntimeTraits<T>::name;
   static constexpr TypeRole role = TypeRole::component;

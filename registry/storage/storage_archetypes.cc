@@ -86,11 +86,11 @@ Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> 
   made->types.assign(types.begin(), types.end());
   for (const TypeId type : types) {
     const StoredType* known = component(type);
-    require(known, "Storage::archetype: a component type that was never added");
+    require(known, "Storage::archetype: a component type was never added");
     made->components.push_back(known);
   }
   lay_out(*made);
-  require(number < archetypes_end, "storage: all numbers of archetypes are used up");
+  require(number < archetypes_end, "storage: all archetype numbers are in use");
   if (free_archetype_indices_.empty()) {
     made->index = static_cast<std::uint32_t>(archetype_by_index_.size());
     archetype_by_index_.push_back(made.get());

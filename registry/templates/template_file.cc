@@ -75,7 +75,7 @@ class TemplateFile::Reader {
         return false;
       for (const Source& other : sources_)
         if (other.name == name->text)
-          return checks_.fail(name->line, name->text, "there are two templates of this name");
+          return checks_.fail(name->line, name->text, "there are two templates with this name");
       sources_.push_back({name->text, &item, Source::State::waiting, {}, {}});
     }
     return true;
@@ -86,7 +86,7 @@ class TemplateFile::Reader {
     chain_.push_back(sources_[i].name);
     if (sources_[i].state == Source::State::building) {
       const auto first = std::ranges::find(chain_, chain_.back());
-      return checks_.fail(line, *first, "its bases lead back to itself: " + joined({first, chain_.end()}, " -> "));
+      return checks_.fail(line, *first, "its bases are circular: " + joined({first, chain_.end()}, " -> "));
     }
     sources_[i].state = Source::State::building;
     TemplateTree tree(sources_[i].name);
@@ -171,7 +171,7 @@ class TemplateFile::Reader {
       if (!checks_.expect(item, Kind::object, "an object", path, "a child")) return false;
       std::string name;
       if (const Json* given = item.find("name")) {
-        if (!checks_.expect(*given, Kind::string, "a text", path, "'name'")) return false;
+        if (!checks_.expect(*given, Kind::string, "a string", path, "'name'")) return false;
         name = given->text;
         if (!checks_.check_name(name, given->line, path) || !checks_.compare(names.size(), given->line, path))
           return false;
@@ -204,7 +204,7 @@ class TemplateFile::Reader {
         for (const Node& child : above->children())
           if (!child.name().empty()) names.push_back(child.name());
         return checks_.fail(where->line, path,
-                            "override " + quoted(where->text) + " leads nowhere: " + so_far + " has no child " +
+                            "override path " + quoted(where->text) + " does not exist: " + so_far + " has no child " +
                                 quoted(step) + (names.empty() ? "" : "; it has " + joined(names)));
       }
       so_far += '/' + escape_name(step);
@@ -213,9 +213,8 @@ class TemplateFile::Reader {
       if (remove->text != "true" && remove->text != "false")
         return checks_.fail(remove->line, so_far, "'remove' is " + remove->shown() + ": expected true or false");
       if (remove->text == "true") {
-        if (!above) return checks_.fail(remove->line, so_far, "a node cannot take itself away");
-        if (json.members.size() > 2)
-          return checks_.fail(json.line, so_far, "a node that is taken away has nothing else");
+        if (!above) return checks_.fail(remove->line, so_far, "a node cannot remove itself");
+        if (json.members.size() > 2) return checks_.fail(json.line, so_far, "a removed node cannot have other fields");
         values.tree().remove_child(*above, at->key());
         return true;
       }

@@ -16,7 +16,7 @@ std::string Json::shown() const {
     case Kind::null: return "null";
     case Kind::word:
     case Kind::number: return text;
-    case Kind::string: return "the text '" + text + "'";
+    case Kind::string: return "the string '" + text + "'";
     case Kind::array: return "a list";
     case Kind::object: return "an object";
   }
@@ -40,7 +40,7 @@ class Reader {
   std::expected<Json, JsonError> run() {
     if (is_utf16(rest_)) return std::unexpected(JsonError{1, "it is UTF-16, not UTF-8"});
     Json json;
-    if (blank() && value(json, 0) && blank() && !rest_.empty()) fail("there is something behind the end");
+    if (blank() && value(json, 0) && blank() && !rest_.empty()) fail("there is text after the end");
     if (failed_) return std::unexpected(error_);
     return json;
   }
@@ -71,7 +71,7 @@ class Reader {
         while (!rest_.empty() && !rest_.starts_with("*/")) take();
         if (rest_.empty()) {
           line_ = began;
-          return fail("the comment that begins here has no end");
+          return fail("unterminated comment");
         }
         rest_.remove_prefix(2);
       } else {
@@ -151,9 +151,9 @@ class Reader {
       } else {
         return fail("expected a name, found " + here());
       }
-      if (out.find(member.name)) return fail("'" + member.name + "' is there twice");
+      if (out.find(member.name)) return fail("'" + member.name + "' appears twice");
       if (!blank()) return false;
-      if (next() != ':') return fail("expected ':' behind '" + member.name + "', found " + here());
+      if (next() != ':') return fail("expected ':' after '" + member.name + "', found " + here());
       take();
       if (!blank() || !value(member.value, depth + 1)) return false;
       out.members.push_back(std::move(member));
@@ -169,10 +169,10 @@ class Reader {
     while (next() != quote || rest_.empty()) {
       if (rest_.empty() || next() == '\n') {
         line_ = began;
-        return fail("the text that begins here has no end");
+        return fail("unterminated string");
       }
       const auto c = static_cast<unsigned char>(next());
-      if (c < 0x20 && c != '\t') return fail("a control character in a text");
+      if (c < 0x20 && c != '\t') return fail("control character in a string");
       take();
       if (c != '\\') {
         out += static_cast<char>(c);
@@ -181,7 +181,7 @@ class Reader {
       }
     }
     take();
-    return utf8_prefix(out) == out.size() || fail("a text that is no UTF-8");
+    return utf8_prefix(out) == out.size() || fail("string is not valid UTF-8");
   }
   bool escape(std::string& out) {
     const char c = next();
@@ -205,11 +205,11 @@ class Reader {
       rest_.remove_prefix(2);
       std::uint32_t low = 0;
       if (!hex(low)) return false;
-      if (low < 0xdc00 || low > 0xdfff) return fail("half of a surrogate pair");
+      if (low < 0xdc00 || low > 0xdfff) return fail("unpaired surrogate");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    if (code >= 0xd800 && code < 0xe000) return fail("half of a surrogate pair");
-    if (code == 0) return fail("a zero byte in a text");
+    if (code >= 0xd800 && code < 0xe000) return fail("unpaired surrogate");
+    if (code == 0) return fail("zero byte in a string");
     if (code < 0x80) {
       out += static_cast<char>(code);
       return true;
@@ -227,7 +227,7 @@ class Reader {
                         : c >= 'a' && c <= 'f' ? c - 'a' + 10
                         : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                                : -1;
-      if (digit < 0) return fail("\\u takes four hexadecimal digits");
+      if (digit < 0) return fail("\\u needs four hexadecimal digits");
       code = code * 16 + static_cast<std::uint32_t>(digit);
       take();
     }

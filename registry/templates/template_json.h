@@ -21,7 +21,7 @@ struct Json {
   std::vector<Member> members;  ///< in source order; names are unique
 
   const Json* find(std::string_view name) const noexcept;
-  /// A description for errors: "an object", "the text 'x'".
+  /// A description for errors: "an object", "the string 'x'".
   std::string shown() const;
 };
 struct Json::Member {

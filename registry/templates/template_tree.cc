@@ -177,7 +177,7 @@ void TemplateTree::fill(Node& into, const Node& from, const std::map<std::uint32
 
 void TemplateTree::merge(Node& node, const TemplateTree& over) {
   std::uint64_t compares_left = ~std::uint64_t{0};
-  require(merge(node, over, compares_left), "TemplateTree::merge: more names than there can be");
+  require(merge(node, over, compares_left), "TemplateTree::merge: too many names");
 }
 
 bool TemplateTree::merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left) {
@@ -223,7 +223,7 @@ struct Flat {
   }
 };
 
-std::string shown(const std::string& name) { return name.empty() ? "a node without a name" : "'" + name + "'"; }
+std::string shown(const std::string& name) { return name.empty() ? "an unnamed node" : "'" + name + "'"; }
 
 }  // namespace
 
@@ -247,7 +247,7 @@ std::expected<DefineTemplate, std::string> TemplateTree::compile() const {
     for (const Reference& reference : from.references) {
       const auto number = flat.numbers.find(reference.node);
       if (number == flat.numbers.end())
-        problem = shown(node.name()) + " refers to a node that was taken away";
+        problem = shown(node.name()) + " refers to a node that was removed";
       else
         made.references.push_back({.offset = reference.offset, .node = number->second});
     }

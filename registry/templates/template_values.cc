@@ -37,23 +37,23 @@ bool TemplateChecks::count(const TemplateTree::Size& more, std::uint32_t line, c
   if (more.nodes > limits_.nodes_max - nodes_)
     return fail(
         line, path,
-        "the file's templates come to more than " + std::to_string(limits_.nodes_max) + " nodes, bases worked in");
+        "the file's templates have more than " + std::to_string(limits_.nodes_max) + " nodes, including their bases'");
   if (more.bytes > limits_.bytes_max - bytes_)
     return fail(line, path,
-                "the file's templates come to more than " + std::to_string(limits_.bytes_max) +
-                    " bytes of values, bases worked in");
+                "the file's templates have more than " + std::to_string(limits_.bytes_max) +
+                    " bytes of values, including their bases'");
   nodes_ += more.nodes;
   bytes_ += more.bytes;
   return true;
 }
 bool TemplateChecks::too_many_compares(std::uint32_t line, const std::string& path) {
-  return fail(line, path, "the file has too many names side by side to look through them all");
+  return fail(line, path, "the file has too many sibling names to compare");
 }
 bool TemplateChecks::check_name(const std::string& name, std::uint32_t line, const std::string& path) {
   if (name.size() <= limits_.name_bytes_max) return true;
-  return fail(line, path,
-              "a name has " + std::to_string(name.size()) + " bytes; " + std::to_string(limits_.name_bytes_max) +
-                  " are allowed");
+  return fail(
+      line, path,
+      "a name has " + std::to_string(name.size()) + " bytes; the limit is " + std::to_string(limits_.name_bytes_max));
 }
 
 bool TemplateChecks::expect(const Json& json, Kind kind, const char* wanted, const std::string& path,
@@ -116,11 +116,11 @@ bool TemplateValues::component(Node& into, const Json::Member& member, const std
   const auto type = find_component(registry_.types(), member.name);
   if (!type) return fail(member.line, path, type.error().text);
   if ((*type)->id == TypeTraits<Name>::id || (*type)->id == TypeTraits<ChildOf>::id)
-    return fail(member.line, path, (*type)->name + " is kept by the registry itself");
+    return fail(member.line, path, (*type)->name + " is managed by the registry itself");
   if (member.value.kind == Kind::null) {
     forget(into.key(), false, (*type)->id, 0, (*type)->size);
     if (tree_.remove(into, (*type)->id)) return true;
-    return fail(member.line, path, "there is no " + (*type)->name + " to take away");
+    return fail(member.line, path, "there is no " + (*type)->name + " to remove");
   }
   if (!checks_.expect(member.value, Kind::object, "an object of fields, or null", path, (*type)->name.c_str()))
     return false;
@@ -192,12 +192,12 @@ bool TemplateValues::field(Target& target, const Json& json, const std::string& 
   if (!place) return fail(line, path, place.error());
   if (json.kind == Kind::object) {
     if (place->field->kind != FieldKind::structure || place->count != 1)
-      return fail(line, path, target.type.name + '.' + name + " is no struct");
+      return fail(line, path, target.type.name + '.' + name + " is not a struct");
     return object(target, json, name + '.', path);
   }
   if (json.kind == Kind::array) {
     if (!place->field->is_array || name.ends_with(']'))
-      return fail(line, path, target.type.name + '.' + name + " is no array");
+      return fail(line, path, target.type.name + '.' + name + " is not an array");
     if (json.items.size() != place->count)
       return fail(line, path,
                   target.type.name + '.' + name + " has " + std::to_string(place->count) + " elements, not " +
@@ -214,7 +214,7 @@ bool TemplateValues::field(Target& target, const Json& json, const std::string& 
     return fail(line, path, target.type.name + '.' + name + " holds an entity: write it as an object");
   const bool text = parts.size() == 1 && parts[0].field->kind == FieldKind::text;
   if (text && json.kind != Kind::string)
-    return fail(line, path, target.type.name + '.' + name + " is " + json.shown() + ": expected a text in quotes");
+    return fail(line, path, target.type.name + '.' + name + " is " + json.shown() + ": expected a quoted string");
   References references(registry_, tree_);
   std::vector<std::byte> changed = target.value.bytes;
   const auto read =
@@ -253,8 +253,8 @@ bool TemplateValues::resolve() {
     const Node* target = tree_.find(named.target);
     if (!target)
       return fail(named.line, named.path,
-                  quoted(named.target) + " is no node of " + tree_.name() +
-                      "; entities of the world are written as /path or as an id");
+                  quoted(named.target) + " is not a node of " + tree_.name() +
+                      "; write entities of the world as /path or as an id");
     TemplateTree::Value* value =
         named.message ? &holder->messages[named.index] : holder->component(static_cast<TypeId>(named.index));
     if (value) value->references.push_back({named.offset, target->key()});

@@ -35,45 +35,45 @@ double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::string metrics_text(const Figures& figures, std::uint32_t connections) {
   Lines out;
-  out.head("muster_tick_seconds", "summary", "Processor time from one tick to the next, since the server began.");
+  out.head("muster_tick_seconds", "summary", "Processor time per tick since the server started.");
   if (figures.ticks > 0) {
     out.value("muster_tick_seconds{quantile=\"0.5\"}", seconds(figures.tick_p50_ns));
     out.value("muster_tick_seconds{quantile=\"0.99\"}", seconds(figures.tick_p99_ns));
   }
   out.value("muster_tick_seconds_count", figures.ticks);
-  out.one("muster_tick_seconds_max", "gauge", "The longest of them.", seconds(figures.tick_max_ns));
-  out.one("muster_hz", "gauge", "Ticks a second that the world is to have; 0: none.", figures.hz);
-  out.one("muster_applied_sequence", "counter", "Number of the last input of the world.", figures.sequence);
-  out.one("muster_durable_sequence", "counter", "Number of the last input that is on the disk.",
-          figures.durable_sequence);
-  out.one("muster_saved_sequence", "counter", "Number of the last input that the saved state has.",
+  out.one("muster_tick_seconds_max", "gauge", "Longest processor time of a tick.", seconds(figures.tick_max_ns));
+  out.one("muster_hz", "gauge", "Target tick rate of the world per second, or 0 if it has none.", figures.hz);
+  out.one("muster_applied_sequence", "counter", "Sequence number of the last applied input.", figures.sequence);
+  out.one("muster_durable_sequence", "counter", "Sequence number of the last input on disk.", figures.durable_sequence);
+  out.one("muster_saved_sequence", "counter", "Sequence number of the last input in the saved state.",
           figures.saved_sequence);
-  out.one("muster_journal_bytes", "gauge", "Of the journal behind the saved state.", figures.journal_bytes);
-  out.one("muster_edits_taken", "gauge", "1; 0 where they are refused, because nothing more comes to the disk.",
+  out.one("muster_journal_bytes", "gauge", "Size of the journal since the saved state.", figures.journal_bytes);
+  out.one("muster_edits_taken", "gauge",
+          "1 if edits are accepted, 0 if they are refused because the disk cannot be written.",
           std::uint64_t{figures.disk_error.empty()});
-  out.one("muster_save_failed", "gauge", "1 where the last save that came by itself failed, else 0.",
+  out.one("muster_save_failed", "gauge", "1 if the last automatic save failed, otherwise 0.",
           std::uint64_t{!figures.save_error.empty()});
   out.one("muster_clock_seconds", "gauge", "The world's clock.", seconds(figures.clock_ns));
-  out.one("muster_uptime_seconds", "gauge", "Since the server began.", seconds(figures.uptime_ns));
-  out.one("muster_world_processor_seconds_total", "counter", "Processor time of the world's thread.",
+  out.one("muster_uptime_seconds", "gauge", "Time since the server started.", seconds(figures.uptime_ns));
+  out.one("muster_world_processor_seconds_total", "counter", "Processor time used by the world's thread.",
           seconds(figures.processor_ns));
-  out.one("muster_memory_bytes", "gauge", "Of the process, in real memory.", figures.memory_bytes);
+  out.one("muster_memory_bytes", "gauge", "Resident memory of the process.", figures.memory_bytes);
   const auto count = [&](const char* name, const char* what, std::uint64_t number) {
     out.one(name, "gauge", what, number);
   };
-  count("muster_connections", "Open: sessions, and those that are none.", connections);
-  count("muster_sessions", "Sessions.", figures.sessions);
-  count("muster_watches", "Watches of all sessions.", figures.watches);
-  count("muster_questions_waiting", "Questions that are not answered yet.", figures.questions);
-  count("muster_requests_waiting_bytes", "Of what sessions sent and the world has not taken.",
+  count("muster_connections", "Open connections, including those without a session.", connections);
+  count("muster_sessions", "Open sessions.", figures.sessions);
+  count("muster_watches", "Open watches of all sessions.", figures.watches);
+  count("muster_questions_waiting", "Questions not yet answered.", figures.questions);
+  count("muster_requests_waiting_bytes", "Size of session requests that the world has not yet taken.",
         figures.requests_waiting_bytes);
-  count("muster_answers_waiting_bytes", "Of what is to be sent to sessions.", figures.answers_waiting_bytes);
-  out.one("muster_edits_total", "counter", "Batches of sessions that went into the world.", figures.edits);
-  out.one("muster_edits_refused_total", "counter", "Batches of sessions that were not let in.", figures.edits_refused);
+  count("muster_answers_waiting_bytes", "Size of data waiting to be sent to sessions.", figures.answers_waiting_bytes);
+  out.one("muster_edits_total", "counter", "Batches from sessions that were applied.", figures.edits);
+  out.one("muster_edits_refused_total", "counter", "Batches from sessions that were refused.", figures.edits_refused);
   count("muster_entities", "Entities.", figures.entities);
-  count("muster_archetypes", "Sets of components that entities have.", figures.archetypes);
-  count("muster_texts", "Texts that the world knows.", figures.texts);
-  count("muster_timers", "Timed messages that wait.", figures.timers);
+  count("muster_archetypes", "Distinct component sets of entities.", figures.archetypes);
+  count("muster_texts", "Texts interned by the world.", figures.texts);
+  count("muster_timers", "Waiting timed messages.", figures.timers);
   count("muster_templates", "Templates.", figures.templates);
   return std::move(out).text();
 }

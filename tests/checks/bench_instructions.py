@@ -70,7 +70,7 @@ class Instructions(unittest.TestCase):
 
     def test_a_damaged_line_of_the_table_is_named(self):
         pathlib.Path(self.table).write_text("create/limit  5.0\ncreate/muster\n", encoding="utf-8")
-        with self.assertRaisesRegex(ValueError, "instructions.txt:2: neither a head nor a row: create/muster"):
+        with self.assertRaisesRegex(ValueError, "instructions.txt:2: neither a header nor a row: create/muster"):
             report.read_table(self.table)
 
     def test_the_head_names_compiler_libc_and_the_flags_that_decide_the_code(self):
@@ -121,7 +121,7 @@ class Instructions(unittest.TestCase):
 
     def test_a_stored_row_that_is_not_counted_any_more_fails_where_it_was_asked_for(self):
         stored = {"a/muster": 1.0, "b/muster": 1.0}
-        self.assertEqual(self.check(stored, {"a/muster": 1.0}), ([], ["b/muster is stored and was not counted"]))
+        self.assertEqual(self.check(stored, {"a/muster": 1.0}), ([], ["b/muster is stored but was not counted"]))
         self.assertEqual(self.check(stored, {"a/muster": 1.0}, wanted="^a/"), ([], []))
 
     def test_a_row_that_is_not_stored_is_printed(self):

@@ -317,12 +317,12 @@ def what_a_server_ends_or_refuses_decides_the_exit_code(folder):
     with spoken(folder, {"Hello": fault(4, "no")}) as world:
         equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: no")
     with spoken(folder, {"Hello": said("Saved", {})}) as world:
-        equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the server gave another answer than muster.session.Welcome")
+        equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the server's answer is not a muster.session.Welcome")
     with spoken(folder, {"GetSchema": said("Schema", {"bytes": b"x" * 64})}) as world:
-        equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the world's schema does not fit this program: "
+        equal(world.error(UNREACHABLE, "save"), f"cannot open the world at {world.server.address}: the world's schema does not match this program: "
                                                 "this is not a binary schema (.bfbs)")
     with spoken(folder, {"Save": said("Unwatched", {})}) as world:
-        equal(world.error(UNREACHABLE, "save"), "the server gave another answer than muster.session.Saved")
+        equal(world.error(UNREACHABLE, "save"), "the server's answer is not a muster.session.Saved")
     with spoken(folder, {"Save": CLOSE}) as world:
         equal(world.error(UNREACHABLE, "save"), "the server closed the connection")
     with spoken(folder, {"Save": [fault(12, "the server stops", request=0), NEVER]}) as world:
@@ -330,9 +330,9 @@ def what_a_server_ends_or_refuses_decides_the_exit_code(folder):
     with spoken(folder, {"Save": NEVER}) as world:
         holds(world.error(UNREACHABLE, "--timeout", "1", "save"), "the server did not answer within 1000 ms")
     with spoken(folder, {"Save": Told("", [], data=bytes(32))}) as world:
-        equal(world.error(UNREACHABLE, "save"), "the server sent a bad batch: batch says 0 bytes, frame holds 32")
+        equal(world.error(UNREACHABLE, "save"), "the server sent a bad batch: batch declares 0 bytes; the frame holds 32")
     with spoken(folder, {"Save": Told("", [], data=bytes(33))}) as world:
-        equal(world.error(UNREACHABLE, "save"), "the server sent a frame of 49 bytes; frames are multiples of 16 bytes long")
+        equal(world.error(UNREACHABLE, "save"), "the server sent a frame of 49 bytes; the size must be a multiple of 16")
     with spoken(folder, {"Save": [said("Saved", {"sequence": 5}, request=77), said("Saved", {"sequence": 6})]}) as world:
         equal(world.run("save"), "saved, through sequence 6\n")  # an answer to somebody else is nobody's
     with spoken(folder, {"Save": [said("Heartbeat", {"number": 3, "time_ns": 4}, request=0), said("Saved", {"sequence": 6})]}) as world:
@@ -360,7 +360,7 @@ def ids_are_asked_for_again_until_there_are_enough(folder):
         equal(spawned.messages[0].value["name"], hash64("x"))
         equal(spawned.messages[0].value["what"], hash64("man"))
     with spoken(folder, {"RequestGrant": said("Saved", {})}) as world:
-        equal(world.error(UNREACHABLE, "spawn", "x"), "the server gave another answer than muster.session.Granted")
+        equal(world.error(UNREACHABLE, "spawn", "x"), "the server's answer is not a muster.session.Granted")
 
 
 def an_entity_that_died_meanwhile_is_told_as_it_was_named(folder):
@@ -417,7 +417,7 @@ def types_are_listed_by_kind_and_name_and_described_field_by_field(folder):
               + world_table(["FIELD", "TAKES", "DEFAULT"], ["value", "a number from 0 to 100 (hp)", "100"]))
         equal(world.run("types", "Unit"), "game.Unit  component\n  written from outside by: edit\n" + world_table(
             ["FIELD", "TAKES", "DEFAULT"], ["team", "one of neutral, red, blue", ""], ["speed", "a number", ""],
-            ["target", "an entity: a path, a name, an id or nil", ""], ["title", "a text", ""]))
+            ["target", "an entity: a path, a name, an id or nil", ""], ["title", "a string", ""]))
         equal(world.run("types", "Path"), "game.Path  component\n  written from outside by: edit\n" + world_table(["FIELD", "TAKES", "DEFAULT"], ["points[32]", "a number", ""]))
         equal(world.run("types", "Frozen"), "game.Frozen  tag\n  written from outside by: edit\n")
         equal(world.json("types", "Health"), {"name": "game.Health", "kind": "component", "remote": "edit", "journal": "always", "enableable": False,

@@ -34,11 +34,11 @@ def set_names_what_does_not_fit(folder):
         equal(folder.error(REFUSED, "set", "tower", "Helth.value", "5"), 'no component "Helth"; did you mean game.Health?')
         equal(folder.error(REFUSED, "set", "tower", "Health.vale", "5"), "game.Health has no field 'vale'; it has value")
         equal(folder.error(USAGE, "set", "tower", "Health.value", "101"),
-              "game.Health.value cannot be '101': it takes a number from 0 to 100 (hp)")
+              "game.Health.value cannot be '101': expected a number from 0 to 100 (hp)")
         equal(folder.error(USAGE, "set", "tower", "Unit.team", "green"),
-              "game.Unit.team cannot be 'green': it takes one of neutral, red, blue")
+              "game.Unit.team cannot be 'green': expected one of neutral, red, blue")
         equal(folder.error(USAGE, "set", "tower", "Health", "5"),
-              "game.Health is a component; name a field of it, as in Health.value")
+              "game.Health is a component; name one of its fields, as in Health.value")
         holds(folder.error(REFUSED, "set", "gate", "Unit.speed", "5"), "game.Unit", "gate")
         equal(folder.error(REFUSED, "set", "tower", "Name.text", "x"),
               "muster.Name is kept by the world and not written from outside")
@@ -50,9 +50,9 @@ def a_number_too_large_for_its_field_is_told_as_it_was_written(folder):
     with game(folder):
         for number in ("1e40", "-1e40", "1e400"):
             holds(folder.error(USAGE, "set", "tower", "Unit.speed", number),
-                  f"game.Unit.speed cannot be '{number}': it does not fit a 32-bit float")
-        holds(folder.error(USAGE, "spawn", "x", "Unit.speed=1e39"), "does not fit a 32-bit float")
-        holds(folder.error(USAGE, "set", "tower", "Unit.speed", "inf"), "cannot be 'inf': it takes a number")
+                  f"game.Unit.speed cannot be '{number}': it does not fit in a 32-bit float")
+        holds(folder.error(USAGE, "spawn", "x", "Unit.speed=1e39"), "does not fit in a 32-bit float")
+        holds(folder.error(USAGE, "set", "tower", "Unit.speed", "inf"), "cannot be 'inf': expected a number")
         folder.run("set", "tower", "Unit.speed", "3.4e38")
 
 
@@ -79,12 +79,12 @@ def push_sends_messages_to_one_many_or_all(folder):
 def push_names_what_does_not_fit(folder):
     with game(folder):
         equal(folder.error(REFUSED, "push", "tower", "Damge"), 'no message "Damge"; did you mean game.Damage?')
-        equal(folder.error(REFUSED, "push", "tower", "game.Health"), 'no message "game.Health": that type is no message')
+        equal(folder.error(REFUSED, "push", "tower", "game.Health"), 'no message "game.Health": that type is not a message')
         equal(folder.error(REFUSED, "push", "tower", "Damage", "amont=5"),
               "game.Damage has no field 'amont'; it has amount, from")
         equal(folder.error(USAGE, "push", "tower", "Damage", "5"), "'5' is not of the form field=value")
         equal(folder.error(REFUSED, "push", "tower", "Damage", "from=elf"), "no entity elf in this world")
-        equal(folder.error(USAGE, "push", "tower", "Say"), "game.Say needs text=: a text")
+        equal(folder.error(USAGE, "push", "tower", "Say"), "game.Say needs text=: a string")
         equal(folder.error(REFUSED, "push", "@world", "Update", "dt=1"), "muster.Update may not be sent from outside")
         holds(folder.error(USAGE, "push", "@world", "Damage", "--below"), "@world is everyone already")
 

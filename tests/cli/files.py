@@ -29,7 +29,7 @@ def the_journal_names_the_fields_of_edits(folder):
         said = folder.run("journal", "game.muster")
         tower = folder.json("show", "tower")["id"]
         holds(said, f"  muster.SetField  to {tower}  game.Health.value = 42\n",
-              f"  muster.SetFieldIf  to {tower}  game.Health.value = 41 where it is 42\n", "  game.Unit.target = ",
+              f"  muster.SetFieldIf  to {tower}  game.Health.value = 41 if it is 42\n", "  game.Unit.target = ",
               "  component=game.Health\n")
         edits = [json.loads(line) for line in folder.run("journal", "game.muster", "--json").splitlines()]
         first = next(edit for edit in edits if edit.get("message") == "muster.SetField")["first"][0]

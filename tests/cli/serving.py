@@ -143,7 +143,7 @@ def an_edit_that_was_waited_for_survives_a_server_that_is_killed(folder):
         equal(server.stderr.read(), "")
     server = folder.serve("game.muster", "--durability", "checkpoint", "--autosave", "0")
     holds(folder.error(REFUSED, "set", "batched2", "Health.value", "7", "--durable"), "applied, as sequence ",
-          ", but not durable before somebody saves")
+          ", but not durable until the world is saved")
     equal(folder.json("show", "batched2")["components"]["game.Health"]["value"], 7)
     holds(folder.run("info"), "a crash takes all since the last save")
     folder.stop(server)

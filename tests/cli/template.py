@@ -50,7 +50,7 @@ def templates_are_defined_spawned_and_merged(folder):
         for name, data, why in [
             ("wide.json", "{ templates: [] }".encode("utf-16"), "is UTF-16, not UTF-8"),
             ("wide_unmarked.json", "{ templates: [] }".encode("utf-16-be"), "is UTF-16, not UTF-8"),
-            ("zero.json", b"{ tem\0plates: [] }", "has a zero byte at 5"),
+            ("zero.json", b"{ tem\0plates: [] }", "has a zero byte at byte 5"),
             ("latin.json", "{ // Küche".encode("latin-1"), "is not valid UTF-8 at byte 6"),
         ]:
             (folder.path / name).write_bytes(data)

@@ -30,7 +30,7 @@ def watch_names_the_fields_of_edits(folder):
         folder.run("set", "tower", "Health.value", "12")
         holds(watch.stdout.readline(), "/town/tower (", "muster.SetField  game.Health.value = 12\n")
         folder.run("set", "tower", "Health.value", "13", "--expect", "12")
-        holds(watch.stdout.readline(), "muster.SetFieldIf  game.Health.value = 13 where it is 12\n")
+        holds(watch.stdout.readline(), "muster.SetFieldIf  game.Health.value = 13 if it is 12\n")
         folder.run("add", "tower", "Frozen")
         holds(watch.stdout.readline(), "muster.Set  mode=add", "game.Frozen")
         folder.run("remove", "tower", "Frozen")

@@ -144,7 +144,7 @@ TEST_CASE("an answer in several frames is whole with the last of them", "[client
   CHECK(trace->bytes == bytes_of("{\"a\": 1}"));
   CHECK((trace->slices == 6 && trace->left_out == 7));
   CHECK(client.ask<session::Save>().value().sequence == 12);
-  fails(client.ask<session::GetLoad>(), Kind::lost, "the server gave another answer than muster.session.Load");
+  fails(client.ask<session::GetLoad>(), Kind::lost, "the server's answer is not a muster.session.Load");
   fails(client.wait_ack(99), Kind::mistaken, "no answer is expected for request 99");
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("texts and types that come unasked are known from then on, and a bad s
   Client client = connect(server);
   CHECK(client.text(Text{hash64("tower")}).empty());
   CHECK(client.types().find(TypeTraits<game::Damage>::id) == nullptr);
-  fails(client.push(Entity{1, 1}, game::Damage{}), Kind::mistaken, "the world does not know game.Damage");
+  fails(client.push(Entity{1, 1}, game::Damage{}), Kind::mistaken, "the world has no type game.Damage");
   REQUIRE(client.ask<session::Save>());
   CHECK(client.text(Text{hash64("tower")}) == "tower");
   CHECK(client.types().find(TypeTraits<game::Damage>::id) != nullptr);

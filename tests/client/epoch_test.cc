@@ -90,7 +90,7 @@ TEST_CASE("nobody waits for an Ack of another epoch: its sequence may be another
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind == ClientError::Kind::mistaken);
   CHECK(refused.error().text ==
-        "sequence 41 is of another start of the server: what was not durable when that one ended is lost");
+        "sequence 41 is from an earlier run of the server: what was not durable when that run ended is lost");
   CHECK(server.count<session::FollowDurable>() == 0);
   CHECK(client.wait_durable(client.destroy({1, 1}).value()).has_value());
 }

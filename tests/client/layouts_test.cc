@@ -22,7 +22,7 @@ namespace {
 
 constexpr Entity creep{5, 1};
 
-const std::string other = " has another layout in the world than in this program: ";
+const std::string other = " has a different layout in the world than in this program: ";
 const std::string creep_fault = "td.Creep" + other + "td.Creep.armor: is called hp in this program";
 const std::string hit_fault = "td.Hit" + other + "td.Hit.by: is called amount in this program";
 
@@ -162,15 +162,15 @@ TEST_CASE("each way in which two layouts differ is found", "[client]") {
   refused(it.client.set(creep, td::Slots{}),
           "td.Slots" + other + "td.Slots.items: has 3 elements of 4 bytes, but 2 of 4 in this program");
   refused(it.client.set(creep, td::Shield{}),
-          "td.Shield" + other + "td.Shield: is enableable here and not in this program");
+          "td.Shield" + other + "td.Shield: is enableable here, but not in this program");
   refused(it.client.set(creep, td::Side{}),
           "td.Side" + other + "td.Side.team: red of td.Team is 2, and 1 in this program");
   refused(it.client.push(creep, td::Ask{}),
           "td.Ask" + other + "td.Ask.side: red of td.Team is 2, and 1 in this program");
-  refused(it.client.push(creep, td::Gone{}), "the world does not know td.Gone");
+  refused(it.client.push(creep, td::Gone{}), "the world has no type td.Gone");
   BatchBuilder gone;
   gone.append(creep, td::Gone{});
-  refused(it.client.push_batch(gone.bytes()), "the world does not know td.Gone");
+  refused(it.client.push_batch(gone.bytes()), "the world has no type td.Gone");
   CHECK(it.sent() == 0);
 }
 
@@ -290,7 +290,7 @@ TEST_CASE("what is done by name has the world's layout", "[client]") {
 TEST_CASE("a type that the world learns while a client is connected is compared then", "[client]") {
   const World world;
   Connected it(Script{.frames = {world.set("td.Same")}, .learned = schema_file("learned_td.bfbs")});
-  refused(it.client.set(creep, td::Learned{}), "the world does not know td.Learned");
+  refused(it.client.set(creep, td::Learned{}), "the world has no type td.Learned");
   REQUIRE(it.client.ask<session::Save>());
   const std::string fault = "td.Learned" + other + "td.Learned.since: is called value in this program";
   refused(it.client.set(creep, td::Learned{}), fault);

@@ -22,8 +22,8 @@ def a_client_with_another_layout_is_told_type_and_field(folder):
     probe = folder.start(PROBE, "w.muster", "strike", stdout=subprocess.PIPE)
     said = probe.communicate(timeout=20)[0]
     equal(probe.returncode, 1)
-    equal(said, "error: game.Damage has another layout in the world than in this program: "
-                "game.Damage.amount: has another type in this program\n")
+    equal(said, "error: game.Damage has a different layout in the world than in this program: "
+                "game.Damage.amount: has a different type in this program\n")
     # The session was fine otherwise, and nothing of the message was sent.
     assert '"value": 7' in folder.run("show", "orc", "--json")
 
@@ -44,7 +44,7 @@ def a_watch_of_a_world_that_has_changed_shows_no_wrong_value(folder):
     folder.run("set", "creep", "Creep.speed", "2")
     probe = folder.start(PROBE, "w.muster", "watch", stdout=subprocess.PIPE)
     equal(probe.communicate(timeout=20)[0],
-          "error: td.Creep has another layout in the world than in this program: td.Creep.armor: is called hp in this program\n")
+          "error: td.Creep has a different layout in the world than in this program: td.Creep.armor: is called hp in this program\n")
     assert '"hp": 7' in folder.run("show", "creep", "--json")
 
 

@@ -127,7 +127,7 @@ TEST_CASE(
   MadeUpServer server([](MadeUpServer&, const Asked&) {});
   Client client = connect(server, 60ms);
   const std::string late = "the server did not answer within 60 ms";
-  const std::string spent = late + "; the credit for what watches bring is used up: give_credit has them go on";
+  const std::string spent = late + "; the watches' credit is used up: call give_credit to continue";
   CHECK(client.follow({}).error().text == late);
   REQUIRE(client.give_credit(0));
   CHECK(client.follow({}).error().text == spent);
@@ -162,7 +162,7 @@ TEST_CASE("what a watch brought that was too much for it is worked on: credit do
   (void)client.ask<session::GetLoad>();  // and what comes behind it is not kept either
   const auto overrun = client.next(watch, 5s);
   REQUIRE_FALSE(overrun);
-  CHECK(overrun.error().text == "a watch brought more than 1000 bytes that nobody fetched");
+  CHECK(overrun.error().text == "a watch delivered more than 1000 bytes that were not fetched");
   const std::uint64_t now = client.received_bytes();
   CHECK(now > 2 * text.size());
   REQUIRE(client.give_credit(5000));

@@ -103,7 +103,7 @@ class Demo:
         """tools/demo itself."""
         lines = Lines([ROOT / "tools/demo", "--built", self.build, "--listen", "127.0.0.1:0",
                        "--entities", str(ENTITIES), "--plugin", self.plugin], cwd=ROOT, env=self.environment)
-        expect("tools/demo says that the world is served", lines.wait_for(lambda line: line.startswith("The world is served"), 60),
+        expect("tools/demo says that the world is served", lines.wait_for(lambda line: line.startswith("The world is being served"), 60),
                lines.text())
         address = lines.wait_for(lambda line: line.strip().startswith("http://127.0.0.1:"), 10) or ""
         expect("its last line is the address for a browser", lines.text().rstrip().endswith(address), lines.text())

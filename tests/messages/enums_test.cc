@@ -69,27 +69,27 @@ TEST_CASE_METHOD(Fixture, "an enum's value is written by name or number, whateve
 
 TEST_CASE_METHOD(Fixture,
                  "a number that an enum does not have is refused, also one of the same bits in another width") {
-  const std::string it_takes = "it takes one of zero, high, most";
+  const std::string it_takes = "expected one of zero, high, most";
   CHECK(shown("ulong_high", "-1") == "enums.Row.ulong_high cannot be '-1': " + it_takes);
   CHECK(shown("ulong_high", "18446744073709551614").ends_with(it_takes));
-  CHECK(shown("byte_least", "128").ends_with("it takes one of least, zero, most"));
-  CHECK(shown("short_minus", "65535").ends_with("it takes one of least, minus, zero, most"));
-  CHECK(shown("flags64", "4611686018427387904").ends_with("it takes any of, joined by |: a, b, top"));
+  CHECK(shown("byte_least", "128").ends_with("expected one of least, zero, most"));
+  CHECK(shown("short_minus", "65535").ends_with("expected one of least, minus, zero, most"));
+  CHECK(shown("flags64", "4611686018427387904").ends_with("expected any of a, b, top, joined by |"));
 }
 
 TEST_CASE_METHOD(Fixture, "what is no value of an enum is named as its width and sign have it") {
   CHECK(judged(Row{}) == "");
-  CHECK(judged(Row{.byte_least = Byte{-127}}) == "enums.Row.byte_least is -127, which is no value of enums.Byte");
+  CHECK(judged(Row{.byte_least = Byte{-127}}) == "enums.Row.byte_least is -127, which is not a value of enums.Byte");
   CHECK(judged(Row{.long_least = Long{-9223372036854775807}}) ==
-        "enums.Row.long_least is -9223372036854775807, which is no value of enums.Long");
+        "enums.Row.long_least is -9223372036854775807, which is not a value of enums.Long");
   CHECK(judged(Row{.ulong_most = Ulong{~0ull - 1}}) ==
-        "enums.Row.ulong_most is 18446744073709551614, which is no value of enums.Ulong");
+        "enums.Row.ulong_most is 18446744073709551614, which is not a value of enums.Ulong");
   CHECK(judged(Note{}) == "");
   CHECK(judged(Note{.ulong_most = Ulong{~0ull - 1}}) ==
-        "enums.Note.ulong_most: is 18446744073709551614, which is no value of enums.Ulong");
-  CHECK(judged(Note{.long_minus = Long{-2}}) == "enums.Note.long_minus: is -2, which is no value of enums.Long");
+        "enums.Note.ulong_most: is 18446744073709551614, which is not a value of enums.Ulong");
+  CHECK(judged(Note{.long_minus = Long{-2}}) == "enums.Note.long_minus: is -2, which is not a value of enums.Long");
   CHECK(judged(Note{.flags64 = Flags64{1ull << 62}}) ==
-        "enums.Note.flags64: is 4611686018427387904, which is no value of enums.Flags64");
+        "enums.Note.flags64: is 4611686018427387904, which is not a value of enums.Flags64");
 }
 
 TEST_CASE_METHOD(Fixture, "a number without a name is shown with the sign of its enum") {

@@ -120,12 +120,12 @@ TEST_CASE("a stream that ends inside a frame is told from one that ends between 
 
 TEST_CASE("a frame header that is wrong is named, and stays wrong", "[frame]") {
   REQUIRE(fault_of(50, 0).code == FrameFault::Code::misaligned);
-  REQUIRE(fault_of(50, 0).text == "a frame of 50 bytes; frames are multiples of 16 bytes long");
+  REQUIRE(fault_of(50, 0).text == "a frame of 50 bytes; the size must be a multiple of 16");
   REQUIRE(fault_of(0, 0).code == FrameFault::Code::too_short);
   REQUIRE(fault_of(32, 0).code == FrameFault::Code::too_short);
   REQUIRE(fault_of(64, frame_envelope, 1024, true).code == FrameFault::Code::too_short);
   REQUIRE(fault_of(1040, 0).code == FrameFault::Code::oversized);
-  REQUIRE(fault_of(1040, 0).text == "a frame of 1040 bytes; 1024 are allowed");
+  REQUIRE(fault_of(1040, 0).text == "a frame of 1040 bytes; the limit is 1024");
   REQUIRE(fault_of(0xfffffff0u, 0, 16u << 20).code == FrameFault::Code::oversized);
   REQUIRE(fault_of(64, 16).code == FrameFault::Code::unknown_flag);
   REQUIRE(fault_of(96, frame_envelope).code == FrameFault::Code::unexpected_envelope);
@@ -165,13 +165,14 @@ TEST_CASE("a large frame grows the buffer only as its bytes come, and a quiet st
 }
 
 TEST_CASE("what is wrong with a frame is said in numbers, and every fault has its name", "[frame]") {
-  REQUIRE(fault_of(0, 0).text == "a frame of 0 bytes; the shortest has 48");
-  REQUIRE(fault_of(32, 0).text == "a frame of 32 bytes; the shortest has 48");
-  REQUIRE(fault_of(64, frame_envelope, 1024, true).text == "a frame of 64 bytes; the shortest has 80");
-  REQUIRE(fault_of(64, 16, 1024, true).text == "frame flags 16; this version knows 15");
+  REQUIRE(fault_of(0, 0).text == "a frame of 0 bytes; the minimum is 48");
+  REQUIRE(fault_of(32, 0).text == "a frame of 32 bytes; the minimum is 48");
+  REQUIRE(fault_of(64, frame_envelope, 1024, true).text == "a frame of 64 bytes; the minimum is 80");
+  REQUIRE(fault_of(64, 16, 1024, true).text == "frame flags 16; this version supports 15");
   REQUIRE(fault_of(64, frame_more).code == FrameFault::Code::unknown_flag);
-  REQUIRE(fault_of(64, frame_more).text == "frame flags 2; a frame to the server has none");
-  REQUIRE(fault_of(96, frame_envelope).text == "an envelope in a frame to the server, which writes them itself");
+  REQUIRE(fault_of(64, frame_more).text == "frame flags 2; frames to the server have none");
+  REQUIRE(fault_of(96, frame_envelope).text ==
+          "unexpected envelope in a frame to the server: only the server writes envelopes");
   const std::pair<FrameFault::Code, std::string> names[] = {
       {FrameFault::Code::misaligned, "misaligned"},     {FrameFault::Code::too_short, "too_short"},
       {FrameFault::Code::oversized, "oversized"},       {FrameFault::Code::unknown_flag, "unknown_flag"},

@@ -27,26 +27,26 @@ TEST_CASE("batches that nobody could read stop the program that makes them") {
                BatchBuilder builder;
                builder.append_table(TypeTraits<::test::Say>::id, {}, {}, 8);
              }),
-             "unknown bits in a mask of SubtreeParts"));
+             "unknown bits in a SubtreeParts mask"));
   CHECK(says(last_words([] {
                BatchBuilder builder;
                builder.append_subtree(Entity{1, 1}, 8, ::test::Damage{});
              }),
-             "unknown bits in a mask of SubtreeParts"));
+             "unknown bits in a SubtreeParts mask"));
   CHECK(says(last_words([] {
                BatchBuilder inner, timed, twice;
                inner.append(Entity{1, 1}, ::test::Damage{});
                timed.append_timed(1, 0, inner.front());
                twice.append_timed(1, 0, timed.front());
              }),
-             "a timed batch inside a timed batch"));
+             "a timed batch cannot hold another timed batch"));
   CHECK(says(last_words([] {
                Arena arena;
                const Entity two[] = {{1, 1}, {2, 1}};
                arena.append_shared(std::span<const Entity>(two), ::test::Damage{});
                arena.set_targets(std::span(two).first(1));
              }),
-             "set_targets: the batch has another number of targets"));
+             "set_targets: the batch has a different number of targets"));
 }
 
 TEST_CASE("tables as deep as may be made are read again, and deeper ones stop the program that makes them") {

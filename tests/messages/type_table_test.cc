@@ -139,15 +139,15 @@ TEST_CASE("a path that names nothing is refused with what would fit") {
   CHECK(why("") == "test.Painted has no field ''; it has on, color, wings, steps, slots, weight, name");
   CHECK(why("slots[0].size") == "test.Slot has no field 'size'; it has count, full, at");
   CHECK(why("slots[0].at.") == "test.Point has no field ''; it has x, y, z");
-  CHECK(why("weight[0]") == "'weight' of test.Painted is no array");
+  CHECK(why("weight[0]") == "'weight' of test.Painted is not an array");
   for (const char* element : {"slots[]", "slots[x]", "slots[-1]", "slots[0", "slots[0]x", "slots[99999999999]"}) {
     INFO(element);
-    CHECK(why(element) == "'" + std::string(element) + "' is no element: expected slots[0] to slots[1]");
+    CHECK(why(element) == "'" + std::string(element) + "' is not an element: expected slots[0] to slots[1]");
   }
   CHECK(why("slots[2]") == "'slots[2]' is outside the array: slots of test.Painted has elements 0 to 1");
-  CHECK(why("weight.x") == "'weight' of test.Painted is no struct: it has no field 'x'");
+  CHECK(why("weight.x") == "'weight' of test.Painted is not a struct: it has no field 'x'");
   CHECK(why("slots.at") == "'slots' of test.Painted is an array: name an element, slots[0] to slots[1]");
-  CHECK(why_not(table, *table.find("test.Say"), "text") == "test.Say is a table: its fields have no fixed place");
+  CHECK(why_not(table, *table.find("test.Say"), "text") == "test.Say is a table: its fields have no fixed offsets");
   CHECK(table.place(painted, hash32("slots[2]")) == nullptr);
   CHECK(table.place(painted, hash32("slots.at")) == nullptr);
   CHECK(table.place(*table.find("test.Say"), hash32("text")) == nullptr);
@@ -187,7 +187,7 @@ TEST_CASE("two names with one type id are refused, and nothing is added") {
   TypeTable table;
   add_test_types(table);
   require_refused(table, patched({{"Painted", "Paintod"}, {"Damage", "TRrcqM"}}),
-                  "test.TRrcqM: has the same type id as test.Painted: one of the two must be renamed");
+                  "test.TRrcqM: has the same type id as test.Painted: rename one of them");
 }
 
 TEST_CASE("fingerprints say whether two tables know the same layouts, in whatever order they met them") {
@@ -228,10 +228,11 @@ TEST_CASE("the first difference between two layouts of one type is named, whatev
         "g.A.z: is new in the file");
   CHECK(difference([](TypeDescriptor& other) { other.fields[0].name = "w"; }) == "g.A.x: is called w in the file");
   CHECK(difference([](TypeDescriptor& other) { other.fields[1].kind = FieldKind::float32; }) ==
-        "g.A.y: has another type in the file");
+        "g.A.y: has a different type in the file");
   CHECK(difference([](TypeDescriptor& other) { other.fields[1].element = FieldKind::string; }) ==
-        "g.A.y: has another type in the file");
-  CHECK(difference([](TypeDescriptor& other) { other.fields[1].type = 7; }) == "g.A.y: has another type in the file");
+        "g.A.y: has a different type in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].type = 7; }) ==
+        "g.A.y: has a different type in the file");
   CHECK(difference([](TypeDescriptor& other) { other.fields[1].offset = 8; }) ==
         "g.A.y: is at 4, but at 8 in the file");
   CHECK(difference([](TypeDescriptor& other) { other.fields[1].count = 2; }) ==
@@ -239,7 +240,7 @@ TEST_CASE("the first difference between two layouts of one type is named, whatev
   CHECK(difference([](TypeDescriptor& other) { other.fields[1].size = 2; }) ==
         "g.A.y: has 1 elements of 4 bytes, but 1 of 2 in the file");
   CHECK(difference([](TypeDescriptor& other) { other.size = 12; }) ==
-        "g.A: is known with another layout (8 bytes; in the file 12)");
+        "g.A: has a different layout (8 bytes; 12 in the file)");
   known.is_table = true;
   known.fields[0].slot = 4;
   known.fields[1].slot = 6;

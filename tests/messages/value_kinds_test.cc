@@ -28,7 +28,7 @@ struct Fixture {
     return "no line";
   }
   std::string takes(const std::string& field, const std::string& text, const std::string& what) {
-    return "kinds.Numbers." + field + " cannot be '" + text + "': it takes " + what;
+    return "kinds.Numbers." + field + " cannot be '" + text + "': expected " + what;
   }
   std::string text_of(const Numbers& numbers, std::string_view field) {
     for (const FieldLine& line :
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(Fixture, "a number of each kind takes both of its ends, and not
            Ends{"u32", "0", "4294967295", "-1", "4294967296", "a whole number from 0 to 4294967295"},
            Ends{"i64", "-9223372036854775808", "9223372036854775807", "-9223372036854775809", "9223372036854775808",
                 "a whole number"},
-           Ends{"u64", "0", "18446744073709551615", "-1", "18446744073709551616", "a whole number, not negative"},
+           Ends{"u64", "0", "18446744073709551615", "-1", "18446744073709551616", "a non-negative whole number"},
            Ends{"f32", "-3.4028235e+38", "3.4028235e+38", "-3.5e38", "3.5e38", "a number"},
            Ends{"f64", "-1.7976931348623157e+308", "1.7976931348623157e+308", "-1.8e308", "1.8e308", "a number"},
        }) {
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Fixture, "a number of each kind takes both of its ends, and not
     CHECK(shown(ends.field, ends.high) == ends.high);
     const std::string field = ends.field;
     const auto beyond = [&](const char* number) {
-      const std::string begin = "kinds.Numbers." + field + " cannot be '" + number + "': it does not fit a ";
+      const std::string begin = "kinds.Numbers." + field + " cannot be '" + number + "': it does not fit in a ";
       return field == "f32"   ? begin + "32-bit float"
              : field == "f64" ? begin + "64-bit float"
                               : takes(ends.field, number, ends.what);
@@ -113,8 +113,8 @@ TEST_CASE_METHOD(Fixture, "an enum is written by name or number, to the ends of 
   CHECK(shown("bits", "9223372036854775809") == "first|last");
   CHECK(shown("bits", "last|2") == "second|last");
   CHECK(shown("bits", "0") == "0");
-  CHECK(shown("bits", "4") == takes("bits", "4", "any of, joined by |: first, second, last"));
-  CHECK(shown("bits", "first|") == takes("bits", "first|", "any of, joined by |: first, second, last"));
+  CHECK(shown("bits", "4") == takes("bits", "4", "any of first, second, last, joined by |"));
+  CHECK(shown("bits", "first|") == takes("bits", "first|", "any of first, second, last, joined by |"));
 }
 
 TEST_CASE_METHOD(Fixture,
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Fixture, "entities and texts may be none, and what is wrong wit
   CHECK(shown("said", "\"") == R"("\"")");
   CHECK(shown("said", "\"end\\\"") == R"("end\\")");
   CHECK(shown("said", "secret") == "kinds.Numbers.said: not that one");
-  CHECK(shown("said", std::string("a\0", 2)) == "kinds.Numbers.said has a zero byte at 1");
+  CHECK(shown("said", std::string("a\0", 2)) == "kinds.Numbers.said has a zero byte at byte 1");
   CHECK(shown("said", "ab\xff") == "kinds.Numbers.said is not valid UTF-8 at byte 2");
   const auto read = parse_struct(types, type("kinds.Numbers"), {{"said", "\"\""}}, known);
   REQUIRE(read);
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(Fixture, "an array is written whole or by element, and the elem
   CHECK(shown("list", "1,2,3,") ==
         "kinds.Numbers.list takes 3 values separated by commas (list[0], list[1], list[2]), not 4");
   CHECK(shown("list", "1,x,3") ==
-        "kinds.Numbers.list (list[1]) cannot be 'x': it takes a whole number from 0 to 65535");
+        "kinds.Numbers.list (list[1]) cannot be 'x': expected a whole number from 0 to 65535");
   const auto one = parse_struct(types, type("kinds.Numbers"), {{"list", "1,2,3"}, {"list[1]", "9"}}, known);
   REQUIRE(one);
   CHECK(value_line(types, type("kinds.Numbers"), one->data(), known).ends_with("list=1, 9, 3"));
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(Fixture, "what a field takes is said with its range, its parts 
       {"said", "a text"},  {"who", "an entity: a path, a name, an id or nil"},
       {"word", "a text"},  {"flags", "true or false"},
       {"words", "a text"}, {"shorts", "a whole number from -32768 to 32767"},
-      {"pairs", "a, b"},   {"bits", "any of, joined by |: first, second, last"},
+      {"pairs", "a, b"},   {"bits", "any of first, second, last, joined by |"},
       {"inner", "a value"}};
   for (const auto& [name, what] : all) {
     CAPTURE(name);
@@ -256,16 +256,16 @@ TEST_CASE_METHOD(Fixture, "tables in tables, structs in vectors and what is abse
 }
 
 TEST_CASE_METHOD(Fixture, "what a table cannot be given is told with its field or element") {
-  CHECK(table("kinds.All", {{"flags", "true,2"}}) == "kinds.All.flags cannot be '2': it takes true or false");
+  CHECK(table("kinds.All", {{"flags", "true,2"}}) == "kinds.All.flags cannot be '2': expected true or false");
   CHECK(table("kinds.All", {{"whos", "orc,elf"}}) == "kinds.All.whos: no entity elf");
   CHECK(table("kinds.All", {{"words", "a,b\xff"}}) == "kinds.All.words[1] is not valid UTF-8 at byte 1");
   CHECK(table("kinds.All", {{"word", "b\xff"}}) == "kinds.All.word is not valid UTF-8 at byte 1");
   CHECK(table("kinds.All", {{"pairs", "1,2"}}) ==
-        "kinds.All.pairs is a list of structs or tables, which cannot be written as a text");
+        "kinds.All.pairs is a list of structs or tables, which cannot be written as text");
   CHECK(table("kinds.All", {{"inners", "a"}}) ==
-        "kinds.All.inners is a list of structs or tables, which cannot be written as a text");
+        "kinds.All.inners is a list of structs or tables, which cannot be written as text");
   CHECK(table("kinds.All", {{"pair", "1"}}) == "kinds.All.pair takes 2 values separated by commas (a, b), not 1");
-  CHECK(table("kinds.All", {{"pair", "1,x"}}) == "kinds.All.pair (b) cannot be 'x': it takes a number");
+  CHECK(table("kinds.All", {{"pair", "1,x"}}) == "kinds.All.pair (b) cannot be 'x': expected a number");
   CHECK(table("kinds.Must", {{"count", "1"}, {"at", "1,2"}}) == "kinds.Must needs name=: a text");
   CHECK(table("kinds.Must", {{"name", "n"}}) == "kinds.Must needs at=: a, b");
   CHECK(table("kinds.Must", {{"name", "n"}, {"at", "1,2"}}) == R"({"name": "n", "at": {"a": 1, "b": 2}})");
@@ -284,12 +284,12 @@ TEST_CASE_METHOD(Fixture, "an error lists twelve names, those of Muster last, an
                       "kinds.Five, kinds.Four, kinds.Health, kinds.Mark, kinds.One, kinds.Seven, kinds.Six, "
                       "kinds.Speed, kinds.Three, kinds.Two, test.Health, test.Lamp and 5 more");
   CHECK(find_component(types, "Health").error().text ==
-        "component \"Health\" is ambiguous: it may be kinds.Health or test.Health");
+        "component \"Health\" is ambiguous: it could be kinds.Health or test.Health");
   CHECK(find_component(types, "kinds.Health").value()->name == "kinds.Health");
   CHECK(find_message(types, "Numbers").value()->name == "kinds.Numbers");
   CHECK(find_message(types, "All").value()->name == "kinds.All");
-  CHECK(find_message(types, "kinds.Speed").error().text == "no message \"kinds.Speed\": that type is no message");
-  CHECK(find_message(types, "kinds.Pair").error().text == "no message \"kinds.Pair\": that type is no message");
+  CHECK(find_message(types, "kinds.Speed").error().text == "no message \"kinds.Speed\": that type is not a message");
+  CHECK(find_message(types, "kinds.Pair").error().text == "no message \"kinds.Pair\": that type is not a message");
 }
 
 TEST_CASE(
@@ -316,8 +316,8 @@ TEST_CASE(
 TEST_CASE_METHOD(Fixture, "what names no field says what would") {
   const auto error = [&](std::string_view name) { return find_field(types, name).error().text; };
   CHECK(error("Mark.reserved") == "kinds.Mark is a tag: it has no fields");
-  CHECK(error("Speed") == "kinds.Speed is a component; name a field of it, as in Speed.value");
-  CHECK(error(".value") == "'.value' names no field; write Component.field, as in Health.value");
+  CHECK(error("Speed") == "kinds.Speed is a component; name one of its fields, as in Speed.value");
+  CHECK(error(".value") == "'.value' does not name a field; write Component.field, as in Health.value");
   CHECK(error("kinds.Sped.pair.a") == "no component \"kinds.Sped\"; did you mean kinds.Speed?");
   CHECK(error("Sped.pair.a") == "no component \"Sped\"; did you mean kinds.Speed?");
   CHECK(error("sped.pair") == "no component \"sped\"; did you mean kinds.Speed?");

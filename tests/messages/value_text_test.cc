@@ -104,26 +104,26 @@ TEST_CASE("a struct of up to four numbers is one line, a larger one and each str
 
 TEST_CASE_METHOD(Fixture, "errors name the place, what was written, and what would fit") {
   CHECK(error("test.Health", {{"value", "full"}}) ==
-        "test.Health.value cannot be 'full': it takes a number from 0 to 100");
+        "test.Health.value cannot be 'full': expected a number from 0 to 100");
   CHECK(error("test.Health", {{"value", "101"}}) ==
-        "test.Health.value cannot be '101': it takes a number from 0 to 100");
+        "test.Health.value cannot be '101': expected a number from 0 to 100");
   CHECK(error("test.Health", {{"value", "nan"}}) ==
-        "test.Health.value cannot be 'nan': it takes a number from 0 to 100");
+        "test.Health.value cannot be 'nan': expected a number from 0 to 100");
   CHECK(error("test.Health", {{"vale", "1"}}) == "test.Health has no field 'vale'; it has value");
   CHECK(error("test.Painted", {{"color", "pink"}}) ==
-        "test.Painted.color cannot be 'pink': it takes one of red, green, blue");
+        "test.Painted.color cannot be 'pink': expected one of red, green, blue");
   CHECK(error("test.Painted", {{"color", "red|green"}}) ==
-        "test.Painted.color cannot be 'red|green': it takes one of red, green, blue");
+        "test.Painted.color cannot be 'red|green': expected one of red, green, blue");
   CHECK(error("test.Painted", {{"wings", "nose"}}) ==
-        "test.Painted.wings cannot be 'nose': it takes any of, joined by |: left, right, tail");
-  CHECK(error("test.Painted", {{"on", "yes"}}) == "test.Painted.on cannot be 'yes': it takes true or false");
+        "test.Painted.wings cannot be 'nose': expected any of left, right, tail, joined by |");
+  CHECK(error("test.Painted", {{"on", "yes"}}) == "test.Painted.on cannot be 'yes': expected true or false");
   CHECK(error("test.Painted", {{"slots[0].count", "256"}}) ==
-        "test.Painted.slots[0].count cannot be '256': it takes a whole number from 0 to 255");
+        "test.Painted.slots[0].count cannot be '256': expected a whole number from 0 to 255");
   CHECK(error("test.Painted", {{"slots[0].at", "1,2"}}) ==
         "test.Painted.slots[0].at takes 3 values separated by commas (slots[0].at.x, slots[0].at.y, slots[0].at.z), "
         "not 2");
   CHECK(error("test.Damage", {{"from", "elf"}}) == "test.Damage.from: no entity elf");
-  CHECK(error("test.Damage", {{"amount", "\x1b[2J"}}) == "test.Damage.amount cannot be '\\x1b[2J': it takes a number");
+  CHECK(error("test.Damage", {{"amount", "\x1b[2J"}}) == "test.Damage.amount cannot be '\\x1b[2J': expected a number");
 }
 
 TEST_CASE_METHOD(Fixture, "a table message written by hand passes the verifier and reads back") {
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Fixture, "a table message written by hand passes the verifier a
 TEST_CASE_METHOD(Fixture, "a table says what it lacks and what cannot be written as a text") {
   CHECK(error("test.Say", {}) == "test.Say needs text=: a text");
   CHECK(error("test.Say", {{"text", "a"}, {"inner", "b"}}) ==
-        "test.Say.inner is a table, which cannot be written as a text");
+        "test.Say.inner is a table, which cannot be written as text");
   CHECK(error("test.Say", {{"text", "a"}, {"text", "b"}}) == "test.Say.text is given twice");
   CHECK(error("test.Say", {{"text", "a"}, {"noise", "b"}}).starts_with("test.Say has no field 'noise'; it has text"));
 }
@@ -172,7 +172,8 @@ TEST_CASE_METHOD(Fixture, "types are found by full or last name, and mistyped on
     CAPTURE(part);
     CHECK_FALSE(find_component(types, part));
   }
-  CHECK(find_component(types, "test.Damage").error().text == "no component \"test.Damage\": that type is no component");
+  CHECK(find_component(types, "test.Damage").error().text ==
+        "no component \"test.Damage\": that type is not a component");
   CHECK(find_component(types, "Rainfall").error().text ==
         "no component \"Rainfall\" in this world; it has test.Health, test.Lamp, test.Level, test.Matrix, test.Tag64, "
         "muster.ChildOf, muster.Name");
@@ -188,8 +189,9 @@ TEST_CASE_METHOD(Fixture, "a field is found behind its component") {
   CHECK(find_field(types, "test.Helth.value").error().text == "no component \"test.Helth\"; did you mean test.Health?");
   CHECK(find_field(types, "Helth.value").error().text == "no component \"Helth\"; did you mean test.Health?");
   CHECK(find_field(types, "Health").error().text ==
-        "test.Health is a component; name a field of it, as in Health.value");
-  CHECK(find_field(types, "value").error().text == "'value' names no field; write Component.field, as in Health.value");
+        "test.Health is a component; name one of its fields, as in Health.value");
+  CHECK(find_field(types, "value").error().text ==
+        "'value' does not name a field; write Component.field, as in Health.value");
 }
 
 TEST_CASE("ids are written index:generation, and nothing else is one") {

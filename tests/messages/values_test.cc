@@ -86,49 +86,49 @@ std::vector<std::byte> written(std::string_view path, const Value& value) {
 TEST_CASE("a float from outside is finite: the fault names message, field, value and place") {
   CHECK(good(damage(-3)));
   const BatchFault found = judge(damage(no_number));
-  check(found, Fault::not_finite, "amount", "test.Damage.amount is nan, it takes a finite number");
+  check(found, Fault::not_finite, "amount", "test.Damage.amount is nan; expected a finite number");
   CHECK(found.type == TypeTraits<Damage>::id);
   CHECK(found.offset == 32 + 24 + 8);
-  check(judge(damage(-inf)), Fault::not_finite, "amount", "test.Damage.amount is -inf, it takes a finite number");
+  check(judge(damage(-inf)), Fault::not_finite, "amount", "test.Damage.amount is -inf; expected a finite number");
   check(judge(batch([](BatchWriter& to) { to.append_world(Tick{.dt = std::numeric_limits<double>::infinity()}); })),
-        Fault::not_finite, "dt", "test.Tick.dt is inf, it takes a finite number");
+        Fault::not_finite, "dt", "test.Tick.dt is inf; expected a finite number");
   check(judge(batch([](BatchWriter& to) {
           const Entity both[] = {orc, {2, 1}};
           to.append_shared(both, Nudge{.x = 1, .y = 2, .z = no_number});
         })),
-        Fault::not_finite, "z", "test.Nudge.z is nan, it takes a finite number");
+        Fault::not_finite, "z", "test.Nudge.z is nan; expected a finite number");
 }
 
 TEST_CASE("floats of nested structs and arrays are named by their whole path") {
   Painted painted;
   painted.slots[1].at.y = inf;
   check(judge(batch([&](BatchWriter& to) { to.append(orc, painted); })), Fault::not_finite, "slots[1].at.y",
-        "test.Painted.slots[1].at.y is inf, it takes a finite number");
+        "test.Painted.slots[1].at.y is inf; expected a finite number");
   Matrix matrix{};
   matrix.m[3] = no_number;
   check(judge(batch([&](BatchWriter& to) { to.append_rows(orc, Make{}, Health{}, matrix); })), Fault::not_finite,
-        "m[3]", "test.Matrix.m[3] is nan, it takes a finite number");
+        "m[3]", "test.Matrix.m[3] is nan; expected a finite number");
 }
 
 TEST_CASE("a number from outside is within its field's range, both ends included") {
   CHECK(good(made({.value = 5, .steps = {-2, 0, 2}, .share = 0.1f, .big = 1000})));
   CHECK(good(made({.share = 0.7f})));  // as a float the bound is not 0.7 either
   check(judge(made({.value = 0})), Fault::out_of_range, "value",
-        "test.Level.value is 0, it takes a whole number from 1 to 5");
+        "test.Level.value is 0; expected a whole number from 1 to 5");
   check(judge(made({.value = 6})), Fault::out_of_range, "value",
-        "test.Level.value is 6, it takes a whole number from 1 to 5");
+        "test.Level.value is 6; expected a whole number from 1 to 5");
   check(judge(made({.steps = {0, -3, 0}})), Fault::out_of_range, "steps[1]",
-        "test.Level.steps[1] is -3, it takes a whole number from -2 to 2");
+        "test.Level.steps[1] is -3; expected a whole number from -2 to 2");
   check(judge(made({.share = 0.75f})), Fault::out_of_range, "share",
-        "test.Level.share is 0.75, it takes a number from 0.1 to 0.7");
+        "test.Level.share is 0.75; expected a number from 0.1 to 0.7");
   check(judge(made({.share = no_number})), Fault::not_finite, "share",
-        "test.Level.share is nan, it takes a number from 0.1 to 0.7");
+        "test.Level.share is nan; expected a number from 0.1 to 0.7");
   check(judge(made({.at = {.z = no_number}})), Fault::not_finite, "at.z",
-        "test.Level.at.z is nan, it takes a finite number");
+        "test.Level.at.z is nan; expected a finite number");
   check(judge(made({.big = 1001})), Fault::out_of_range, "big",
-        "test.Level.big is 1001, it takes a whole number from 0 to 1000");
+        "test.Level.big is 1001; expected a whole number from 0 to 1000");
   const BatchFault row = judge(made({}, {.value = 101}));
-  check(row, Fault::out_of_range, "value", "test.Health.value is 101, it takes a number from 0 to 100");
+  check(row, Fault::out_of_range, "value", "test.Health.value is 101; expected a number from 0 to 100");
   CHECK(row.type == TypeTraits<Health>::id);
 }
 
@@ -155,19 +155,19 @@ TEST_CASE("what SetField and SetFieldIf carry is judged as the field that it is 
   CHECK(good(written<Health>("value", 100.f)));
   CHECK(good(written<Level>("steps", std::array<std::int16_t, 3>{-2, 1, 2})));
   const BatchFault found = judge(written<Health>("value", 100.5f));
-  check(found, Fault::out_of_range, "value", "test.Health.value is 100.5, it takes a number from 0 to 100");
+  check(found, Fault::out_of_range, "value", "test.Health.value is 100.5; expected a number from 0 to 100");
   CHECK(found.type == TypeTraits<Health>::id);
   CHECK(found.offset == 32 + 8 + offsetof(SetField, value));
   check(judge(written<Level>("steps", std::array<std::int16_t, 3>{0, 0, 3})), Fault::out_of_range, "steps[2]",
-        "test.Level.steps[2] is 3, it takes a whole number from -2 to 2");
+        "test.Level.steps[2] is 3; expected a whole number from -2 to 2");
   check(judge(written<Level>("at.y", no_number)), Fault::not_finite, "at.y",
-        "test.Level.at.y is nan, it takes a finite number");
+        "test.Level.at.y is nan; expected a finite number");
   check(judge(written<Level>("at", Point{.x = 0, .y = 1, .z = inf})), Fault::not_finite, "at.z",
-        "test.Level.at.z is inf, it takes a finite number");
+        "test.Level.at.z is inf; expected a finite number");
   SetFieldIf either{.set = {.component = TypeTraits<Health>::id, .field = hash32("value"), .bytes = 4}};
   std::memcpy(either.set.value.data(), &no_number, 4);
   check(judge(batch([&](BatchWriter& to) { to.append(orc, either); })), Fault::not_finite, "value",
-        "test.Health.value is nan, it takes a number from 0 to 100");
+        "test.Health.value is nan; expected a number from 0 to 100");
   // The registry refuses these, with the entity named.
   CHECK(good(written<Health>("no such field", no_number)));
   CHECK(good(written<Health>("value", 1e300)));
@@ -176,16 +176,16 @@ TEST_CASE("what SetField and SetFieldIf carry is judged as the field that it is 
 
 TEST_CASE("what is reserved is zero, and so is what follows a SetField's value") {
   check(judge(batch([](BatchWriter& to) { to.append(orc, Destroy{.reserved = 7}); })), Fault::not_zero, "reserved",
-        "muster.Destroy.reserved is 7, it is reserved and takes 0");
+        "muster.Destroy.reserved is 7; it is reserved and must be 0");
   check(judge(batch([](BatchWriter& to) { to.append_world(session::GetSchema{.reserved = 1}); })), Fault::not_zero,
-        "reserved", "muster.session.GetSchema.reserved is 1, it is reserved and takes 0");
+        "reserved", "muster.session.GetSchema.reserved is 1; it is reserved and must be 0");
   SetField set{.component = TypeTraits<Health>::id, .field = hash32("value"), .bytes = 4, .reserved = 1};
   check(judge(batch([&](BatchWriter& to) { to.append(orc, set); })), Fault::not_zero, "reserved",
-        "muster.SetField.reserved is 1, it is reserved and takes 0");
+        "muster.SetField.reserved is 1; it is reserved and must be 0");
   set.reserved = 0;
   set.value[63] = 9;
   check(judge(batch([&](BatchWriter& to) { to.append(orc, set); })), Fault::not_zero, "value",
-        "muster.SetField.value: byte 63 is 9: test.Health.value has 4 bytes, the rest is zero");
+        "muster.SetField.value: byte 63 is 9: test.Health.value has 4 bytes, so the rest must be 0");
 }
 
 TEST_CASE("a text from outside is UTF-8 without a zero byte, wherever it is in a table") {
@@ -193,7 +193,7 @@ TEST_CASE("a text from outside is UTF-8 without a zero byte, wherever it is in a
   check(judge(table(InternText{.text = "T\xfcr"})), Fault::bad_text, "text",
         "muster.InternText.text: is not valid UTF-8 at byte 1");
   check(judge(table(InternText{.text = std::string("a\0b", 3)})), Fault::bad_text, "text",
-        "muster.InternText.text: has a zero byte at 1");
+        "muster.InternText.text: has a zero byte at byte 1");
   check(judge(table(Say{.text = "a", .names = {"b", "\xed\xa0\x80"}})), Fault::bad_text, "names[1]",
         "test.Say.names[1]: is not valid UTF-8 at byte 0");
   Say say{.text = "a"};
@@ -204,15 +204,15 @@ TEST_CASE("a text from outside is UTF-8 without a zero byte, wherever it is in a
 TEST_CASE("numbers of tables: fields, structs, vectors of both, tables in tables") {
   CHECK(good(table(Measured{.depth = 10, .at = Point{}, .path = {Point{}}, .shares = {1, 2, 3}})));
   check(judge(table(Measured{.depth = 11})), Fault::out_of_range, "depth",
-        "test.Measured.depth: is 11, it takes a number from 0 to 10");
+        "test.Measured.depth: is 11; expected a number from 0 to 10");
   check(judge(table(Measured{.at = Point{.x = no_number, .y = 0, .z = 0}})), Fault::not_finite, "at.x",
-        "test.Measured.at.x: test.Point.x is nan, it takes a finite number");
+        "test.Measured.at.x: test.Point.x is nan; expected a finite number");
   check(judge(table(Measured{.path = {Point{}, Point{.x = 0, .y = -inf, .z = 0}}})), Fault::not_finite, "path[1].y",
-        "test.Measured.path[1].y: test.Point.y is -inf, it takes a finite number");
+        "test.Measured.path[1].y: test.Point.y is -inf; expected a finite number");
   check(judge(table(Measured{.shares = {0, 1, no_number}})), Fault::not_finite, "shares[2]",
-        "test.Measured.shares[2]: is nan, it takes a finite number");
+        "test.Measured.shares[2]: is nan; expected a finite number");
   check(judge(table(session::Follow{.rate_max = no_number})), Fault::not_finite, "rate_max",
-        "muster.session.Follow.rate_max: is nan, it takes a finite number");
+        "muster.session.Follow.rate_max: is nan; expected a finite number");
 }
 
 TEST_CASE("values in a template are judged, in components and in messages, and the node is named") {
@@ -235,14 +235,14 @@ TEST_CASE("values in a template are judged, in components and in messages, and t
   DefineTemplate bad = tower;
   bad.nodes[0].components[0] = value(Health{.value = -1});
   check(judge(table(bad)), Fault::out_of_range, "value",
-        "node 0 of the template: test.Health.value is -1, it takes a number from 0 to 100");
+        "node 0 of the template: test.Health.value is -1; expected a number from 0 to 100");
   bad = tower;
   bad.nodes[1].messages[0] = value(Damage{.amount = no_number});
   check(judge(table(bad)), Fault::not_finite, "amount",
-        "node 1 (\"top\") of the template: test.Damage.amount is nan, it takes a finite number");
+        "node 1 (\"top\") of the template: test.Damage.amount is nan; expected a finite number");
   bad.nodes[1].messages[0] = value(Measured{.depth = -1});
   check(judge(table(bad)), Fault::out_of_range, "depth",
-        "node 1 (\"top\") of the template: test.Measured.depth: is -1, it takes a number from 0 to 10");
+        "node 1 (\"top\") of the template: test.Measured.depth: is -1; expected a number from 0 to 10");
   bad = tower;
   bad.nodes[1].name = "\xff";
   check(judge(table(bad)), Fault::bad_text, "nodes[1].name",
@@ -258,7 +258,7 @@ TEST_CASE("a timed message is judged as the message in it") {
   BatchBuilder inner, outer;
   inner.append(orc, Damage{.amount = no_number});
   outer.append_timed(5, 0, inner.front());
-  check(judge(outer.bytes()), Fault::not_finite, "amount", "test.Damage.amount is nan, it takes a finite number");
+  check(judge(outer.bytes()), Fault::not_finite, "amount", "test.Damage.amount is nan; expected a finite number");
 }
 
 TEST_CASE("a text that is shared a million times is read once, and one value that is shared is no way to much work") {
@@ -298,10 +298,10 @@ TEST_CASE("a person's number and text are judged by the same rule") {
     return read ? std::string("taken") : read.error().text;
   };
   CHECK(error("share", "0.7") == "taken");
-  CHECK(error("share", "0.75") == "test.Level.share cannot be '0.75': it takes a number from 0.1 to 0.7");
-  CHECK(error("share", "nan") == "test.Level.share cannot be 'nan': it takes a number from 0.1 to 0.7");
-  CHECK(error("at", "1,inf,2") == "test.Level.at (at.y) cannot be 'inf': it takes a number");
-  CHECK(error("value", "6") == "test.Level.value cannot be '6': it takes a whole number from 1 to 5");
+  CHECK(error("share", "0.75") == "test.Level.share cannot be '0.75': expected a number from 0.1 to 0.7");
+  CHECK(error("share", "nan") == "test.Level.share cannot be 'nan': expected a number from 0.1 to 0.7");
+  CHECK(error("at", "1,inf,2") == "test.Level.at (at.y) cannot be 'inf': expected a number");
+  CHECK(error("value", "6") == "test.Level.value cannot be '6': expected a whole number from 1 to 5");
   const auto said = [&](const char* type, const char* field, std::string text) {
     const auto read = parse_table(types(), *types().find(type), {{field, std::move(text)}}, none);
     return read ? std::string("taken") : read.error().text;

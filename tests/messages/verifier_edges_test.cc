@@ -80,9 +80,9 @@ using u64 = std::uint64_t;
 
 TEST_CASE("a batch exactly as long, with exactly as many messages, as is allowed is taken") {
   CHECK(good(damage(), {.batch_bytes_max = 64}));
-  check(damage(), Fault::oversized, 0, "batch says 64 bytes, at most 63 are allowed", {.batch_bytes_max = 63});
+  check(damage(), Fault::oversized, 0, "batch declares 64 bytes; at most 63 are allowed", {.batch_bytes_max = 63});
   CHECK(good(damage(8), {.count_max = 8}));
-  check(damage(9), Fault::wrong_count, 12, "batch says 9 messages, at most 8 are allowed", {.count_max = 8});
+  check(damage(9), Fault::wrong_count, 12, "batch declares 9 messages; at most 8 are allowed", {.count_max = 8});
   CHECK(good(tables(3), {.table_tables_max = 1}));  // each message by itself
 }
 
@@ -100,26 +100,26 @@ TEST_CASE("a table holds exactly as many tables as are allowed") {
   REQUIRE_FALSE(verdict);
   CHECK(verdict.error().fault == Fault::bad_table);
   CHECK(verdict.error().field == "words[4]");
-  CHECK(verdict.error().text == "test.Say.words[4]: it holds more than 5 tables");
+  CHECK(verdict.error().text == "test.Say.words[4]: contains more than 5 tables");
 }
 
 TEST_CASE("a row set that is cut off or out of order is named") {
-  check(cut(rows(), 32), Fault::bad_row_set, 32, "a batch with a row set has at least 48 bytes, this one has 32");
-  check(cut(rows(), 48), Fault::truncated, 48, "the row set of 2 components ends at 64, the batch at 48");
+  check(cut(rows(), 32), Fault::bad_row_set, 32, "a batch with a row set has at least 48 bytes; this one has 32");
+  check(cut(rows(), 48), Fault::truncated, 48, "the row set of 2 components ends at 64; the batch ends at 48");
   const auto in_order = rows();
   u32 first = 0, second = 0;
   std::memcpy(&first, in_order.data() + 40, 4);
   std::memcpy(&second, in_order.data() + 48, 4);
   check(with(with(in_order, 40, second), 48, first), Fault::bad_row_set, 48,
-        "row set: " + types().find(first)->name + " is out of order: type ids ascend");
+        "row set: " + types().find(first)->name + " is out of order: type ids must ascend");
 }
 
 TEST_CASE("a timed batch has room for a header in it, and faults inside are told by their place in the whole") {
-  check(cut(timed(), 64), Fault::truncated, 64, "a timed batch has at least 80 bytes, this one has 64");
+  check(cut(timed(), 64), Fault::truncated, 64, "a timed batch has at least 80 bytes; this one has 64");
   const auto whole = timed();
   CHECK(good(whole));
-  check(with(whole, 48 + 32 + 8, u8{2}), Fault::bad_bool, 48 + 32 + 8, "test.Painted.on is 2, a bool is 0 or 1");
-  check(with(whole, 48 + 12, u32{0}), Fault::wrong_count, 48 + 12, "batch says it holds no message");
+  check(with(whole, 48 + 32 + 8, u8{2}), Fault::bad_bool, 48 + 32 + 8, "test.Painted.on is 2; a bool is 0 or 1");
+  check(with(whole, 48 + 12, u32{0}), Fault::wrong_count, 48 + 12, "batch declares no messages");
   CHECK(good(with(whole, 24, u64{12345})));  // when it is due
 }
 
@@ -130,28 +130,30 @@ TEST_CASE("tables that end early, too many or too few are named with their numbe
   u32 length = 0;
   std::memcpy(&length, two.data() + 40, 4);
   check(with(two, 12, u32{3}), Fault::truncated, two.size(),
-        "table 2 of 3 begins at " + std::to_string(two.size()) + ", the batch ends at " + std::to_string(two.size()));
+        "table 2 of 3 begins at " + std::to_string(two.size()) + "; the batch ends at " + std::to_string(two.size()));
   check(with(two, 12, u32{1}), Fault::wrong_count, 12,
-        "1 tables make a batch of " + std::to_string(32 + one) + " bytes, batch says " + std::to_string(two.size()));
+        "1 tables need a batch of " + std::to_string(32 + one) + " bytes; the batch declares " +
+            std::to_string(two.size()));
   check(with(two, 32 + one + 8, u32{9999}), Fault::truncated, 32 + one + 8,
-        "table 1 says 9999 bytes, " + std::to_string(one - 16) + " are left in the batch");
+        "table 1 declares 9999 bytes; " + std::to_string(one - 16) + " are left in the batch");
   check(with(two, 32 + one + 12, u8{1}), Fault::nonzero_padding, 32 + one + 12,
-        "the word behind a table's length is not zero");
+        "the word after a table's length is not zero");
   if (length % 16 != 0)
-    check(with(two, 48 + length, u8{1}), Fault::nonzero_padding, 48 + length, "the padding behind a table is not zero");
+    check(with(two, 48 + length, u8{1}), Fault::nonzero_padding, 48 + length, "the padding after a table is not zero");
   CHECK(good(tables(1, 7)));
-  check(with(tables(1), 24, u64{8}), Fault::bad_argument, 24, "argument 8 is no mask of subtree parts (1 to 7)");
+  check(with(tables(1), 24, u64{8}), Fault::bad_argument, 24, "argument 8 is not a mask of subtree parts (1 to 7)");
 }
 
 TEST_CASE("padding of a shared payload, of targets and of causes is zero") {
   CHECK(good(shared(3)));
-  check(with(shared(3), 32 + 12, u8{1}), Fault::nonzero_padding, 32 + 12, "the padding behind the payload is not zero");
-  check(with(shared(3), 32 + 15, u8{1}), Fault::nonzero_padding, 32 + 15, "the padding behind the payload is not zero");
+  check(with(shared(3), 32 + 12, u8{1}), Fault::nonzero_padding, 32 + 12, "the padding after the payload is not zero");
+  check(with(shared(3), 32 + 15, u8{1}), Fault::nonzero_padding, 32 + 15, "the padding after the payload is not zero");
   check(with(shared(3), 32 + 16 + 24, u8{1}), Fault::nonzero_padding, 32 + 16 + 24,
-        "the padding behind the last target is not zero");
+        "the padding after the last target is not zero");
   check(with(shared(2, true), 32 + 8, u8{1}), Fault::nonzero_padding, 32 + 8,
-        "the padding behind the cause is not zero");
-  check(with(shared(3), 12, u32{5}), Fault::wrong_count, 12, "5 messages make a batch of 96 bytes, batch says 80");
+        "the padding after the cause is not zero");
+  check(with(shared(3), 12, u32{5}), Fault::wrong_count, 12,
+        "5 messages need a batch of 96 bytes; the batch declares 80");
   const auto wide = batch([](BatchWriter& to) { to.append(Entity{1, 1}, Wide{}); });
   for (std::size_t at = 40; at < 48; ++at)
     check(with(wide, at, u8{1}), Fault::nonzero_padding, at, "the padding before a payload is not zero");
@@ -181,24 +183,27 @@ TEST_CASE("every way in which a table may lead out of itself is told with offset
     return found ? std::to_string(found->offset) + " " + found->text : "";
   };
   CHECK(fault(whole).empty());
-  CHECK(fault(std::span(whole).first(7)) == "0 test.Measured: a table has at least 8 bytes, this one has 7");
-  CHECK(fault(put(whole, 0, u32{0})) == "0 test.Measured: offset at 0 leads 0 bytes forward, out of the table's 20");
-  CHECK(fault(put(whole, 0, u32{20})) == "0 test.Measured: offset at 0 leads 20 bytes forward, out of the table's 20");
+  CHECK(fault(std::span(whole).first(7)) == "0 test.Measured: a table has at least 8 bytes; this one has 7");
+  CHECK(fault(put(whole, 0, u32{0})) ==
+        "0 test.Measured: offset at 0 points 0 bytes forward, outside the table's 20 bytes");
+  CHECK(fault(put(whole, 0, u32{20})) ==
+        "0 test.Measured: offset at 0 points 20 bytes forward, outside the table's 20 bytes");
   CHECK(fault(put(whole, 0, u32{19})) == "19 test.Measured: table at 19 is not aligned to 4");
   CHECK(fault(put(whole, 12, std::int32_t{13})) == "12 test.Measured: its vtable lies before the buffer");
   CHECK(fault(put(whole, 12, std::int32_t{9})) == "3 test.Measured: vtable at 3 is not aligned to 2");
   CHECK(fault(put(whole, 12, std::int32_t{-6})) ==
-        "18 test.Measured: vtable at 18 with 4 bytes reaches beyond the table's 20");
+        "18 test.Measured: vtable at 18 with 4 bytes extends past the table's 20 bytes");
   for (const u16 size : {u16{2}, u16{5}})
     CHECK(fault(put(whole, 4, size)) ==
-          "4 test.Measured: a vtable of " + std::to_string(size) + " bytes: expected an even number of at least 4");
+          "4 test.Measured: a vtable of " + std::to_string(size) + " bytes: expected an even number, at least 4");
   CHECK(fault(put(whole, 4, u16{4})).empty());  // no fields
-  CHECK(fault(put(whole, 4, u16{18})) == "4 test.Measured: vtable at 4 with 18 bytes reaches beyond the table's 20");
+  CHECK(fault(put(whole, 4, u16{18})) ==
+        "4 test.Measured: vtable at 4 with 18 bytes extends past the table's 20 bytes");
   CHECK(fault(put(whole, 6, u16{3})) == "6 test.Measured: a table of 3 bytes: expected at least 4");
-  CHECK(fault(put(whole, 6, u16{9})) == "12 test.Measured: table at 12 with 9 bytes reaches beyond the table's 20");
-  CHECK(fault(put(whole, 6, u16{4})) == "16 test.Measured.depth: is at 4 with 4 bytes in a table of 4");
-  CHECK(fault(put(whole, 8, u16{3})) == "15 test.Measured.depth: is at 3 with 4 bytes in a table of 8");
-  CHECK(fault(put(whole, 8, u16{5})) == "17 test.Measured.depth: is at 5 with 4 bytes in a table of 8");
+  CHECK(fault(put(whole, 6, u16{9})) == "12 test.Measured: table at 12 with 9 bytes extends past the table's 20 bytes");
+  CHECK(fault(put(whole, 6, u16{4})) == "16 test.Measured.depth: is at 4 with 4 bytes; the table has 4");
+  CHECK(fault(put(whole, 8, u16{3})) == "15 test.Measured.depth: is at 3 with 4 bytes; the table has 8");
+  CHECK(fault(put(whole, 8, u16{5})) == "17 test.Measured.depth: is at 5 with 4 bytes; the table has 8");
   CHECK(fault(put(whole, 8, u16{0})).empty());
 }
 
@@ -280,7 +285,7 @@ TEST_CASE("what is mended in a batch leaves a batch that is taken, and other fau
       ++changed;
     }
   CHECK(changed == 4);  // loud, color, and both of the lamp
-  CHECK(mend(with(damage(), 12, u32{0}), all).first == "batch says it holds no message");
+  CHECK(mend(with(damage(), 12, u32{0}), all).first == "batch declares no messages");
   CHECK(all.count == 0);
 }
 

@@ -66,12 +66,13 @@ using u64 = std::uint64_t;
 TEST_CASE("truncated: fewer bytes than a header, or than the header says") {
   const auto short_batch = damage();
   check(judge(std::span<const std::byte>(short_batch).first(16)), Fault::truncated, 16,
-        "a batch has at least 32 bytes, the frame holds 16");
-  check(judge(with(damage(), 0, u32{80})), Fault::truncated, 0, "batch says 80 bytes, frame holds 64");
+        "a batch has at least 32 bytes; the frame holds 16");
+  check(judge(with(damage(), 0, u32{80})), Fault::truncated, 0, "batch declares 80 bytes; the frame holds 64");
 }
 
 TEST_CASE("misaligned: in memory, or a length that is no multiple of 16") {
-  check(judge(with(damage(), 0, u32{63})), Fault::misaligned, 0, "batch says 63 bytes, which is no multiple of 16");
+  check(judge(with(damage(), 0, u32{63})), Fault::misaligned, 0,
+        "batch declares 63 bytes, which is not a multiple of 16");
   std::vector<std::byte> longer(8);
   const auto good = damage();
   longer.insert(longer.end(), good.begin(), good.end());
@@ -82,7 +83,8 @@ TEST_CASE("misaligned: in memory, or a length that is no multiple of 16") {
 }
 
 TEST_CASE("oversized: more than this receiver takes") {
-  check(judge(damage(), {.batch_bytes_max = 48}), Fault::oversized, 0, "batch says 64 bytes, at most 48 are allowed");
+  check(judge(damage(), {.batch_bytes_max = 48}), Fault::oversized, 0,
+        "batch declares 64 bytes; at most 48 are allowed");
 }
 
 TEST_CASE("unknown_kind, and nested_timer where a timed batch holds another") {
@@ -92,35 +94,36 @@ TEST_CASE("unknown_kind, and nested_timer where a timed batch holds another") {
 }
 
 TEST_CASE("unknown_flag: bits that this kind does not know") {
-  check(judge(with(damage(), 9, u8{4})), Fault::unknown_flag, 9, "batch flags are 4, this kind knows 3");
-  check(judge(with(timed(), 9, u8{1})), Fault::unknown_flag, 9, "batch flags are 1, this kind knows 0");
+  check(judge(with(damage(), 9, u8{4})), Fault::unknown_flag, 9, "batch flags are 4; this kind supports 3");
+  check(judge(with(timed(), 9, u8{1})), Fault::unknown_flag, 9, "batch flags are 1; this kind supports 0");
 }
 
 TEST_CASE("unknown_type, and wrong_role of one that is known") {
   check(judge(with(damage(), 4, u32{1})), Fault::unknown_type, 4, "message type id 1 is unknown");
   check(judge(with(damage(), 4, TypeTraits<Health>::id)), Fault::wrong_role, 4,
-        "test.Health is no message struct, and cannot be sent in a batch of this kind");
+        "test.Health is not a message struct, so it cannot be sent in a batch of this kind");
   check(judge(with(table(), 4, TypeTraits<Damage>::id)), Fault::wrong_role, 4,
-        "test.Damage is no message table, and cannot be sent in a batch of this kind");
+        "test.Damage is not a message table, so it cannot be sent in a batch of this kind");
   check(judge(with(timed(), 4, TypeTraits<Nudge>::id)), Fault::wrong_role, 4,
-        "a timed batch of test.Nudge holds one of test.Damage");
+        "a timed batch of test.Nudge holds a batch of test.Damage");
 }
 
 TEST_CASE("wrong_size: of the header, the payload, the items") {
   check(judge(with(damage(), 10, u8{3})), Fault::wrong_size, 10,
-        "batch header says 3 units of 16 bytes, without a row set it has 2");
-  check(judge(with(damage(), 16, u32{20})), Fault::wrong_size, 16, "payload of test.Damage says 20 bytes, expected 16");
-  check(judge(with(damage(), 20, u32{32})), Fault::wrong_size, 20, "items say 32 bytes, expected 24");
-  check(judge(with(damage(), 0, u32{48})), Fault::wrong_size, 0, "batch says 48 bytes, frame holds 64");
+        "batch header declares 3 units of 16 bytes; without a row set it has 2");
+  check(judge(with(damage(), 16, u32{20})), Fault::wrong_size, 16,
+        "payload of test.Damage declares 20 bytes, expected 16");
+  check(judge(with(damage(), 20, u32{32})), Fault::wrong_size, 20, "items declare 32 bytes, expected 24");
+  check(judge(with(damage(), 0, u32{48})), Fault::wrong_size, 0, "batch declares 48 bytes; the frame holds 64");
 }
 
 TEST_CASE("wrong_count: none, too many, or not what the length holds") {
-  check(judge(with(damage(), 12, u32{0})), Fault::wrong_count, 12, "batch says it holds no message");
+  check(judge(with(damage(), 12, u32{0})), Fault::wrong_count, 12, "batch declares no messages");
   check(judge(with(damage(), 12, u32{9}), {.count_max = 8}), Fault::wrong_count, 12,
-        "batch says 9 messages, at most 8 are allowed");
+        "batch declares 9 messages; at most 8 are allowed");
   check(judge(with(damage(), 12, u32{3})), Fault::wrong_count, 12,
-        "3 messages make a batch of 112 bytes, batch says 64");
-  check(judge(with(timed(), 12, u32{2})), Fault::wrong_count, 12, "a timed batch holds 1 batch, this says 2");
+        "3 messages need a batch of 112 bytes; the batch declares 64");
+  check(judge(with(timed(), 12, u32{2})), Fault::wrong_count, 12, "a timed batch holds one batch; this one declares 2");
 }
 
 TEST_CASE("wrong_offset: of the payload in its item") {
@@ -129,23 +132,23 @@ TEST_CASE("wrong_offset: of the payload in its item") {
 
 TEST_CASE("nonzero_padding: behind items, inside structs, behind row sets") {
   check(judge(with(damage(), 32 + 24 + 3, u8{1})), Fault::nonzero_padding, 32 + 24 + 3,
-        "the padding behind the last item is not zero");
-  check(judge(with(timed(), 44, u8{1})), Fault::nonzero_padding, 44, "the word behind the timer's id is not zero");
+        "the padding after the last item is not zero");
+  check(judge(with(timed(), 44, u8{1})), Fault::nonzero_padding, 44, "the word after the timer's id is not zero");
   const std::size_t gap = 32 + 8 + offsetof(Painted, slots) + 2;  // between full and at.x
   const BatchFault found = judge(with(painted(), gap, u8{9}));
-  check(found, Fault::nonzero_padding, gap, "test.Painted: the padding behind slots[0].full is 9, expected 0");
+  check(found, Fault::nonzero_padding, gap, "test.Painted: the padding after slots[0].full is 9, expected 0");
   CHECK(found.type == TypeTraits<Painted>::id);
   CHECK(found.field == "slots[0].full");
-  check(judge(with(rows(), 36, u8{1})), Fault::nonzero_padding, 36, "the word behind the row set's count is not zero");
+  check(judge(with(rows(), 36, u8{1})), Fault::nonzero_padding, 36, "the word after the row set's count is not zero");
   // With two components eight bytes of the set are padding.
   for (std::size_t at = 56; at < 64; ++at)
-    check(judge(with(rows(), at, u8{1})), Fault::nonzero_padding, at, "the padding behind the row set is not zero");
+    check(judge(with(rows(), at, u8{1})), Fault::nonzero_padding, at, "the padding after the row set is not zero");
   const auto caused = batch([](BatchWriter& to) {
     to.set_causes(true);
     to.append_table(TypeTraits<Say>::id, Entity{1, 1}, encode(Say{}));
   });
   for (std::size_t at = 32 + 24; at < 32 + 32; ++at)
-    check(judge(with(caused, at, u8{1})), Fault::nonzero_padding, at, "the padding behind the cause is not zero");
+    check(judge(with(caused, at, u8{1})), Fault::nonzero_padding, at, "the padding after the cause is not zero");
 }
 
 TEST_CASE("nonzero_padding: every byte between the components of a row set, and behind a payload without rules") {
@@ -173,7 +176,7 @@ TEST_CASE("nonzero_padding: every byte between the components of a row set, and 
     for (std::size_t byte = sizeof(Nudge); byte < 16; ++byte) {
       const auto at = static_cast<std::size_t>(view.payload(i) - nudges.data()) + byte;
       check(judge(with(nudges, at, u8{1})), Fault::nonzero_padding, static_cast<std::uint32_t>(at),
-            "the padding behind a payload is not zero");
+            "the padding after a payload is not zero");
     }
 }
 
@@ -192,7 +195,7 @@ TEST_CASE("bad_table: a text whose last zero lies behind its table") {
         batch([&](BatchWriter& to) { to.append_table(TypeTraits<Say>::id, Entity{1, 1}, std::span(whole)); });
     const BatchFault found = judge(with(good, 40, length));
     CHECK(found.fault == Fault::bad_table);
-    CHECK_THAT(found.text, Catch::Contains("reaches beyond the table's " + std::to_string(length)));
+    CHECK_THAT(found.text, Catch::Contains("extends past the table's " + std::to_string(length)));
     const AlignedBytes exact(with(good, 40, length + 1));
     CHECK(verify_batch(exact.span(), types()).has_value());
     ++tried;
@@ -232,15 +235,15 @@ TEST_CASE("an empty vector of 8-byte elements may lie at a multiple of 4: no ele
 TEST_CASE("bad_bool and bad_enum name the field") {
   const std::size_t payload = 32 + 8;
   BatchFault found = judge(with(painted(), payload, u8{2}));
-  check(found, Fault::bad_bool, payload, "test.Painted.on is 2, a bool is 0 or 1");
+  check(found, Fault::bad_bool, payload, "test.Painted.on is 2; a bool is 0 or 1");
   CHECK(found.field == "on");
   check(judge(with(painted(), payload + offsetof(Painted, color), u8{3})), Fault::bad_enum,
-        payload + offsetof(Painted, color), "test.Painted.color is 3, which is no value of test.Color");
+        payload + offsetof(Painted, color), "test.Painted.color is 3, which is not a value of test.Color");
   check(judge(with(painted(), payload + offsetof(Painted, wings), std::uint16_t{4})), Fault::bad_enum,
-        payload + offsetof(Painted, wings), "test.Painted.wings is 4, which has bits that are no value of test.Wings");
+        payload + offsetof(Painted, wings), "test.Painted.wings is 4, which has bits that are not in test.Wings");
   found = judge(with(painted(), payload + offsetof(Painted, steps) + 4, std::int32_t{-2}));
   check(found, Fault::bad_enum, payload + offsetof(Painted, steps) + 4,
-        "test.Painted.steps[1] is -2, which is no value of test.Step");
+        "test.Painted.steps[1] is -2, which is not a value of test.Step");
   CHECK(found.field == "steps[1]");
 }
 
@@ -249,7 +252,7 @@ TEST_CASE("bad_table: an offset that leads out of it") {
   u32 length;
   std::memcpy(&length, good.data() + 40, 4);
   check(judge(with(good, 48, u32{9999})), Fault::bad_table, 48,
-        "test.Say: offset at 0 leads 9999 bytes forward, out of the table's " + std::to_string(length));
+        "test.Say: offset at 0 points 9999 bytes forward, outside the table's " + std::to_string(length) + " bytes");
 }
 
 TEST_CASE("bad_table: a field that ends behind its table, by however little, and none that ends with it") {
@@ -296,13 +299,13 @@ TEST_CASE("bad_table: a field that ends behind its table, by however little, and
       const auto small = static_cast<std::uint16_t>(place + bytes - past);
       BatchFault found = judge(with(good, vtable + 2, small));
       CHECK(found.fault == Fault::bad_table);
-      CHECK(found.text.find("bytes in a table of " + std::to_string(small)) != std::string::npos);
+      CHECK(found.text.find("bytes; the table has " + std::to_string(small)) != std::string::npos);
       // The field lies that much later, in a table that ends with it otherwise.
       const auto end = static_cast<std::uint16_t>(place + bytes);
       auto moved = with(good, vtable + 2, end);
       found = judge(with(moved, vtable + field.slot, static_cast<std::uint16_t>(place + past)));
       CHECK(found.fault == Fault::bad_table);
-      CHECK(found.text.find("bytes in a table of " + std::to_string(end)) != std::string::npos);
+      CHECK(found.text.find("bytes; the table has " + std::to_string(end)) != std::string::npos);
       ++tried;
     }
   }
@@ -340,21 +343,22 @@ TEST_CASE("bad_row_set: unknown, not a component, twice, out of order, misplaced
   std::memcpy(&second, good.data() + 48, 4);
   const std::string first_name = types().find(first)->name, second_name = types().find(second)->name;
   check(judge(with(good, 40, u32{1})), Fault::bad_row_set, 40, "row set: component type id 1 is unknown");
-  check(judge(with(good, 40, TypeTraits<Damage>::id)), Fault::bad_row_set, 40, "row set: test.Damage is no component");
+  check(judge(with(good, 40, TypeTraits<Damage>::id)), Fault::bad_row_set, 40,
+        "row set: test.Damage is not a component");
   check(judge(with(good, 44, u32{9})), Fault::bad_row_set, 44, "row set: " + first_name + " is at 9, expected 8");
-  check(judge(with(good, 48, first)), Fault::bad_row_set, 48, "row set: " + first_name + " is named twice");
+  check(judge(with(good, 48, first)), Fault::bad_row_set, 48, "row set: " + first_name + " is listed twice");
   check(judge(with(good, 32, u32{506})), Fault::bad_row_set, 32,
-        "row set says 506 components, at most 505 are allowed");
+        "row set declares 506 components; at most 505 are allowed");
   check(judge(with(good, 32, u32{4})), Fault::bad_row_set, 10,
-        "batch header says 4 units of 16 bytes, with 4 components it has 5");
+        "batch header declares 4 units of 16 bytes; with 4 components it has 5");
 }
 
 TEST_CASE("bad_argument: where there is none, and of a mask") {
-  check(judge(with(damage(), 24, u64{1})), Fault::bad_argument, 24, "argument is 1, this kind has none: expected 0");
+  check(judge(with(damage(), 24, u64{1})), Fault::bad_argument, 24, "argument is 1; this kind takes none: expected 0");
   const auto subtree = batch([](BatchWriter& to) { to.append_subtree(Entity{1, 1}, subtree_self, Nudge{}); });
   for (const u64 mask : {u64{0}, u64{8}})
     check(judge(with(subtree, 24, mask)), Fault::bad_argument, 24,
-          "argument " + std::to_string(mask) + " is no mask of subtree parts (1 to 7)");
+          "argument " + std::to_string(mask) + " is not a mask of subtree parts (1 to 7)");
 }
 
 TEST_CASE("every fault has a name of its own") {

@@ -59,7 +59,7 @@ class Heights final : public muster::Manager {
       }
   }
   std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) override {
-    if (bytes.size() % 16 != 0) return std::unexpected("heights are cut off");
+    if (bytes.size() % 16 != 0) return std::unexpected("heights are truncated");
     loaded_version = version;
     pages_.clear();
     for (std::uint32_t number = 0; !bytes.empty(); ++number, bytes = bytes.subspan(16))
@@ -70,7 +70,7 @@ class Heights final : public muster::Manager {
                                               std::span<const muster::ManagerPart> parts) override {
     if (saved_ == Saved::whole) return Manager::load_parts(version, parts);
     for (const muster::ManagerPart& part : parts)
-      if (part.bytes.size() != 16) return std::unexpected("page " + std::to_string(part.number) + " is cut off");
+      if (part.bytes.size() != 16) return std::unexpected("page " + std::to_string(part.number) + " is truncated");
     loaded_version = version;
     pages_.clear();
     for (const muster::ManagerPart& part : parts)

@@ -16,11 +16,11 @@ TEST_CASE("get() of what is not there names the entity, its path and the compone
   const std::string id = "#" + std::to_string(orc.index) + ":" + std::to_string(orc.generation);
   CHECK(test::last_words([&] { (void)registry.get<Armor>(orc); }) ==
         "muster: EntityRegistry::get<game.Armor>: entity " + id +
-            " (/squad/orc) has no game.Armor; ask has<T>(e) first, or take find<T>(e), which gives null then\n");
+            " (/squad/orc) has no game.Armor; check has<T>(e) first, or use find<T>(e), which returns null\n");
   registry.destroy(orc);
   CHECK(test::last_words([&] { (void)registry.get<Health>(orc); }) ==
         "muster: EntityRegistry::get<game.Health>: entity " + id +
-            " is not alive; ask has<T>(e) first, or take find<T>(e), which gives null then\n");
+            " is not alive; check has<T>(e) first, or use find<T>(e), which returns null\n");
   CHECK(test::last_words([&] {
           (void)registry.get<Health>({});
         }).starts_with("muster: EntityRegistry::get<game.Health>: entity #0:0 is nil; "));

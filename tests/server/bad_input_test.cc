@@ -77,7 +77,7 @@ TEST_CASE("a frame longer than Welcome allowed is refused from its header alone"
   put(frame, 0, (16u << 20) + 16);
   const session::Fault fault = last_word(scene, frame);
   CHECK(fault.reason == "oversized");
-  CHECK(fault.text == "a frame of 16777232 bytes; 16777216 are allowed" + at_second_frame());
+  CHECK(fault.text == "a frame of 16777232 bytes; the limit is 16777216" + at_second_frame());
 }
 
 TEST_CASE("a frame whose length is no multiple of 16, and one too short for a batch", "[bad]") {
@@ -86,11 +86,11 @@ TEST_CASE("a frame whose length is no multiple of 16, and one too short for a ba
   put(frame, 0, 72);
   session::Fault fault = last_word(scene, frame);
   CHECK(fault.reason == "misaligned");
-  CHECK(fault.text == "a frame of 72 bytes; frames are multiples of 16 bytes long" + at_second_frame());
+  CHECK(fault.text == "a frame of 72 bytes; the size must be a multiple of 16" + at_second_frame());
   put(frame, 0, 32);
   fault = last_word(scene, frame);
   CHECK(fault.reason == "too_short");
-  CHECK(fault.text == "a frame of 32 bytes; the shortest has 48" + at_second_frame());
+  CHECK(fault.text == "a frame of 32 bytes; the minimum is 48" + at_second_frame());
 }
 
 TEST_CASE("unknown frame flags, and an envelope from a client", "[bad]") {
@@ -99,17 +99,18 @@ TEST_CASE("unknown frame flags, and an envelope from a client", "[bad]") {
   put(frame, 4, 16);
   session::Fault fault = last_word(scene, frame);
   CHECK(fault.reason == "unknown_flag");
-  CHECK(fault.text == "frame flags 16; this version knows 15" + at_second_frame());
+  CHECK(fault.text == "frame flags 16; this version supports 15" + at_second_frame());
   put(frame, 4, frame_envelope);
   fault = last_word(scene, frame);
   CHECK(fault.reason == "unexpected_envelope");
-  CHECK(fault.text == "an envelope in a frame to the server, which writes them itself" + at_second_frame());
+  CHECK(fault.text ==
+        "unexpected envelope in a frame to the server: only the server writes envelopes" + at_second_frame());
   for (const std::uint32_t flags : {std::uint32_t{frame_more}, std::uint32_t{frame_event}}) {
     put(frame, 4, flags);
     fault = last_word(scene, frame);
     CHECK(fault.reason == "unknown_flag");
     CHECK(fault.text ==
-          "frame flags " + std::to_string(flags) + "; a frame to the server has none" + at_second_frame());
+          "frame flags " + std::to_string(flags) + "; frames to the server have none" + at_second_frame());
   }
 }
 
@@ -131,10 +132,10 @@ TEST_CASE("a count that does not fit the bytes", "[bad]") {
   put(frame, 16 + 12, 2);
   session::Fault fault = last_word(scene, frame);
   CHECK(fault.reason == "wrong_count");
-  CHECK(fault.text == "2 messages make a batch of 80 bytes, batch says 64");
+  CHECK(fault.text == "2 messages need a batch of 80 bytes; the batch declares 64");
   put(frame, 16 + 12, 0);
   fault = last_word(scene, frame);
-  CHECK(fault.text == "batch says it holds no message");
+  CHECK(fault.text == "batch declares no messages");
 }
 
 TEST_CASE("a batch shorter than its frame, and padding that is not zero", "[bad]") {
@@ -142,13 +143,13 @@ TEST_CASE("a batch shorter than its frame, and padding that is not zero", "[bad]
   auto frame = hit_frame();
   put(frame, 16, 32);
   session::Fault fault = last_word(scene, frame);
-  CHECK(fault.text == "batch says 32 bytes, frame holds 64");
+  CHECK(fault.text == "batch declares 32 bytes; the frame holds 64");
   frame = hit_frame();
   put(frame, 16 + 32 + 12, 1);  // between Damage.amount and Damage.by
   fault = last_word(scene, frame);
   CHECK(fault.reason == "nonzero_padding");
   CHECK(fault.field == "amount");
-  CHECK(fault.text == "arena.Damage: the padding behind amount is 1, expected 0");
+  CHECK(fault.text == "arena.Damage: the padding after amount is 1, expected 0");
 }
 
 TEST_CASE("a message that only servers send, and one that nobody may send", "[bad]") {

@@ -63,9 +63,9 @@ TEST_CASE("an entity is named by an id without being asked for, by a path or a n
   const Entity town = client.create({}, "town").value(), inner = client.create(town, "town").value();
   CHECK(client.entity("/town").value() == town);
   CHECK(client.entity("/town/town").value() == inner);
-  CHECK(why(client.entity("nobody")) == "no entity is called 'nobody'");
+  CHECK(why(client.entity("nobody")) == "no entity is named 'nobody'");
   CHECK(why(client.entity("town")) ==
-        "'town' means several entities:\n  " + id_text(town) + "  /town\n  " + id_text(inner) + "  /town/town");
+        "'town' matches several entities:\n  " + id_text(town) + "  /town\n  " + id_text(inner) + "  /town/town");
   for (int i = 0; i < 20; ++i)
     REQUIRE(client.create(town, "twin" + std::string(i % 2 ? "" : "s")).has_value() == (i < 2));
   for (int i = 0; i < 21; ++i) {
@@ -106,7 +106,7 @@ TEST_CASE("values are set, pushed and taken away by name, and what has no such n
     REQUIRE_FALSE(result);
     CHECK(result.error().kind == ClientError::Kind::mistaken);
   }
-  CHECK(why(client.push("Damage", orc, {{"by", "nobody"}})) == "arena.Damage.by: no entity is called 'nobody'");
+  CHECK(why(client.push("Damage", orc, {{"by", "nobody"}})) == "arena.Damage.by: no entity is named 'nobody'");
   CHECK(client.set(Entity{9999, 1}, "Health", {}).error().fault.code == session::FaultCode::dead_entity);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("what a watch brings and nobody fetches ends it above its bound, and n
   const auto full = client.next(watch, 0s);
   REQUIRE_FALSE(full);
   CHECK(full.error().kind == ClientError::Kind::refused);
-  CHECK(full.error().text == "a watch brought more than 4096 bytes that nobody fetched");
+  CHECK(full.error().text == "a watch delivered more than 4096 bytes that were not fetched");
   REQUIRE(client.unwatch(watch));
   CHECK_FALSE(client.next(watch, 0s));
   CHECK(client.ask<session::GetInfo>());
@@ -167,7 +167,7 @@ TEST_CASE("an answer is waited for once, and what is too long for the server is 
     }());
   };
   CHECK(push(3000));
-  CHECK(why(push(5000)).ends_with(" bytes; the server takes frames of at most 4096"));
+  CHECK(why(push(5000)).ends_with(" bytes; the server accepts frames of at most 4096"));
   CHECK(push(5000).error().kind == ClientError::Kind::mistaken);
   CHECK(client.post_batch(question.bytes(), false).value() == 0);
   CHECK(client.ask<session::GetInfo>());
@@ -181,8 +181,8 @@ TEST_CASE("a server that is not there, or is no server, is told with its address
     return why(Client::connect(options));
   };
   CHECK(connect("nowhere") == "'nowhere' is not an address: expected HOST:PORT or unix:PATH");
-  CHECK(connect("unix:") == "'' is not a socket path");
-  CHECK(connect("unix:" + std::string(108, 'a')) == "'" + std::string(108, 'a') + "' is not a socket path");
+  CHECK(connect("unix:") == "'' is not a valid socket path");
+  CHECK(connect("unix:" + std::string(108, 'a')) == "'" + std::string(108, 'a') + "' is not a valid socket path");
   CHECK(connect("unix:" + std::string(107, 'a')) ==
         "cannot connect to " + std::string(107, 'a') + ": No such file or directory");
   CHECK(connect("127.0.0.1:1").starts_with("cannot connect to 127.0.0.1:1: "));

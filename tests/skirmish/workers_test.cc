@@ -18,8 +18,8 @@ TEST_CASE("in the demo, handlers of other components overlap, and the rest says 
         "\"skirmish.choose_foe\" and \"skirmish.march\" do not overlap:\n"
         "  \"skirmish.choose_foe\" writes skirmish.March, which \"skirmish.march\" reads\n"
         "  \"skirmish.march\" writes scene.Transform, which \"skirmish.choose_foe\" reads\n"
-        "  \"skirmish.march\" writes scene.Transform, which \"skirmish.choose_foe\" reads of any entity, by id\n"
-        "  \"skirmish.choose_foe\" runs first: \"skirmish.march\" says after = \"skirmish.choose_foe\"\n");
+        "  \"skirmish.march\" writes scene.Transform, which \"skirmish.choose_foe\" reads from any entity, by id\n"
+        "  \"skirmish.choose_foe\" runs first: \"skirmish.march\" has after = \"skirmish.choose_foe\"\n");
   for (const char* split : {"skirmish.choose_foe", "skirmish.march", "skirmish.shoot", "skirmish.watch_from_tower"})
     CHECK(why(split, split).find("is split over its rows") != std::string::npos);
 }

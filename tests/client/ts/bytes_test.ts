@@ -110,7 +110,7 @@ test('types are found by full name and by the last part of it', () => {
   assert.throws(() => types.get('Health'), /Health means several types: golden\.Health, test\.Health/);
   assert.throws(() => types.get('Nobody'), /no type is called Nobody/);
   const other = { ...everything.Health, fingerprint: 1n };
-  assert.throws(() => types.get(other as never), /golden\.Health has another layout in the world than in this program/);
+  assert.throws(() => types.get(other as never), /golden\.Health has a different layout in the world than in this program/);
 });
 
 test('a schema that has another layout for a known type adds nothing', () => {

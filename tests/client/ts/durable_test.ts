@@ -50,7 +50,7 @@ test('a disk that fails and a server that writes nothing by itself are refused i
   assert.deepEqual(await fails.tell({ sequence: 4n, error: 'the disk is full' }), ['refused: not durable: the disk is full']);
   assert.deepEqual([fails.listening(), fails.hands.open_timers], [0, 0]);
   const never = await waiting(t, 5n);
-  const words = 'refused: not durable before somebody saves: this server writes nothing by itself';
+  const words = 'refused: not durable until the world is saved: this server writes nothing by itself';
   assert.deepEqual(await never.tell({ sequence: 4n, durability: checkpoint }, true), [words]);
   const saves = await waiting(t, 5n);
   assert.deepEqual(await saves.tell({ sequence: 4n, durability: checkpoint, autosave_ns: 1n }, true), []);

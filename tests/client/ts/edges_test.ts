@@ -87,39 +87,39 @@ test('what is wrong with a batch is said with its place and in figures', () => {
   const [first, second] = health.id < lamp.id ? [health, lamp] : [lamp, health];
   const one = (tables.length - 32) / 2;
   const cases: [Uint8Array, string, number, string][] = [
-    [each.subarray(0, 31), 'truncated', 31, 'a batch has at least 32 bytes, the frame holds 31'],
-    [put(each, 0, each.length + 16), 'truncated', 0, `batch says ${each.length + 16} bytes, frame holds ${each.length}`],
-    [put(each, 0, each.length - 16), 'wrong_size', 0, `batch says ${each.length - 16} bytes, frame holds ${each.length}`],
-    [cut(each, 40), 'misaligned', 0, 'batch says 40 bytes, which is no multiple of 16'],
+    [each.subarray(0, 31), 'truncated', 31, 'a batch has at least 32 bytes; the frame holds 31'],
+    [put(each, 0, each.length + 16), 'truncated', 0, `batch declares ${each.length + 16} bytes; the frame holds ${each.length}`],
+    [put(each, 0, each.length - 16), 'wrong_size', 0, `batch declares ${each.length - 16} bytes; the frame holds ${each.length}`],
+    [cut(each, 40), 'misaligned', 0, 'batch declares 40 bytes, which is not a multiple of 16'],
     [put8(each, 8, 0), 'unknown_kind', 8, 'batch kind 0 is unknown'],
-    [put8(world, 9, 2), 'unknown_flag', 9, 'batch flags are 2, this kind knows 1'],
-    [put8(each, 9, 4), 'unknown_flag', 9, 'batch flags are 4, this kind knows 3'],
-    [put8(timed, 9, 1), 'unknown_flag', 9, 'batch flags are 1, this kind knows 0'],
+    [put8(world, 9, 2), 'unknown_flag', 9, 'batch flags are 2; this kind supports 1'],
+    [put8(each, 9, 4), 'unknown_flag', 9, 'batch flags are 4; this kind supports 3'],
+    [put8(timed, 9, 1), 'unknown_flag', 9, 'batch flags are 1; this kind supports 0'],
     [put8(timed, 48 + 8, 6), 'nested_timer', 8, 'a timed batch holds another timed batch'],
-    [put(world, 12, 0), 'wrong_count', 12, 'batch says it holds no message'],
+    [put(world, 12, 0), 'wrong_count', 12, 'batch declares no messages'],
     [put(world, 4, 1), 'unknown_type', 4, 'message type id 1 is unknown'],
-    [put(world, 4, health.id), 'wrong_role', 4, 'test.Health is no message, and cannot be sent in a batch of this kind'],
-    [put(tables, 4, types.get('test.Tick').id), 'wrong_role', 4, 'test.Tick is no table_message, and cannot be sent in a batch of this kind'],
+    [put(world, 4, health.id), 'wrong_role', 4, 'test.Health is not a message, so it cannot be sent in a batch of this kind'],
+    [put(tables, 4, types.get('test.Tick').id), 'wrong_role', 4, 'test.Tick is not a table_message, so it cannot be sent in a batch of this kind'],
     [cut(each, 32), 'bad_row_set', 32, 'a batch with a row set has at least 48 bytes'],
-    [put(each, 32, 506), 'bad_row_set', 32, 'row set says 506 components, batch header 4 units of 16 bytes'],
-    [put8(each, 10, 5), 'bad_row_set', 32, 'row set says 2 components, batch header 5 units of 16 bytes'],
-    [put(each, 40, 1), 'bad_row_set', 40, 'row set: 1 is no component'],
-    [put(each, 40, types.get('test.Tick').id), 'bad_row_set', 40, `row set: ${types.get('test.Tick').id} is no component`],
-    [put(each, 48, first.id), 'bad_row_set', 48, `row set: ${first.name} is named twice or out of order`],
-    [put(each, 40, second.id), 'bad_row_set', 48, `row set: ${second.name} is named twice or out of order`],
+    [put(each, 32, 506), 'bad_row_set', 32, 'row set declares 506 components; batch header declares 4 units of 16 bytes'],
+    [put8(each, 10, 5), 'bad_row_set', 32, 'row set declares 2 components; batch header declares 5 units of 16 bytes'],
+    [put(each, 40, 1), 'bad_row_set', 40, 'row set: 1 is not a component'],
+    [put(each, 40, types.get('test.Tick').id), 'bad_row_set', 40, `row set: ${types.get('test.Tick').id} is not a component`],
+    [put(each, 48, first.id), 'bad_row_set', 48, `row set: ${first.name} is listed twice or out of order`],
+    [put(each, 40, second.id), 'bad_row_set', 48, `row set: ${second.name} is listed twice or out of order`],
     [put(each, 44, 9), 'bad_row_set', 44, `row set: ${first.name} is at 9, expected 8`],
-    [put8(world, 10, 3), 'wrong_size', 10, 'batch header says 3 units of 16 bytes, without a row set it has 2'],
+    [put8(world, 10, 3), 'wrong_size', 10, 'batch header declares 3 units of 16 bytes; without a row set it has 2'],
     [put8(world, 11, 8), 'wrong_offset', 11, 'payload offset is 8, expected 0'],
-    [put(world, 16, 9), 'wrong_size', 16, 'payload of test.Tick says 9 bytes, expected 8'],
-    [put(world, 20, 16), 'wrong_size', 20, 'items say 16 bytes, expected 8'],
-    [put(world, 12, 3), 'wrong_count', 12, '3 messages make a batch of 64 bytes, batch says 48'],
-    [put(shared, 12, 5), 'wrong_count', 12, '5 messages make a batch of 96 bytes, batch says 80'],
-    [put(tables, 12, 3), 'truncated', tables.length, 'table 2 begins behind the end of the batch'],
-    [put(tables, 12, 1), 'wrong_count', 12, `1 messages make a batch of ${32 + one} bytes, batch says ${tables.length}`],
-    [put(tables, 32 + one + 8, 9999), 'truncated', 32 + one + 8, `table 1 says 9999 bytes, ${one - 16} are left in the batch`],
-    [put(timed, 12, 2), 'wrong_count', 12, 'a timed batch holds 1 batch, this says 2'],
-    [cut(timed, 64), 'truncated', 0, 'a timed batch has at least 80 bytes, this one has 64'],
-    [put(timed, 4, types.get('test.Nudge').id), 'wrong_role', 4, 'a timed batch of test.Nudge holds one of test.Tick'],
+    [put(world, 16, 9), 'wrong_size', 16, 'payload of test.Tick declares 9 bytes, expected 8'],
+    [put(world, 20, 16), 'wrong_size', 20, 'items declare 16 bytes, expected 8'],
+    [put(world, 12, 3), 'wrong_count', 12, '3 messages need a batch of 64 bytes; the batch declares 48'],
+    [put(shared, 12, 5), 'wrong_count', 12, '5 messages need a batch of 96 bytes; the batch declares 80'],
+    [put(tables, 12, 3), 'truncated', tables.length, 'table 2 begins after the end of the batch'],
+    [put(tables, 12, 1), 'wrong_count', 12, `1 messages need a batch of ${32 + one} bytes; the batch declares ${tables.length}`],
+    [put(tables, 32 + one + 8, 9999), 'truncated', 32 + one + 8, `table 1 declares 9999 bytes; ${one - 16} are left in the batch`],
+    [put(timed, 12, 2), 'wrong_count', 12, 'a timed batch holds one batch; this one declares 2'],
+    [cut(timed, 64), 'truncated', 0, 'a timed batch has at least 80 bytes; this one has 64'],
+    [put(timed, 4, types.get('test.Nudge').id), 'wrong_role', 4, 'a timed batch of test.Nudge holds a batch of test.Tick'],
   ];
   for (const [bytes, reason, offset, message] of cases) assert.throws(() => Batch.read(bytes, types), { name: 'BadBytes', reason, offset, message });
   assert.deepEqual([0, 1, 2].map((i) => Batch.read(shared, types).target(i)), ids(1, 2, 3));
@@ -134,8 +134,8 @@ test('a plan that makes no batch is refused in words', () => {
   const say = types.get('test.Say');
   const message = (rows?: unknown) => ({ target: orc, value: {}, ...(rows ? { rows } : {}) }) as never;
   const cases: [() => unknown, string][] = [
-    [() => encode_batch({ kind: 'world', type: say, values: [{}] }), 'test.Say is no message struct'],
-    [() => encode_batch({ kind: 'table', type: make, messages: [message()] }), 'test.Make is no message table'],
+    [() => encode_batch({ kind: 'world', type: say, values: [{}] }), 'test.Say is not a message struct'],
+    [() => encode_batch({ kind: 'table', type: make, messages: [message()] }), 'test.Make is not a message table'],
     [() => encode_batch({ kind: 'world', type: make, values: [] }), 'a batch of test.Make without messages'],
     [() => encode_batch({ kind: 'table', type: say, messages: [] }), 'a batch of test.Say without messages'],
     [() => encode_batch({ kind: 'shared', type: make, targets: [], value: {} }), 'a batch of test.Make without messages'],
@@ -177,13 +177,13 @@ test('a frame as short and as long as may be is read, and what is wrong with one
       );
     return text;
   };
-  assert.equal(fault(97, 0), 'a frame of 97 bytes; frames are multiples of 16 bytes long');
-  assert.equal(fault(32, 0), 'a frame of 32 bytes; the shortest has 48');
-  assert.equal(fault(64, 1), 'a frame of 64 bytes; the shortest has 80');
-  assert.equal(fault(112, 0), 'a frame of 112 bytes; 96 are allowed');
-  assert.equal(fault(96, 16), 'frame flags 16; this version knows 15');
-  assert.equal(fault(96, 1, false), 'an envelope in a frame to the server, which writes them itself');
-  assert.equal(fault(96, 2, false), 'frame flags 2; a frame to the server has none');
+  assert.equal(fault(97, 0), 'a frame of 97 bytes; the size must be a multiple of 16');
+  assert.equal(fault(32, 0), 'a frame of 32 bytes; the minimum is 48');
+  assert.equal(fault(64, 1), 'a frame of 64 bytes; the minimum is 80');
+  assert.equal(fault(112, 0), 'a frame of 112 bytes; the limit is 96');
+  assert.equal(fault(96, 16), 'frame flags 16; this version supports 15');
+  assert.equal(fault(96, 1, false), 'unexpected envelope in a frame to the server: only the server writes envelopes');
+  assert.equal(fault(96, 2, false), 'frame flags 2; frames to the server have none');
   assert.equal(new DataView(encode_frame(new Uint8Array(32), 1, 1 | 4).buffer).getUint32(4, true), 4); // no envelope, no flag of one
   const decoder = new FrameDecoder(1 << 20);
   decoder.receive(new Uint8Array(15), () => {});
@@ -218,9 +218,9 @@ test('an entity is named by an id without being asked for, or by what is found',
     answered(server, client.entity('x'), session.Resolve, [session.Found, { entities: ids(...indices), paths: indices.map((i) => '/' + i), more }]);
   assert.deepEqual(await found([7]), { index: 7, generation: 1 });
   assert.deepEqual(asked(server, session.Resolve), { path: 'x', limit: 20 });
-  await assert.rejects(found([]), { kind: 'mistaken', message: "no entity is called 'x'" });
-  await assert.rejects(found([7, 8]), { message: "'x' means several entities:\n  7:1  /7\n  8:1  /8" });
-  await assert.rejects(found([7, 8], true), { message: "'x' means several entities:\n  7:1  /7\n  8:1  /8\n  ..." });
+  await assert.rejects(found([]), { kind: 'mistaken', message: "no entity is named 'x'" });
+  await assert.rejects(found([7, 8]), { message: "'x' matches several entities:\n  7:1  /7\n  8:1  /8" });
+  await assert.rejects(found([7, 8], true), { message: "'x' matches several entities:\n  7:1  /7\n  8:1  /8\n  ..." });
 });
 
 test('pages are asked for until there are no more, each behind the one before', async () => {

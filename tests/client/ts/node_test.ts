@@ -89,7 +89,7 @@ test('the end of a socket is told once, by what ended it', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual([orderly.ended, orderly.received], [['the server closed the connection'], [7]]);
   assert.equal(broken.ended.length, 1);
-  assert.match(broken.ended[0], /^the connection is lost: .*ECONNRESET/);
+  assert.match(broken.ended[0], /^the connection was lost: .*ECONNRESET/);
   orderly.stream.send(Uint8Array.of(1)); // to nobody
 });
 
@@ -115,7 +115,7 @@ test('the file beside a world says where it is served; what cannot be used is to
   const beside = `${world}-server.json`;
   const good = { world, address: '127.0.0.1:7717', unix: '', token: 'secret', pid: process.pid };
   const write = (text: string): void => writeFileSync(beside, text, { mode: 0o600 });
-  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world}` });
+  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server is running for ${world}` });
   write(JSON.stringify(good));
   assert.deepEqual(read_address_file(world), { address: '127.0.0.1:7717', token: 'secret', server: good });
   const unix = { ...good, unix: '/run/town' };
@@ -130,7 +130,7 @@ test('the file beside a world says where it is served; what cannot be used is to
   write('{ "token"');
   assert.throws(() => read_address_file(world), { kind: 'mistaken', message: new RegExp(`^cannot read ${beside}: .*JSON`) });
   write(JSON.stringify({ ...good, pid: 2 ** 30 }));
-  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world} anymore (process ${2 ** 30} is gone)` });
+  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server is running for ${world} (process ${2 ** 30} has ended)` });
   write(JSON.stringify({ ...good, pid: 1 })); // of somebody else, and alive
   assert.equal(read_address_file(world).server.pid, 1);
   chmodSync(beside, 0o640);

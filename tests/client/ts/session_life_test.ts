@@ -50,7 +50,7 @@ test('who is not welcome has a closed stream, and the words of the server', asyn
   const server = Scripted.serve();
   server.answers.set(session.GetSchema.name, () => [session.Schema, { bytes: new Uint8Array(40) }]);
   const error = await error_of(Client.open(server.stream));
-  assert.match(error.message, /^the world's schema does not fit: this is not a binary schema/);
+  assert.match(error.message, /^the world's schema does not match: this is not a binary schema/);
   assert.equal(server.stream.closed, true);
 });
 
@@ -173,8 +173,8 @@ test('a stream that ends between two frames ends the session in its own words', 
 
 test('bytes that are no frame, and a batch that cannot be, end the session in words', async (t) => {
   for (const [bytes, text] of [
-    [new Uint8Array(16).fill(255), 'the server sent a frame of 4294967295 bytes; frames are multiples of 16 bytes long'],
-    [encode_frame(new Uint8Array(32), 1), 'the server sent a bad batch: batch says 0 bytes, frame holds 32'],
+    [new Uint8Array(16).fill(255), 'the server sent a frame of 4294967295 bytes; the size must be a multiple of 16'],
+    [encode_frame(new Uint8Array(32), 1), 'the server sent a bad batch: batch declares 0 bytes; the frame holds 32'],
   ] as const) {
     const { client, server } = await opened(t);
     server.stream.receive(bytes.slice());
@@ -190,7 +190,7 @@ test('frames may be as long as the server says, to it, and much longer, from it'
   await client.post_batch(new Uint8Array(4080));
   await assert.rejects(client.post_batch(new Uint8Array(4096)), {
     kind: 'mistaken',
-    message: 'a batch of 4096 bytes; the server takes frames of at most 4096',
+    message: 'a batch of 4096 bytes; the server accepts frames of at most 4096',
   });
   assert.deepEqual(sent, [4096]);
   const text = 'x'.repeat(5 << 20);
@@ -199,7 +199,7 @@ test('frames may be as long as the server says, to it, and much longer, from it'
   // Before the welcome nothing long is believed.
   const before = Scripted.serve();
   before.answers.set(session.Hello.name, () => [muster.InternText, { text }]);
-  await assert.rejects(Client.open(before.stream), { kind: 'lost', message: /^the server sent a frame of \d+ bytes; 1048576 are allowed$/ });
+  await assert.rejects(Client.open(before.stream), { kind: 'lost', message: /^the server sent a frame of \d+ bytes; the limit is 1048576$/ });
 });
 
 test('a fault that closes is the end, whatever it answers; one that does not is for its question or watch alone', async (t) => {

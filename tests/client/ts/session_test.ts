@@ -52,7 +52,7 @@ for (const kind of ['tcp', 'unix'] as const) {
         else
           assert.match(
             (await error_of(client.set_field(single, game.Health, field.name, []))).message,
-            /at most 64 are set at once/,
+            /at most 64 can be set at once/,
           );
       }
       await client.set_field(single, game.Health, 'slots[1].count', 7);
@@ -88,10 +88,10 @@ test('entities are created, renamed, hung elsewhere and destroyed', async (t) =>
   assert.deepEqual((await client.ask(session.ListChildren, { entity: town })).names, ['old inn']);
   assert.equal((await error_of(client.show(gate))).fault?.code, session.FaultCode.dead_entity);
   assert.deepEqual(await client.entity('old inn'), inn);
-  assert.match((await error_of(client.entity('nobody'))).message, /no entity is called 'nobody'/);
+  assert.match((await error_of(client.entity('nobody'))).message, /no entity is named 'nobody'/);
   const other = await client.create(nil, 'old inn');
   assert.deepEqual(await client.entity(`#${other.index}:${other.generation}`), other);
-  assert.match((await error_of(client.entity('old inn'))).message, /means several entities:\n.*\/old inn/s);
+  assert.match((await error_of(client.entity('old inn'))).message, /matches several entities:\n.*\/old inn/s);
 });
 
 test('a field is set only where it holds what was expected, and the refusal says what it holds', async (t) => {
@@ -431,8 +431,8 @@ test('a wrong token, a wrong address and a server that is gone are told apart', 
   chmodSync(beside, 0o600);
   await world.kill();
   assert.match((await error_of(connect(where))).message, /^cannot connect to 127\.0\.0\.1:\d+: /);
-  assert.throws(() => read_address_file(world.path), /no server serves .* any more \(process \d+ is gone\)/);
-  assert.throws(() => read_address_file(world.path + 'x'), { kind: 'lost', message: /no server serves/ });
+  assert.throws(() => read_address_file(world.path), /no server is running for .* \(process \d+ has ended\)/);
+  assert.throws(() => read_address_file(world.path + 'x'), { kind: 'lost', message: /no server is running for/ });
 });
 
 test('a server that is killed ends all that waits, and one that comes back is a new session with the saved world', async (t) => {
@@ -479,7 +479,7 @@ test('an edit that was waited for survives a server that is killed; who follows 
   assert.equal((await again.show(orc)).components['golden.Health'].value, 10);
   const lost = await again.set_field(orc, game.Health, 'value', 11);
   const refused = await error_of(again.wait_durable(lost.sequence));
-  assert.deepEqual([refused.kind, refused.message.split(':')[0]], ['refused', 'not durable before somebody saves']);
+  assert.deepEqual([refused.kind, refused.message.split(':')[0]], ['refused', 'not durable until the world is saved']);
   await again.ask(session.Save);
   await again.wait_durable(lost.sequence);
 });

@@ -1,4 +1,4 @@
-// expect: a component is not pushed but set
+// expect: a component is set, not pushed
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

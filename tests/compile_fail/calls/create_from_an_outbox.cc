@@ -1,4 +1,4 @@
-// expect: a handler that creates entities takes a Spawner& beside its Outbox&
+// expect: a handler that creates entities takes a Spawner& besides its Outbox&
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

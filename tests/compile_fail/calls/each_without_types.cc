@@ -1,4 +1,4 @@
-// expect: each\(\) is told the components: each<const A, const B>
+// expect: each\(\) needs the component types: each<const A, const B>
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

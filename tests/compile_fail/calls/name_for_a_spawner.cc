@@ -1,4 +1,4 @@
-// expect: a name is given with create_under\(parent, name
+// expect: to set a name, use create_under\(parent, name
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

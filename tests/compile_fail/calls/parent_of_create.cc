@@ -1,4 +1,4 @@
-// expect: a parent is given with create_under\(parent, name
+// expect: to set a parent, use create_under\(parent, name
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

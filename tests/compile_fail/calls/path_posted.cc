@@ -1,4 +1,4 @@
-// expect: a path is no entity: give the entity, find_path
+// expect: a path is not an entity: pass an entity, such as registry.find_path
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

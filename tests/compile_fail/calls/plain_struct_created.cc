@@ -1,4 +1,4 @@
-// expect: a component is a struct with \(component\) in a schema
+// expect: a component is a struct marked \(component\) in a schema
 // A struct that no schema declares has no type id.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

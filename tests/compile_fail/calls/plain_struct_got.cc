@@ -1,4 +1,4 @@
-// expect: a component is a struct with \(component\) in a schema
+// expect: a component is a struct marked \(component\) in a schema
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

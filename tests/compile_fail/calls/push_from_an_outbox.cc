@@ -1,4 +1,4 @@
-// expect: a handler posts, and no handler runs inside another: write out.post
+// expect: a handler cannot run inside another: call out.post
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

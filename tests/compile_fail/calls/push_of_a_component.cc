@@ -1,4 +1,4 @@
-// expect: a component is not pushed but set: use registry.set\(e, T{...}\)
+// expect: a component is set, not pushed: use registry.set\(e, T{...}\)
 // Only messages are pushed.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

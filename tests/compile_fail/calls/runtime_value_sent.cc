@@ -1,4 +1,4 @@
-// expect: a runtime component's value does not travel; name it as Has<T>{}
+// expect: the value of a runtime component is never sent; pass Has<T>{} instead
 // The bytes of a C++ value mean nothing elsewhere, so Create and Set carry its presence only.
 #include <muster/registry.h>
 

@@ -1,4 +1,4 @@
-// expect: this is a message and no component: push it
+// expect: this is a message, not a component: push it
 // Only components are set.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

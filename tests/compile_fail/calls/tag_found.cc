@@ -1,4 +1,4 @@
-// expect: a tag has no value to find: ask has<T>\(e\)
+// expect: a tag has no value: use has<T>\(e\)
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: a tag has no value to be given: leave it out and ask has<T>\(e\)
+// expect: a tag has no value to pass: leave it out and use has<T>\(e\)
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: a view only reads a table
+// expect: a view is read-only
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

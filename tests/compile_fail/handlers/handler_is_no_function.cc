@@ -1,4 +1,4 @@
-// expect: a handler is a function, a lambda, or an object and a member function of it
+// expect: a handler is a function, a lambda, or an object and one of its member functions
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

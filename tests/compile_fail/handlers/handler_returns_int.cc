@@ -1,4 +1,4 @@
-// expect: a handler returns void or muster::Verdict
+// expect: a handler must return void or muster::Verdict
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: an int is no message: a handler's first parameter is its message
+// expect: an int is not a message: a handler's first parameter is its message
 // in code: a compiler takes a type that it does not know for int, and has reported it then.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

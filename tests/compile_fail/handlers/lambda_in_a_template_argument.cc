@@ -1,4 +1,4 @@
-// expect: a template argument of subscribe is a function; give anything else as an argument
+// expect: a template argument of subscribe must be a function; pass anything else as an argument
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

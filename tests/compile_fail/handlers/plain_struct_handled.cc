@@ -1,4 +1,4 @@
-// expect: first parameter is its message, a struct or a table with \(message\) in a schema
+// expect: first parameter is its message, a struct or table marked \(message\) in a schema
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: a handler does not use the registry: take an Outbox& instead
+// expect: a handler cannot use the registry: take an Outbox&
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

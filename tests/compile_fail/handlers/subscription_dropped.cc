@@ -1,4 +1,4 @@
-// expect: the handler ends with it
+// expect: destroying the Subscription ends the handler
 // A subscription that nobody keeps ends at once.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

@@ -1,4 +1,4 @@
-// expect: rows may lack an enableable component, and a span has all of them
+// expect: some rows may lack an enableable component, but a span covers all rows
 #include "registry/entity_registry.h"
 #include "tests/registry/enableable.h"
 

@@ -1,4 +1,4 @@
-// expect: an int is no component: a handler takes its message first
+// expect: an int is not a component: a handler takes its message first
 // in code: a compiler takes a type that it does not know for int, and has reported it then.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

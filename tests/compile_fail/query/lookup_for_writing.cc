@@ -1,4 +1,4 @@
-// expect: Lookup reads only: take Lookup<const T>
+// expect: Lookup is read-only: take Lookup<const T>
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: Other<T> needs a message struct with a muster.Entity field named `other`, or with only one
+// expect: Other<T> needs a message struct with a muster.Entity field named `other`, or with only one such field
 // Reparent names two entities, and none of them is `other`.
 #include <muster/registry.h>
 

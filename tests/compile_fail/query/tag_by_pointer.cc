@@ -1,4 +1,4 @@
-// expect: a tag has no value to take: ask With<T> or Without<T>
+// expect: a tag has no value: use With<T> or Without<T>
 // A pointer to a tag would be null on an entity that has it.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

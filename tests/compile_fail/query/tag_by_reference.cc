@@ -1,4 +1,4 @@
-// expect: a tag has no value to take: ask With<T> or Without<T>
+// expect: a tag has no value: use With<T> or Without<T>
 // A tag has no bytes in a row.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

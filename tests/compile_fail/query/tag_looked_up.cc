@@ -1,4 +1,4 @@
-// expect: a tag has no value: ask has\(e\) of the Lookup<const T>
+// expect: a tag has no value: use has\(e\) of the Lookup<const T>
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: a tag has no value to read from elsewhere: ask With<T>, WithoutParent<T>, or has\(e\) of a Lookup<const T>
+// expect: a tag has no value to read from elsewhere: use With<T>, WithoutParent<T>, or has\(e\) of a Lookup<const T>
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -43,7 +43,7 @@ std::uint64_t contents(const EntityRegistry& registry) {
 }
 
 struct Log final : EditLog {
-  explicit Log(EntityRegistry& of) : registry(of), left(contents(of)) { of.set_edit_log(this); }
+  explicit Log(EntityRegistry& of) : registry(of), left(contents(of)) { of.host().set_edit_log(this); }
   ~Log() override { registry.host().set_edit_log(nullptr); }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

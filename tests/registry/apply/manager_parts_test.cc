@@ -251,7 +251,7 @@ TEST_CASE("a manager that reads nothing is not given what was saved: it would be
     const auto loaded = registry.load(keeper);
     return loaded ? "was loaded" : loaded.error().what;
   };
-  CHECK(load() == "manager \"heights\": it has version 2, and this build knows 1 at most");
+  CHECK(load() == "manager \"heights\": it has version 2, but this build supports at most 1");
   EntityRegistry older;
   Heights first(older, Saved::whole, 1);
   keeper.save(older);
@@ -269,24 +269,25 @@ TEST_CASE("a manager's state of a newer version, or of which a part is missing o
   Keeper keeper;
   keeper.save(registry);
   CHECK(refusal(keeper, 3) == "was loaded");
-  CHECK(refusal(keeper, 1) == of_managers("manager \"heights\": it has version 2, and this build knows 1 at most"));
+  CHECK(refusal(keeper, 1) == of_managers("manager \"heights\": it has version 2, but this build supports at most 1"));
   Keeper damaged = keeper;
   damaged.kept.erase(part(0));
-  CHECK(refusal(damaged, 2) == of_managers("manager \"heights\": 1 parts of its state are there, of 2"));
+  CHECK(refusal(damaged, 2) == of_managers("manager \"heights\": found 1 parts of its state, expected 2"));
   damaged = keeper;
   damaged.kept.at(part(1)).pop_back();
-  CHECK(refusal(damaged, 2) == of_managers("manager \"heights\": page 1 is cut off"));
+  CHECK(refusal(damaged, 2) == of_managers("manager \"heights\": page 1 is truncated"));
   damaged = keeper;
   damaged.kept[{StateSection::manager_parts, 77, 3}] = {};
-  CHECK(refusal(damaged, 2) == "manager_parts 77 part 3: the part of a manager belongs to none");
+  CHECK(refusal(damaged, 2) == "manager_parts 77 part 3: the part belongs to no manager");
   damaged = keeper;
   damaged.kept.erase({StateSection::managers, Heights::key, 0});
   CHECK(refusal(damaged, 2) ==
-        "manager_parts " + std::to_string(Heights::key) + " part 0: the part of a manager belongs to none");
+        "manager_parts " + std::to_string(Heights::key) + " part 0: the part belongs to no manager");
   EntityRegistry later;
   REQUIRE(later.load(keeper));
-  CHECK_THROWS_WITH(Heights(later, Saved::in_parts, 1),
-                    "manager \"heights\" refuses its saved state: it has version 2, and this build knows 1 at most");
+  CHECK_THROWS_WITH(
+      Heights(later, Saved::in_parts, 1),
+      "manager \"heights\" rejected its saved state: it has version 2, but this build supports at most 1");
   const Heights fits(later);
   CHECK(fits.at(4) == 1);
 }
@@ -304,7 +305,7 @@ TEST_CASE("state of a manager whose name has the hash of another's is refused to
   const auto loaded = registry.load(keeper);
   REQUIRE_FALSE(loaded);
   CHECK(loaded.error().what ==
-        "the managers \"8yn0iYCKYHlIj4-BwPqk\" and \"GReLUrM4wMqfg9yzV3KQ\" have one hash; rename one");
+        "managers \"8yn0iYCKYHlIj4-BwPqk\" and \"GReLUrM4wMqfg9yzV3KQ\" have the same hash; rename one");
 }
 
 TEST_CASE("a keeper that asks for parts that changed has what a whole save gives, whatever happened between") {

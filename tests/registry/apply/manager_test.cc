@@ -383,7 +383,7 @@ TEST_CASE("what managers hold is saved, hashed and loaded, whichever comes first
     managers::Meshes meshes2(loaded);
     const auto result = loaded.load(rows);
     REQUIRE_FALSE(result);
-    CHECK(result.error().text().find("meshes are cut off") != std::string::npos);
+    CHECK(result.error().text().find("meshes are truncated") != std::string::npos);
   }
 }
 

@@ -301,7 +301,7 @@ TEST_CASE("a circle of handlers is told without those that have nothing to do wi
   add("alone", {});
   add("a", {.before = {"b"}});
   add("b", {.before = {"c"}});
-  CHECK_THROWS_WITH(add("c", {.before = {"a"}}), "the order of these handlers contradicts itself: a, b, c");
+  CHECK_THROWS_WITH(add("c", {.before = {"a"}}), "the order of these handlers is circular: a, b, c");
 }
 
 TEST_CASE("two fields whose paths have one hash are reached by neither, and others beside them are") {

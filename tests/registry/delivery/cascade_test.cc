@@ -105,11 +105,12 @@ TEST_CASE("the first cascade that is cut short is warned of, with its message, i
       "game.echo", [](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) { out.post(self, ping); });
   const auto look = registry.subscribe("game.look", [](const game::Ping&, const game::Health&) {});
   CHECK(registry.push(orc, game::Ping{}).cut_short);
-  CHECK(said ==
-        std::vector<std::string>{
-            "a cascade was cut short after 3 messages (RegistryOptions::cascade_messages_max); the rest, "
-            "game.Ping first, waits for the next input. \"game.echo\" handles game.Ping and posts messages: does "
-            "it ever stop?"});
+  CHECK(
+      said ==
+      std::vector<std::string>{
+          "a cascade was cut short after 3 messages (RegistryOptions::cascade_messages_max); the rest, "
+          "starting with game.Ping, waits for the next input. \"game.echo\" handles game.Ping and posts messages: does "
+          "it ever stop?"});
   CHECK(registry.push(orc, game::Ping{}).cut_short);
   CHECK(said.size() == 1);
 }
@@ -126,7 +127,7 @@ TEST_CASE("a cascade that is cut short by its bytes is warned of with that optio
   REQUIRE(said.size() == 1);
   CHECK(said[0] ==
         "a cascade was cut short after 100 bytes (RegistryOptions::cascade_bytes_max); the rest, "
-        "game.Ping first, waits for the next input");
+        "starting with game.Ping, waits for the next input");
 }
 
 TEST_CASE("what exceeds its second budget too goes behind the new message, and is counted") {

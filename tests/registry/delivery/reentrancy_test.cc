@@ -27,7 +27,7 @@ std::string inside_a_handler(What what) {
 const auto names_the_meddler = Contains(
     "the registry was used inside a handler (\"game.meddler\"); a handler reads through its parameters and changes the "
     "world through "
-    "its Outbox, which subscribes and ends handlers too: Outbox::subscribe, Outbox::end");
+    "its Outbox, which also subscribes and ends handlers: Outbox::subscribe, Outbox::end");
 
 }  // namespace
 
@@ -148,7 +148,7 @@ TEST_CASE(
       registry.each<const game::Health>([&](Entity e, const game::Health&) { what(registry, e); });
     });
   };
-  const auto says_so = Contains("while they were read");
+  const auto says_so = Contains("moved during the loop");
   CHECK_THAT(while_reading([](EntityRegistry& r, Entity) { r.create(game::Health{}); }), says_so);
   CHECK_THAT(while_reading([](EntityRegistry& r, Entity e) { r.destroy(e); }), says_so);
   CHECK_THAT(while_reading([](EntityRegistry& r, Entity e) { r.set(e, game::Armor{}); }), says_so);

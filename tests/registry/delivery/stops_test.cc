@@ -31,7 +31,7 @@ std::string in_a_spread_pass(Work work) {
 
 TEST_CASE("what a handler throws on a worker stops the program and names handler and message") {
   CHECK_THAT(in_a_spread_pass([](EntityRegistry&) { throw std::runtime_error("no more"); }),
-             Contains("handler \"meddler\" threw while it handled muster.Update: no more"));
+             Contains("handler \"meddler\" threw while handling muster.Update: no more"));
 }
 
 TEST_CASE("using the registry in a handler on a worker stops the program and names the handler") {

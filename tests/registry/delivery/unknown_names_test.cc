@@ -109,7 +109,7 @@ TEST_CASE("Of very many unknown names a few are said, and the others counted", "
   for (int i = 0; i < 100; ++i) w.subscribe("", hit, {.before = {"name " + std::to_string(i)}});
   w.registry.flush();
   REQUIRE(w.said.size() == 17);
-  CHECK(w.said.back() == "84 more names in the options of handlers mean nothing");
+  CHECK(w.said.back() == "84 more names in handler options match nothing");
 }
 
 TEST_CASE("Without an on_warning an unknown name is said on standard error", "[unknown]") {

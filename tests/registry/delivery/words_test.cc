@@ -47,28 +47,29 @@ TEST_CASE("why two handlers do not overlap is said in words, with the component 
   CHECK(game.why("think", "move") ==
         "\"think\" and \"move\" do not overlap:\n"
         "  \"think\" writes game.Velocity, which \"move\" reads\n"
-        "  \"move\" writes game.Position, which \"think\" reads of any entity, by id\n"
-        "  \"think\" runs first: \"move\" says after = \"think\"\n");
+        "  \"move\" writes game.Position, which \"think\" reads from any entity, by id\n"
+        "  \"think\" runs first: \"move\" has after = \"think\"\n");
   CHECK(game.why("shield", "heal") ==
         "\"heal\" and \"shield\" do not overlap:\n"
-        "  \"heal\" writes game.Health, which \"shield\" reads of the nearest ancestor with game.Armor\n"
-        "  \"heal\" runs first: its priority is 0, the other's 1\n");
+        "  \"heal\" writes game.Health, which \"shield\" reads from its nearest ancestor with game.Armor\n"
+        "  \"heal\" runs first: its priority is 0 and the other's is 1\n");
   CHECK(game.why("move", "attach") ==
         "\"move\" and \"attach\" do not overlap:\n"
         "  both write game.Position\n"
-        "  \"move\" writes game.Position, which \"attach\" reads of its nearest ancestor\n"
-        "  \"move\" runs first: its priority is 0, the other's 2\n");
+        "  \"move\" writes game.Position, which \"attach\" reads from its nearest ancestor\n"
+        "  \"move\" runs first: its priority is 0 and the other's is 2\n");
   CHECK(game.why("think", "multiply") ==
         "\"think\" and \"multiply\" do not overlap:\n"
-        "  \"multiply\" takes a Spawner, which gives out ids, and \"think\" finds other entities by theirs\n"
-        "  \"think\" runs first: its priority is 0, the other's 9\n");
+        "  \"multiply\" takes a Spawner, which issues ids, and \"think\" looks up other entities by id\n"
+        "  \"think\" runs first: its priority is 0 and the other's is 9\n");
 }
 
 TEST_CASE("who gives out ids and who might ask for the living are kept apart, and it is said why") {
   Game game;
   CHECK(game.why("draw", "multiply") ==
         "\"draw\" and \"multiply\" do not overlap:\n"
-        "  \"multiply\" takes a Spawner, which gives out ids, and \"draw\" has state and may ask who is alive\n"
+        "  \"multiply\" takes a Spawner, which issues ids, and \"draw\" has state and may check which entities are "
+        "alive\n"
         "  \"draw\" runs first: its name comes first\n");
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("why two handlers are kept apart by what is outside of components") {
         "  \"a\" runs first: its name comes first\n");
   CHECK(muster::why_apart(registry, update, "c", "d") ==
         "\"c\" and \"d\" do not overlap:\n"
-        "  both have state of their own (captures, an object, on_begin) and name no external reads or writes\n"
+        "  both have private state (captures, an object, on_begin) and declare no external reads or writes\n"
         "  \"c\" runs first: its name comes first\n");
 }
 
@@ -125,15 +126,15 @@ TEST_CASE("usagi 30: the groups of handlers which may overlap, and which of them
         "  \"move\" is split over its rows\n"
         "  \"shield\" is split over its rows\n"
         "group 3:\n"
-        "  \"attach\" is split over branches, a parent finished before its children: it writes game.Position and reads "
-        "it of its nearest ancestor\n"
+        "  \"attach\" is split over branches, parents before children: it writes game.Position and reads "
+        "it from its nearest ancestor\n"
         "group 4:\n"
         "  \"draw\" is not split: it writes the external resource \"renderer\"\n"
         "group 5:\n"
-        "  \"multiply\" is not split: it takes a Spawner, which gives out ids one after another\n");
+        "  \"multiply\" is not split: it takes a Spawner, which issues ids in sequence\n");
   CHECK(game.why("attach", "attach") ==
-        "\"attach\" is split over branches, a parent finished before its children: it writes game.Position and reads "
-        "it of its nearest ancestor\n");
+        "\"attach\" is split over branches, parents before children: it writes game.Position and reads "
+        "it from its nearest ancestor\n");
 }
 
 TEST_CASE("the graph of a pass is drawn by Graphviz") {
@@ -147,14 +148,14 @@ TEST_CASE("the graph of a pass is drawn by Graphviz") {
   CHECK(muster::pass_dot(registry, update) == R"(digraph "muster.Update" {
   node [shape=box];
   h0 [label="heal \"all\"\nwrites game.Health\nreads external clock\nsplit over rows\n"];
-  h1 [label="think\nwrites game.Velocity\nreads game.Position of any entity, by id\nsplit over rows\n"];
+  h1 [label="think\nwrites game.Velocity\nreads game.Position from any entity, by id\nsplit over rows\n"];
   h2 [label="move\nwrites game.Position\nreads game.Velocity\nsplit over rows\n"];
-  h3 [label="attach\nwrites game.Position\nreads game.Position of its nearest ancestor\nsplit over branches\n"];
-  h4 [label="multiply\nreads game.Health\ngives out ids\nnot split\n"];
+  h3 [label="attach\nwrites game.Position\nreads game.Position from its nearest ancestor\nsplit over branches\n"];
+  h4 [label="multiply\nreads game.Health\nissues ids\nnot split\n"];
   h1 -> h2 [label="\"think\" writes game.Velocity, which \"move\" reads"];
   h2 -> h3 [label="both write game.Position"];
   h0 -> h4 [label="\"heal \"all\"\" writes game.Health, which \"multiply\" reads"];
-  h3 -> h4 [label="\"multiply\" takes a Spawner, which gives out ids, and \"attach\" finds other entities by theirs"];
+  h3 -> h4 [label="\"multiply\" takes a Spawner, which issues ids, and \"attach\" looks up other entities by id"];
 }
 )");
 }

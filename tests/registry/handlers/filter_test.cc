@@ -25,7 +25,7 @@ bool no_armor(const Archetype& archetype) {
 void nothing(const game::Damage&, const game::Health&) {}
 
 const auto names_the_handler =
-    Contains("handler \"game.picky\" of game.Damage: its filter threw when it was shown an archetype: what is Armor?");
+    Contains("handler \"game.picky\" of game.Damage: its filter threw while testing an archetype: what is Armor?");
 
 }  // namespace
 

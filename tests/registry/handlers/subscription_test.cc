@@ -135,8 +135,7 @@ TEST_CASE(
   EntityRegistry registry;
   CHECK_THROWS_WITH(
       (void)registry.subscribe("scribbler", [](const game::Damage&, Name&) {}),
-      "handler \"scribbler\" writes muster.Name, which siblings and saved state depend on; names are changed "
-      "by Rename");
+      "handler \"scribbler\" writes muster.Name, which siblings and saved state depend on; use Rename to change names");
   CHECK_THROWS_AS(
       (void)registry.subscribe("script",
                                DynamicShape{.message = TypeTraits<game::Damage>::id,

@@ -51,7 +51,7 @@ std::string refused(Subscribe subscribe) {
 
 std::string only_read(const std::string& what, const std::string& message = "sight.Look") {
   return "handler \"h\" of " + message + " " + what +
-         ", but no journal keeps that message (journal: \"never\"), so its handlers only read";
+         ", but no journal records that message (journal: \"never\"), so its handlers may only read";
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE("a handler of a message that no journal keeps is refused where it coul
   CHECK(refused([&] { return r.subscribe("h", [](const Look&, std::span<Health>) {}); }) ==
         only_read("writes a component"));
   const std::string unsaid =
-      only_read("has captures or an object and does not say what it touches (external_reads, external_writes)");
+      only_read("has captures or an object but does not declare what it touches (external_reads, external_writes)");
   CHECK(refused([&] { return r.subscribe("h", [&seen](const Look&) { ++seen; }); }) == unsaid);
   CHECK(refused([&] { return r.subscribe("h", eyes, &Eyes::seen); }) == unsaid);
   CHECK(refused([&] { return r.subscribe("h", minds, &Minds::seen, {.external_writes = {"minds"}}); }) ==
@@ -116,9 +116,8 @@ TEST_CASE("what such a handler leaves outside does not come back by another that
         std::move(options));
   };
   const std::string comes_back =
-      "handler \"follow\" changes the world and uses \"camera\", where handler \"look\" leaves what came by a message "
-      "that "
-      "no journal keeps (journal: \"never\"): done again, the journal would give another world";
+      "handler \"follow\" changes the world and uses \"camera\", which handler \"look\" writes from a message that "
+      "no journal records (journal: \"never\"): a replay would give a different world";
   {
     const Subscription first = look();
     CHECK(refused([&] { return follow("follow", {.external_reads = {"sky", "camera"}}); }) == comes_back);

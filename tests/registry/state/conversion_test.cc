@@ -89,7 +89,8 @@ TEST_CASE("templates and messages that wait are converted by the game too") {
   REQUIRE(before.registry.host().push_batch(timed.bytes()).refused == 0);
 
   After refusing;
-  CHECK(refusing.load(before.rows()) == "timers 1: game.Turn.angle: was int and is short: that cannot be converted");
+  CHECK(refusing.load(before.rows()) ==
+        "timers 1: game.Turn.angle: was int and is now short, which cannot be converted");
 
   After after;
   add_conversion<game::Turn, turn_of_older>(after.registry);

@@ -38,7 +38,7 @@ TEST_CASE("who has a component has it when it becomes enableable, and then it go
   World after({now_text});
   REQUIRE(after.load(before.rows()) == "");
   CHECK(after.report.converted ==
-        std::vector<std::string>{"game.Cold: is enableable now", "game.Health: is enableable now"});
+        std::vector<std::string>{"game.Cold: is now enableable", "game.Health: is now enableable"});
   CHECK(after.value("/a", "Health", "value") == 4);
   CHECK(after.has("/c", "Cold"));
   const std::size_t archetypes = after.registry.host().storage().archetypes().size();
@@ -65,7 +65,8 @@ TEST_CASE("who lacks a component lacks it when it is not enableable any more") {
   remove(before, "/d", "Cold");
   World after({then_text});
   REQUIRE(after.load(before.rows()) == "");
-  CHECK(after.report.converted == std::vector<std::string>{"game.Cold: was enableable", "game.Health: was enableable"});
+  CHECK(after.report.converted ==
+        std::vector<std::string>{"game.Cold: is no longer enableable", "game.Health: is no longer enableable"});
   for (int i = 0; i < 3000; ++i) {
     const std::string path = "/h" + std::to_string(i);
     REQUIRE(after.has(path, "Health") == (i % 3 != 0));

@@ -166,7 +166,8 @@ TEST_CASE("a message of muster.fbs that waits and cannot be read here refuses th
   REQUIRE(then.add_schema(rows.at({StateSection::schema, 0, 0})));
   add_timer(rows, then, "muster.CancelTimer", saved.top, [](const TypeDescriptor&, std::byte*) {});
   World here({game});
-  CHECK(here.load(rows) == "timers 1: muster.CancelTimer.timer: was double and is ulong: that cannot be converted");
+  CHECK(here.load(rows) ==
+        "timers 1: muster.CancelTimer.timer: was double and is now ulong, which cannot be converted");
 }
 
 }  // namespace grown_muster_test

@@ -86,7 +86,7 @@ TEST_CASE("numbers become wider, never narrower") {
         .error;
   };
   CHECK_THAT(refused("int", "short"),
-             Contains("component game.Health.value: was int and is short: that cannot be converted"));
+             Contains("component game.Health.value: was int and is now short, which cannot be converted"));
   for (const auto& [then, now] : std::vector<std::pair<const char*, const char*>>{{"int", "uint"},
                                                                                   {"uint", "int"},
                                                                                   {"long", "double"},
@@ -98,7 +98,7 @@ TEST_CASE("numbers become wider, never narrower") {
                                                                                   {"ulong", "ulong (text)"},
                                                                                   {"muster.Entity", "ulong"}}) {
     INFO(then << " -> " << now);
-    CHECK_THAT(refused(then, now), Contains("that cannot be converted") && Contains("game.Health.value"));
+    CHECK_THAT(refused(then, now), Contains(", which cannot be converted") && Contains("game.Health.value"));
   }
 }
 

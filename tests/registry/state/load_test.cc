@@ -75,7 +75,7 @@ TEST_CASE("links that do not fit one another are refused, each by what is wrong 
   CHECK(load_error(family.rows) == "");
   CHECK(family.with(first, offsetof(Links, next), third.index) == "hierarchy 0: links between siblings disagree");
   CHECK(family.with(second, offsetof(Links, next), family.alone.index) ==
-        "hierarchy 0: a list of children holds a stranger");
+        "hierarchy 0: a list of children holds an entity that is not a child");
   CHECK(family.with(third, offsetof(Links, next), first.index) == "hierarchy 0: links between siblings disagree");
   CHECK(family.with(third, offsetof(Links, previous), first.index) == "hierarchy 0: links between siblings disagree");
   CHECK(family.with(family.parent, offsetof(Links, last_child), second.index) ==
@@ -85,17 +85,17 @@ TEST_CASE("links that do not fit one another are refused, each by what is wrong 
   CHECK(family.with(family.parent, offsetof(Links, children), 4) ==
         "hierarchy 0: a list of children is shorter than its count");
   CHECK(family.with(family.parent, offsetof(Links, children), 0) ==
-        "hierarchy 0: something without children links to some");
+        "hierarchy 0: an entity without children has links to children");
   CHECK(family.with(family.alone, offsetof(Links, next), first.index) ==
-        "hierarchy 0: something without a parent has siblings");
+        "hierarchy 0: an entity without a parent has siblings");
   CHECK(family.with(family.alone, offsetof(Links, first_child), first.index) ==
-        "hierarchy 0: something without children links to some");
+        "hierarchy 0: an entity without children has links to children");
   CHECK(family.with(Entity{family.alone.index + 1, 1}, offsetof(Links, children), 1) ==
-        "hierarchy 0: something dead has children");
-  CHECK(family.with(first, offsetof(Links, next), 1000) == "hierarchy 0: a link leads nowhere");
+        "hierarchy 0: a dead entity has children");
+  CHECK(family.with(first, offsetof(Links, next), 1000) == "hierarchy 0: a link is out of range");
   const auto indices = static_cast<std::uint32_t>(family.world.host().storage().ids().indices());
-  CHECK(family.with(first, offsetof(Links, next), indices) == "hierarchy 0: a link leads nowhere");
-  CHECK(family.with(first, offsetof(Links, next), indices - 1) != "hierarchy 0: a link leads nowhere");
+  CHECK(family.with(first, offsetof(Links, next), indices) == "hierarchy 0: a link is out of range");
+  CHECK(family.with(first, offsetof(Links, next), indices - 1) != "hierarchy 0: a link is out of range");
 }
 
 TEST_CASE("a child whose parent is not alive, or that is in no list, is refused") {
@@ -104,15 +104,15 @@ TEST_CASE("a child whose parent is not alive, or that is in no list, is refused"
     if (key.section != StateSection::columns || key.column != 1) continue;
     naive::StateRows changed = family.rows;
     put(changed.at(key), 0, Entity{family.parent.index, family.parent.generation + 1});
-    CHECK(load_error(changed) == "hierarchy 0: a child's parent is not alive, or at a wrong depth");
+    CHECK(load_error(changed) == "hierarchy 0: a child's parent is not alive, or is at the wrong depth");
     changed = family.rows;
     put(changed.at(key), 0, family.children[1]);
-    CHECK(load_error(changed) == "hierarchy 0: a child's parent is not alive, or at a wrong depth");
+    CHECK(load_error(changed) == "hierarchy 0: a child's parent is not alive, or is at the wrong depth");
   }
   naive::StateRows changed = family.rows;
   for (auto& [key, row] : changed)
     if (key.section == StateSection::hierarchy) std::ranges::fill(row, std::byte{});
-  CHECK(load_error(changed) == "hierarchy 0: a child is in no list of children");
+  CHECK(load_error(changed) == "hierarchy 0: a child is not in any list of children");
 }
 
 TEST_CASE("two siblings of one name, and a name whose text is nowhere, are refused") {
@@ -122,7 +122,7 @@ TEST_CASE("two siblings of one name, and a name whose text is nowhere, are refus
       continue;
     naive::StateRows changed = family.rows;
     std::memcpy(changed.at(key).data(), row.data() + sizeof(Name), sizeof(Name));
-    CHECK(load_error(changed).ends_with(": two siblings have one name"));
+    CHECK(load_error(changed).ends_with(": two siblings have the same name"));
     put(changed.at(key), 0, Name{Text{42}});
     CHECK(load_error(changed).ends_with(": a name's text is unknown"));
   }
@@ -141,7 +141,7 @@ TEST_CASE("a chunk that says to be deeper than there are chunks is refused befor
   const auto chunks =
       std::ranges::count_if(rows, [](const auto& r) { return r.first.section == StateSection::chunks; });
   const std::string refused =
-      "columns " + std::to_string(deep->first.key) + ": the chunk is deeper than there are chunks";
+      "columns " + std::to_string(deep->first.key) + ": the chunk's depth exceeds the number of chunks";
   for (const std::uint32_t depth : {static_cast<std::uint32_t>(chunks), (1u << 20) - 1}) {
     put(deep->second, offsetof(ChunkRow, depth), depth);
     CHECK(load_error(rows) == refused);
@@ -168,7 +168,7 @@ TEST_CASE("ids are refused that have an impossible state, no generation, no row,
     CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));
     changed = crowd.rows;
     put(changed.at(directory), generation_at + e.index * std::size_t{4}, 0u);
-    CHECK(load_error(changed) == "directory 0: an id without generation is in use");
+    CHECK(load_error(changed) == "directory 0: an id without a generation is in use");
     put(changed.at(directory), generation_at + e.index * std::size_t{4}, e.generation + 1);
     CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));
     changed = crowd.rows;
@@ -242,7 +242,7 @@ TEST_CASE("a free index that is not in the queue, one too many and a wrong numbe
   CHECK(load_error(changed) == "free_queue 0: an index in the free queue is not free");
   changed = rows;
   put(changed.at({StateSection::registry, 0, 0}), 8 * sizeof(std::uint64_t), std::uint64_t{1});
-  CHECK(load_error(changed) == "directory 0: another number of ids is retired than the registry's row says");
+  CHECK(load_error(changed) == "directory 0: the number of retired ids does not match the registry's row");
 }
 
 /// The rows as format 1 wrote them: versions of columns, here none like another, behind each chunk's row.
@@ -296,7 +296,7 @@ TEST_CASE("rows of format 1 are read, and saved as those of format 2") {
   for (const int bytes : {-8, -1, 1, 8}) {
     naive::StateRows changed = old;
     changed.at(at).resize(old.at(at).size() + static_cast<std::size_t>(bytes));
-    CHECK(load_error(changed).ends_with(": the chunk's row has a wrong length"));
+    CHECK(load_error(changed).ends_with(": the chunk's row has the wrong length"));
   }
 }
 
@@ -311,17 +311,18 @@ TEST_CASE("rows of format 2 have no versions, and none of the shorter lengths of
   const StateKey chunk = family.rows.lower_bound({StateSection::chunks, 0, 0})->first;
   for (const std::size_t size : {sizeof(ChunkRow) - 1, sizeof(ChunkRow) + 1, sizeof(ChunkRow) + 8})
     CHECK(with(chunk, size)
-              .ends_with(size < sizeof(ChunkRow) ? ": the chunk is cut off" : ": the chunk's row has a wrong length"));
+              .ends_with(size < sizeof(ChunkRow) ? ": the chunk is truncated"
+                                                 : ": the chunk's row has the wrong length"));
   for (const std::size_t size : {std::size_t{0}, std::size_t{7}, registry_row_first, registry_row_counted,
                                  sizeof(RegistryRow) - 8, sizeof(RegistryRow) + 8})
-    CHECK(with(registry, size) == "registry 0: the registry's row has a wrong length");
+    CHECK(with(registry, size) == "registry 0: the registry's row has the wrong length");
   naive::StateRows changed = family.rows;
   put(changed.at(registry), offsetof(RegistryRow, zero), std::uint64_t{1});
-  CHECK(load_error(changed) == "registry 0: the registry's row has a number where there is none");
+  CHECK(load_error(changed) == "registry 0: the registry's row has a nonzero reserved number");
   for (const std::uint64_t format : {0ull, 3ull}) {
     put(changed.at(registry), offsetof(RegistryRow, format), format);
-    CHECK(load_error(changed) == "registry 0: format " + std::to_string(format) +
-                                     " of the saved registry is not known to this version, which reads 1 and 2");
+    CHECK(load_error(changed) ==
+          "registry 0: the saved registry has format " + std::to_string(format) + "; this version reads 1 and 2");
   }
 }
 
@@ -340,7 +341,7 @@ TEST_CASE("a timer whose number was never given is refused") {
     row.key().key = number;
     std::memcpy(row.mapped().data() + sizeof(BatchHeader), &number, sizeof number);
     changed.insert(std::move(row));
-    CHECK(load_error(changed).ends_with(": a timer is not one, or has another's number"));
+    CHECK(load_error(changed).ends_with(": a timer's row does not hold a timer, or has the wrong number"));
   }
 }
 
@@ -390,9 +391,8 @@ TEST_CASE("state with other bounds of cascades is refused to a host that insists
   naive::RowsSource source(rows);
   const auto refused = other.load(source);
   REQUIRE_FALSE(refused);
-  CHECK(
-      refused.error().text() ==
-      "registry 0: saved with cascades of at most 7 messages and 134217728 bytes; the host insists on 8 and 134217728");
+  CHECK(refused.error().text() ==
+        "registry 0: saved with cascades of at most 7 messages and 134217728 bytes; the host requires 8 and 134217728");
   EntityRegistry fewer_bytes({.cascade_messages_max = 7, .cascade_bytes_max = 1 << 20, .insist_on_bounds = true});
   CHECK_FALSE(fewer_bytes.load(source));
   EntityRegistry same({.cascade_messages_max = 7, .insist_on_bounds = true});
@@ -424,5 +424,5 @@ TEST_CASE("a registry's row without the counts at its end is read, and what they
   std::erase_if(rows, [](const auto& row) { return row.first.section == StateSection::templates; });
   CHECK(load_error(rows) == "");
   rows.at({StateSection::registry, 0, 0}).resize(registry_row_first + 8);
-  CHECK(load_error(rows) == "registry 0: the registry's row has a wrong length");
+  CHECK(load_error(rows) == "registry 0: the registry's row has the wrong length");
 }

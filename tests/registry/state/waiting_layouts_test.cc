@@ -170,10 +170,10 @@ TEST_CASE("a table that holds a struct of another layout, or an enum that counts
   const std::string then = "struct At { x:int; } enum Team : ubyte { none, red }";
   CHECK(error(then, then) == "");
   CHECK_THAT(error(then, "struct At { y:int; x:int; } enum Team : ubyte { none, red }"),
-             Contains("game.Say.at: holds a game.At, of which y is new: in a table that cannot be converted"));
+             Contains("game.Say.at: holds a game.At that changed (y is new), which cannot be converted in a table"));
   CHECK_THAT(
       error(then, "struct At { x:int; } enum Team : ubyte { none, blue, red }"),
-      Contains("game.Say.team: has an enum whose values have other numbers: in a table that cannot be converted"));
+      Contains("game.Say.team: has an enum whose values have different numbers, which cannot be converted in a table"));
   CHECK(error(then, "struct At { x:int; } enum Team : ubyte { none, red, blue }") == "");
 }
 
@@ -294,9 +294,9 @@ TEST_CASE("a message that waits and cannot be converted refuses the world by typ
   };
   CHECK(error(then + "struct More (message) { amount:int; }", false) == "");
   CHECK_THAT(error("struct Health (component) { value:int; } struct Hit (message) { amount:short; }", false),
-             Contains("timers 1: game.Hit.amount: was int and is short: that cannot be converted"));
+             Contains("timers 1: game.Hit.amount: was int and is now short, which cannot be converted"));
   CHECK_THAT(error("struct Health (component) { value:bool; } struct Hit (message) { amount:int; }", true),
-             Contains("game.Health.value: was int and is bool: that cannot be converted"));
+             Contains("game.Health.value: was int and is now bool, which cannot be converted"));
 }
 
 TEST_CASE("rows of waiting messages with any bit another are read or refused, whatever layouts they have now") {

@@ -154,12 +154,12 @@ TEST_CASE("saved texts of one hash are refused") {
   naive::RowsSource source(rows);
   const auto done = loaded.load(source);
   REQUIRE_FALSE(done);
-  CHECK(done.error().text() == "texts 0: two texts have one hash");
+  CHECK(done.error().text() == "texts 0: two texts have the same hash");
 }
 
 TEST_CASE("managers whose names have one hash cannot be saved beside each other, and the second is told so") {
   const std::string why =
-      "the managers \"" + std::string(second) + "\" and \"" + std::string(first) + "\" have one hash; rename one";
+      "managers \"" + std::string(second) + "\" and \"" + std::string(first) + "\" have the same hash; rename one";
   EntityRegistry registry;
   Silent one, two;
   registry.add_manager(std::string(first), one);

@@ -116,40 +116,40 @@ TEST_CASE("usagi 23: what is wrong with a template file is said with its place")
   CHECK(with("components: {Health: {value: high}}").starts_with("x.json:3: t: barracks.Health.value cannot be 'high'"));
   CHECK(with("components: {Health: {value: null}}") == "x.json:3: t: barracks.Health.value cannot be null");
   CHECK(with("components: {Health: 3}").find("expected an object") != std::string::npos);
-  CHECK(with("components: {Health: null}") == "x.json:3: t: there is no barracks.Health to take away");
-  CHECK(with("components: {Name: {}}") == "x.json:3: t: muster.Name is kept by the registry itself");
+  CHECK(with("components: {Health: null}") == "x.json:3: t: there is no barracks.Health to remove");
+  CHECK(with("components: {Name: {}}") == "x.json:3: t: muster.Name is managed by the registry itself");
   CHECK(with("components: {Armed: {nothing: 1}}").find("is a tag") != std::string::npos);
-  CHECK(with("components: {Soldier: {title: 3}}").find("expected a text in quotes") != std::string::npos);
+  CHECK(with("components: {Soldier: {title: 3}}").find("expected a quoted string") != std::string::npos);
   CHECK(with("components: {Soldier: {rank: general}}").find("private, sergeant") != std::string::npos);
   CHECK(with("components: {Holder: {weights: [1, 2]}}").find("has 3 elements, not 2") != std::string::npos);
-  CHECK(with("components: {Health: {value: [1]}}").find("is no array") != std::string::npos);
-  CHECK(with("components: {Health: {value: {x: 1}}}").find("is no struct") != std::string::npos);
+  CHECK(with("components: {Health: {value: [1]}}").find("is not an array") != std::string::npos);
+  CHECK(with("components: {Health: {value: {x: 1}}}").find("is not a struct") != std::string::npos);
   CHECK(with("components: {Soldier: {leader: \"left\"}}") ==
-        "x.json:3: t: 'left' is no node of t; entities of the world are written as /path or as an id");
+        "x.json:3: t: 'left' is not a node of t; write entities of the world as /path or as an id");
   CHECK(with("components: {Soldier: {leader: \"/left\"}}").find("there is no entity '/left'") != std::string::npos);
   CHECK(with("bases: [\"tt\"]") == "x.json:3: t: unknown base 'tt'");  // itself is not what was meant
-  CHECK(with("bases: [\"t\"]") == "x.json:3: t: its bases lead back to itself: t -> t");
+  CHECK(with("bases: [\"t\"]") == "x.json:3: t: its bases are circular: t -> t");
   CHECK(with("children: [{name: \"a\"},\n{name: \"a\"}]") == "x.json:4: t: two children are named 'a'");
   CHECK(
       with("children: [{name: \"a\", children: [{name: \"b\", x: 1}]}]").starts_with("x.json:3: t/a/b: unknown field"));
   CHECK(with("children: [{name: \"a\"}], overrides: [{path: \"a/b\"}]") ==
-        "x.json:3: t: override 'a/b' leads nowhere: t/a has no child 'b'");
+        "x.json:3: t: override path 'a/b' does not exist: t/a has no child 'b'");
   CHECK(with("children: [{name: \"a\"}], overrides: [{path: \"b\"}]") ==
-        "x.json:3: t: override 'b' leads nowhere: t has no child 'b'; it has a");
-  CHECK(with("overrides: [{path: \".\", remove: true}]").find("cannot take itself away") != std::string::npos);
+        "x.json:3: t: override path 'b' does not exist: t has no child 'b'; it has a");
+  CHECK(with("overrides: [{path: \".\", remove: true}]").find("cannot remove itself") != std::string::npos);
   CHECK(
       with(
           "components: {Soldier: {leader: \"a\"}}, children: [{name: \"a\"}], overrides: [{path: \"a\", remove: true}]")
-          .find("'a' is no node of t") != std::string::npos);
+          .find("'a' is not a node of t") != std::string::npos);
   CHECK(with("messages: [{type: \"Gret\"}]").starts_with("x.json:3: t: "));
   CHECK(with("messages: [{type: \"Destroy\"}]") == "x.json:3: t: muster.Destroy cannot be an initial message");
   CHECK(with("messages: [{type: \"Speech\", value: {volume: 2}}]").find("needs text") != std::string::npos);
   CHECK(world.error("{templates: [{name: \"a\"}, {name: \"a\"}]}") ==
-        "x.json:1: a: there are two templates of this name");
+        "x.json:1: a: there are two templates with this name");
   CHECK(world.error("{templates: [{}]}") == "x.json:1: a template needs a 'name'");
   CHECK(world.error("{}") == "x.json:1: the file has no 'templates'");
   CHECK(world.error("{templates: [\n{name: \"a\", bases: [\"b\"]},\n{name: \"b\", children: [{bases: [\"a\"]}]}]}") ==
-        "x.json:3: a: its bases lead back to itself: a -> b -> a");
+        "x.json:3: a: its bases are circular: a -> b -> a");
 }
 
 TEST_CASE("template files are JSON as flatc takes it, and are refused where they are not") {
@@ -161,14 +161,14 @@ TEST_CASE("template files are JSON as flatc takes it, and are refused where they
   CHECK(error("\xef\xbb\xbf[]") == "good");
   CHECK(error("") == "1: expected a value, found the end of the file");
   CHECK(error("[1\n2]") == "2: expected ',' or ']', found '2'");
-  CHECK(error("{a 1}") == "1: expected ':' behind 'a', found '1'");
-  CHECK(error("{a: 1, a: 2}") == "1: 'a' is there twice");
-  CHECK(error("[] []") == "1: there is something behind the end");
-  CHECK(error("\n\"abc") == "2: the text that begins here has no end");
-  CHECK(error("/* abc") == "1: the comment that begins here has no end");
+  CHECK(error("{a 1}") == "1: expected ':' after 'a', found '1'");
+  CHECK(error("{a: 1, a: 2}") == "1: 'a' appears twice");
+  CHECK(error("[] []") == "1: there is text after the end");
+  CHECK(error("\n\"abc") == "2: unterminated string");
+  CHECK(error("/* abc") == "1: unterminated comment");
   CHECK(error("\"\\q\"") == "1: unknown escape '\\q'");
-  CHECK(error("\"\\ud800\"") == "1: half of a surrogate pair");
-  CHECK(error("\"\xff\"") == "1: a text that is no UTF-8");
+  CHECK(error("\"\\ud800\"") == "1: unpaired surrogate");
+  CHECK(error("\"\xff\"") == "1: string is not valid UTF-8");
   CHECK(error(std::string_view("\xff\xfe{\0}\0", 6)) == "1: it is UTF-16, not UTF-8");
   CHECK(error(std::string_view("\xfe\xff\0{\0}", 6)) == "1: it is UTF-16, not UTF-8");
   CHECK(error(std::string_view("{\0}\0", 4)) == "1: it is UTF-16, not UTF-8");

@@ -45,20 +45,20 @@ TEST_CASE("a number beyond its field is refused with message, field, value and r
   session::Fault fault = scene.refused(scene.client.set(orc, arena::Health{.value = 1001}));
   CHECK(fault.code == session::FaultCode::refused);
   CHECK(fault.reason == "out_of_range");
-  CHECK(fault.text == "arena.Health.value is 1001, it takes a number from 0 to 1000");
+  CHECK(fault.text == "arena.Health.value is 1001; expected a number from 0 to 1000");
   CHECK(fault.type == TypeTraits<arena::Health>::id);
   CHECK(fault.field == "value");
   CHECK(fault.refused == 1);
   fault = scene.refused(scene.client.push(orc, arena::Damage{.amount = no_number}));
   CHECK(fault.reason == "not_finite");
-  CHECK(fault.text == "arena.Damage.amount is nan, it takes a finite number");
+  CHECK(fault.text == "arena.Damage.amount is nan; expected a finite number");
   CHECK(fault.type == TypeTraits<arena::Damage>::id);
   const auto made = scene.client.create({}, "troll", arena::Position{.y = -std::numeric_limits<double>::infinity()});
   REQUIRE_FALSE(made.has_value());
-  CHECK(made.error().text == "arena.Position.y is -inf, it takes a finite number");
+  CHECK(made.error().text == "arena.Position.y is -inf; expected a finite number");
   fault = scene.refused(scene.client.push(orc, Destroy{.reserved = 3}));
   CHECK(fault.reason == "not_zero");
-  CHECK(fault.text == "muster.Destroy.reserved is 3, it is reserved and takes 0");
+  CHECK(fault.text == "muster.Destroy.reserved is 3; it is reserved and must be 0");
   scene.before = scene.world.hash();  // ids were granted, and a name was told
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("a bad number is found among good messages of its kind, and those befo
     const auto answer = client.wait(requests[static_cast<std::size_t>(i)]);
     if (i % 8 == 5) {
       REQUIRE_FALSE(answer.has_value());
-      CHECK(answer.error().text == "arena.Damage.amount is nan, it takes a finite number");
+      CHECK(answer.error().text == "arena.Damage.amount is nan; expected a finite number");
     } else {
       REQUIRE(answer.has_value());
     }
@@ -108,7 +108,7 @@ TEST_CASE("a message like the one before is judged by the types as they are when
   for (const auto byte : std::as_bytes(schema)) added.bytes.push_back(std::to_integer<std::uint8_t>(byte));
   REQUIRE(client.ask_all(added).has_value());
   CHECK(client.push(unit, arena::Damage{.amount = no_number}).error().text ==
-        "arena.Damage.amount is nan, it takes a finite number");
+        "arena.Damage.amount is nan; expected a finite number");
   REQUIRE(client.push(unit, arena::Damage{.amount = 1}).has_value());
   REQUIRE(client.push(unit, arena::Damage{.amount = 1}).has_value());
   CHECK(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(unit).value; }) == 996);
@@ -125,7 +125,7 @@ TEST_CASE("a text that is no UTF-8, or has a zero byte, is not taken, in an edit
   CHECK(found.error().text == "muster.session.Find.name: is not valid UTF-8 at byte 0");
   CHECK(scene.client.ask(session::Resolve{.path = std::string("/a\0", 3)}).error().fault.reason == "bad_text");
   CHECK(scene.client.follow({.rate_max = no_number}).error().text ==
-        "muster.session.Follow.rate_max: is nan, it takes a finite number");
+        "muster.session.Follow.rate_max: is nan; expected a finite number");
 }
 
 TEST_CASE("a Hello whose texts are none ends the connection", "[bad]") {
@@ -173,7 +173,7 @@ TEST_CASE("values in a template are refused with the node, by DefineTemplate and
   builder.append_table(TypeTraits<DefineTemplate>::id, {}, encode(bad));
   const session::Fault fault = scene.refused(scene.client.push_batch(builder.bytes()));
   CHECK(fault.reason == "out_of_range");
-  CHECK(fault.text == "node 0 of the template: arena.Health.value is -1, it takes a number from 0 to 1000");
+  CHECK(fault.text == "node 0 of the template: arena.Health.value is -1; expected a number from 0 to 1000");
   const auto read =
       scene.client.read_templates(R"({templates: [{name: "t", components: {"Health": {value: -1}}}]})", "t.json");
   REQUIRE_FALSE(read.has_value());

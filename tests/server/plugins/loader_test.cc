@@ -108,7 +108,7 @@ TEST_CASE("a plugin that throws when it is installed is refused with its words",
         folder.path("a.so") + ": cannot be installed: it threw something that is not a std::exception");
   CHECK(install("contradict") ==
         folder.path("a.so") +
-            ": cannot be installed: the order of these handlers contradicts itself: counter.late, counter.step");
+            ": cannot be installed: the order of these handlers is circular: counter.late, counter.step");
   CHECK(install("") == "installed");
 }
 

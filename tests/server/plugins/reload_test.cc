@@ -221,13 +221,13 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
     game.folder.put("counter", "counter_second");
     const Told told("contradict");
     CHECK(game.refusal("counter") ==
-          path + "cannot be installed: the order of these handlers contradicts itself: counter.late, counter.step");
+          path + "cannot be installed: the order of these handlers is circular: counter.late, counter.step");
     unchanged();
   }
   SECTION("it takes another plugin's name") {
     game.folder.put("counter", "counter_second");
     const Told told("take a name");
-    CHECK(game.refusal("counter").find("message counter.Step has a handler named \"other.step\" already") !=
+    CHECK(game.refusal("counter").find("message counter.Step already has a handler named \"other.step\"") !=
           std::string::npos);
     unchanged();
   }
@@ -295,7 +295,7 @@ TEST_CASE("what is refused in the real registry only has the old build made agai
   const std::string text = game.refusal("counter");
   CHECK(text ==
         game.file +
-            ": cannot be installed: manager \"counter.sums\" refuses its saved state: sums of version 1 are not "
+            ": cannot be installed: manager \"counter.sums\" rejected its saved state: sums of version 1 are not "
             "known here");
   CHECK(game.registry.hash() == hash);
   CHECK(game.step() == 3);
@@ -370,7 +370,7 @@ TEST_CASE("a build of other layouts is tried on a copy of the state, and the reg
   REQUIRE_FALSE(narrower.has_value());
   CHECK(narrower.error() == game.file +
                                 ": was compiled with layouts that differ from the world's and cannot be converted: "
-                                "archetypes 0: component counter.Heard.build: was int and is short: that cannot be "
+                                "archetypes 0: component counter.Heard.build: was int and is now short, which cannot be "
                                 "converted");
   CHECK(opened_again.empty());
   CHECK(game.registry.hash() == hash);

@@ -103,9 +103,9 @@ def a_reload_that_fails_leaves_the_running_build(folder):
                         "old_interface": "was built for plugin interface 1, this server has 3: build it again",
                         "no_entry": "is not a plugin: it has no function muster_plugin",
                         "other": 'is called "other" now; "counter" runs',
-                        "counter_narrower": "and cannot be converted: archetypes 0: component counter.Heard.build: was int and is "
-                                            "short: that cannot be converted",
-                        "refuses_sums": 'manager "counter.sums" refuses its saved state: sums of version 1'}.items():
+                        "counter_narrower": "and cannot be converted: archetypes 0: component counter.Heard.build: was int and is now "
+                                            "short, which cannot be converted",
+                        "refuses_sums": 'manager "counter.sums" rejected its saved state: sums of version 1'}.items():
         folder.put(build)
         said = folder.run("reload", exit=1)
         assert said.startswith(f"muster: {folder.plugin}: ") and what in said, said
@@ -160,7 +160,7 @@ def a_reload_whose_types_have_other_layouts_opens_the_world_again_and_converts_i
     # There is a way back where every value has one: this build has fewer fields, and its numbers are narrower.
     folder.put("counter_second")
     said = folder.run("reload", exit=1)
-    assert "component counter.Heard.sum: was long and is int: that cannot be converted" in said, said
+    assert "component counter.Heard.sum: was long and is now int, which cannot be converted" in said, said
     equal(folder.step(), 7)
     folder.stop_counter()
 

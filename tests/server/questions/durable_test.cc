@@ -159,7 +159,7 @@ TEST_CASE("nobody waits for what this server never writes by itself; a save make
   const auto durable = client.wait_durable(ack->sequence);
   REQUIRE_FALSE(durable.has_value());
   CHECK(durable.error().kind == ClientError::Kind::refused);
-  CHECK(durable.error().text == "not durable before somebody saves: this server writes nothing by itself");
+  CHECK(durable.error().text == "not durable until the world is saved: this server writes nothing by itself");
   REQUIRE(client.ask<session::Save>().has_value());
   CHECK(client.wait_durable(ack->sequence).has_value());
 }

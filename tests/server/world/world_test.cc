@@ -372,8 +372,8 @@ TEST_CASE("a component whose values cannot be converted refuses the file, naming
   });
   INFO(text);
   CHECK_THAT(text, Catch::Matchers::StartsWith(path + ": the state is refused: archetypes "));
-  CHECK_THAT(text,
-             Catch::Matchers::Contains("component game.Health.value: was float and is int: that cannot be converted"));
+  CHECK_THAT(text, Catch::Matchers::Contains(
+                       "component game.Health.value: was float and is now int, which cannot be converted"));
 }
 
 TEST_CASE("an install that throws is the world's error, and the file is as before") {

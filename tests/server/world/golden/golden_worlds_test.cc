@@ -139,8 +139,8 @@ TEST_CASE("a golden world's manager may be in parts by now: it gets what was one
   CHECK(open_and_save() == std::pair(2u, hash));
   World older = open(path);
   CHECK_THROWS_WITH(Sums(older.registry()),
-                    "manager \"saga.sums\" refuses its saved state: it has version 4, and this build "
-                    "knows 3 at most");
+                    "manager \"saga.sums\" rejected its saved state: it has version 4, but this build "
+                    "supports at most 3");
 }
 
 TEST_CASE("what the writer of the golden worlds writes today has the same lists") {
