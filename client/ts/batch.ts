@@ -208,7 +208,7 @@ export class Batch {
     for (let i = 0; i < this.count; ++i) {
       const data = at + this.payload_offset;
       if (data > this.bytes.length)
-        throw new BadBytes('truncated', `table ${i} begins behind the end of the batch`, at);
+        throw new BadBytes('truncated', `table ${i} begins after the end of the batch`, at);
       const length = this.view.getUint32(at + 8, true);
       if (length > this.bytes.length - data)
         throw new BadBytes(
@@ -322,7 +322,7 @@ export type BatchPlan =
 export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8Array {
   if (plan.kind === 'table') return encode_tables(plan, texts);
   const { type } = plan;
-  if (type.role !== 'message') throw mistaken(`${type.name} is no message struct`);
+  if (type.role !== 'message') throw mistaken(`${type.name} is not a message struct`);
   const messages =
     plan.kind === 'world'
       ? plan.values.map((value) => ({ target: nil, value, rows: undefined }))
@@ -330,7 +330,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
         ? [{ target: nil, value: plan.value, rows: plan.rows }]
         : (plan.messages as readonly { target: Entity; value: unknown; rows?: readonly Row[] }[]);
   const count = plan.kind === 'shared' ? plan.targets.length : messages.length;
-  if (count === 0) throw mistaken(`a batch of ${type.name} without messages`);
+  if (count === 0) throw mistaken(`a batch of ${type.name} needs at least one message`);
 
   const kind = BatchKind[plan.kind];
   const entries: RowSetEntry[] = [];
@@ -338,7 +338,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
   let align = type.align;
   const components = messages[0].rows?.map((row) => row.type);
   for (const component of [...(components ?? [])].sort((a, b) => a.id - b.id)) {
-    if (component.role !== 'component') throw mistaken(`${component.name} is no component`);
+    if (component.role !== 'component') throw mistaken(`${component.name} is not a component`);
     if (entries.at(-1)?.type === component) throw mistaken(`${component.name} is named twice`);
     const offset = round_up(payload, component.align);
     entries.push({ type: component, offset });
@@ -346,7 +346,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
     align = Math.max(align, component.align);
   }
   if (entries.length > row_set_components_max)
-    throw mistaken(`a message is followed by ${row_set_components_max} components at most`);
+    throw mistaken(`a message can have at most ${row_set_components_max} components`);
   const body = header_bytes + (components ? round_up(8 + 8 * entries.length, 16) : 0);
   const payload_offset = payload_offset_for(kind, false, align);
   const item_bytes = plan.kind === 'shared' ? 8 : item_bytes_for(payload_offset, payload, align);
@@ -370,10 +370,10 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
     };
     write(type, 0, message.value);
     if ((message.rows?.length ?? 0) !== entries.length)
-      throw mistaken(`messages of one batch are followed by the same components`);
+      throw mistaken(`all messages of a batch must have the same components`);
     for (const row of message.rows ?? []) {
       const entry = entries.find((each) => each.type === row.type);
-      if (!entry) throw mistaken(`messages of one batch are followed by the same components: not ${row.type.name}`);
+      if (!entry) throw mistaken(`all messages of a batch must have the same components: ${row.type.name} differs`);
       write(row.type, entry.offset, row.value);
     }
   });
@@ -383,8 +383,8 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
 
 function encode_tables(plan: BatchPlan & { kind: 'table' }, texts: TextSink): Uint8Array {
   const { type, messages } = plan;
-  if (type.role !== 'table_message') throw mistaken(`${type.name} is no message table`);
-  if (messages.length === 0) throw mistaken(`a batch of ${type.name} without messages`);
+  if (type.role !== 'table_message') throw mistaken(`${type.name} is not a message table`);
+  if (messages.length === 0) throw mistaken(`a batch of ${type.name} needs at least one message`);
   const tables = messages.map((message) => write_table(type, message.value, texts));
   const bytes = new Uint8Array(tables.reduce((sum, table) => sum + 16 + round_up(table.length, 16), header_bytes));
   const view = view_of(bytes);

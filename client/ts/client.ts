@@ -354,7 +354,7 @@ export class Client {
     const messages = edits.map(({ entity, component, path, value, expected }) => {
       const set = this.field_message(component as TypeRef, path, value, texts);
       if (!is_conditional) return { target: entity, value: set };
-      if (expected === undefined) throw mistaken(`${path}: all of these edits have an expected value, or none has`);
+      if (expected === undefined) throw mistaken(`${path}: either all of these edits have an expected value, or none of them`);
       return {
         target: entity,
         value: { set, expected: this.field_message(component as TypeRef, path, expected, texts).value },
@@ -403,7 +403,7 @@ export class Client {
     const place = place_of(type, path);
     if (place.size > field_bytes_max)
       throw mistaken(
-        `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} are set at once: name a part of it`,
+        `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} can be set at once: name a part of it`,
       );
     // Starts with the defaults of the component. A struct that is given in part keeps them, as it
     // does in a whole component.
@@ -509,7 +509,7 @@ export class Client {
    */
   async set_clock(what: { paused?: boolean; speed?: number; steps?: number }): Promise<ClockState> {
     // To the server 0 says that the speed stays as it is.
-    if (what.speed === 0) throw mistaken('a clock of speed 0 is paused: set_clock({ paused: true })');
+    if (what.speed === 0) throw mistaken('a clock cannot have speed 0: pause it with set_clock({ paused: true })');
     const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
     return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }

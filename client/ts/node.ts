@@ -54,7 +54,7 @@ export function read_address_file(world_path: string): { address: string; token:
   let server: ServerAddress;
   try {
     if ((statSync(path).mode & 0o077) !== 0)
-      throw mistaken(`${path} can be read by others: its token is no secret. Remove the file and restart the server`);
+      throw mistaken(`${path} can be read by others: its token is not secret. Remove the file and restart the server`);
     server = JSON.parse(readFileSync(path, 'utf8')) as ServerAddress;
   } catch (error) {
     if (error instanceof ClientError) throw error;
@@ -62,12 +62,12 @@ export function read_address_file(world_path: string): { address: string; token:
     throw mistaken(`cannot read ${path}: ${(error as Error).message}`);
   }
   if (typeof server?.token !== 'string' || server.token === '' || !(server.pid > 0))
-    throw mistaken(`${path} is no address file of a server`);
+    throw mistaken(`${path} is not an address file of a server`);
   try {
     process.kill(server.pid, 0);
   } catch (error) {
     if ((error as { code?: string }).code === 'ESRCH')
-      throw new ClientError('lost', `no server serves ${world_path} any more (process ${server.pid} is gone)`);
+      throw new ClientError('lost', `no server serves ${world_path} any longer (process ${server.pid} has ended)`);
   }
   return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
 }

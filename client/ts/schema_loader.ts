@@ -50,7 +50,7 @@ export const scalar_bytes: Readonly<Record<FieldKind, number>> = {
 export function load_schema(given: Uint8Array): { types: TypeDescriptor[]; enums: EnumDescriptor[] } {
   const bytes = plain_bytes(given);
   if (bytes.length < 16 || text_of(bytes.subarray(4, 8)) !== 'BFBS')
-    throw new BadBytes('bad_schema', 'this is no binary schema (.bfbs)');
+    throw new BadBytes('bad_schema', 'this is not a binary schema (.bfbs)');
   try {
     return new Loader(FlatBuffer.of(bytes).root()).load();
   } catch (error) {
@@ -125,7 +125,7 @@ class Loader {
     this.unions.push(union);
     if (union) return; // fields of this type are refused later
     const base = from.table(10)?.int8(4) ?? 0;
-    if (base < 3 || base > 10) fail(name, '', 'underlying type is no integer');
+    if (base < 3 || base > 10) fail(name, '', 'underlying type is not an integer');
     made.underlying = kinds[base - 2];
     made.bit_flags = attributes(from.tables(12)).has('bit_flags');
     for (const value of from.tables(6)) {
@@ -151,10 +151,10 @@ class Loader {
     const component = marks.has('component') || tag;
     const enableable = marks.has('enableable');
     const message = marks.has('message');
-    if (component && (message || is_table)) fail(name, '', 'a component must be a struct, and no message');
+    if (component && (message || is_table)) fail(name, '', 'a component must be a struct, and cannot be a message');
     if (enableable && !component) fail(name, '', "attribute 'enableable' needs a component");
     const remote = (marks.get('remote') ?? 'edit') as Right;
-    if (!rights.includes(remote)) fail(name, '', `remote '${remote}' is none of ${rights.join(', ')}`);
+    if (!rights.includes(remote)) fail(name, '', `remote '${remote}' is not one of ${rights.join(', ')}`);
     const type: TypeDescriptor = {
       id: hash32(name),
       name,
@@ -252,7 +252,7 @@ class Loader {
     type.size = from.int32(12, 0);
     if (![1, 2, 4, 8, 16].includes(type.align)) fail(type.name, '', `alignment ${type.align} is not 1, 2, 4, 8 or 16`);
     if (type.size <= 0 || type.size > struct_bytes_max || type.size % type.align !== 0)
-      fail(type.name, '', `size ${type.size} is outside 1..65535 bytes, or no multiple of its alignment`);
+      fail(type.name, '', `size ${type.size} is outside 1..65535 bytes, or not a multiple of its alignment`);
     for (const each of from.tables(6)) type.fields.push(this.struct_field(type, each, depth));
     if (type.fields.length === 0) fail(type.name, '', 'a struct needs a field');
     type.fields.sort((a, b) => a.offset - b.offset);

@@ -96,8 +96,8 @@ test('what is no address is told from a place where nobody answers', async (t) =
   const { server, port } = await listening(t, { port: 0, host: '127.0.0.1' });
   await new Promise((resolve) => server.close(resolve));
   for (const address of ['', 'here', ':7717', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:1.5', '127.0.0.1:x', '127.0.0.1:-1'])
-    await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is no address: expected HOST:PORT or unix:PATH` });
-  await assert.rejects(connect_stream('unix:', 100), { kind: 'mistaken', message: "'unix:' names no socket" });
+    await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is not an address: expected HOST:PORT or unix:PATH` });
+  await assert.rejects(connect_stream('unix:', 100), { kind: 'mistaken', message: "'unix:' does not name a socket" });
   await assert.rejects(connect_stream(`127.0.0.1:${port}`, 5000), { kind: 'lost', message: new RegExp(`^cannot connect to 127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`) });
   const nowhere = join(folder(t), 'nobody');
   await assert.rejects(connect_stream(`unix:${nowhere}`, 5000), { kind: 'lost', message: new RegExp(`^cannot connect to ${nowhere}: .*ENOENT`) });
@@ -122,19 +122,19 @@ test('the file beside a world says where it is served; what cannot be used is to
   assert.deepEqual(read_address_file(world), { address: 'unix:/run/town', token: 'secret', server: unix }); // nearer
   for (const broken of [{ token: '' }, { token: 5 }, { token: undefined }, { pid: 0 }, { pid: -1 }, { pid: undefined }]) {
     write(JSON.stringify({ ...good, ...broken }));
-    assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is no address file of a server` });
+    assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is not an address file of a server` });
   }
   write('null');
-  assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is no address file of a server` });
+  assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is not an address file of a server` });
   write('{ "token"');
   assert.throws(() => read_address_file(world), { kind: 'mistaken', message: new RegExp(`^cannot read ${beside}: .*JSON`) });
   write(JSON.stringify({ ...good, pid: 2 ** 30 }));
-  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world} any more (process ${2 ** 30} is gone)` });
+  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world} any longer (process ${2 ** 30} has ended)` });
   write(JSON.stringify({ ...good, pid: 1 })); // of somebody else, and alive
   assert.equal(read_address_file(world).server.pid, 1);
   chmodSync(beside, 0o640);
   assert.throws(() => read_address_file(world), {
     kind: 'mistaken',
-    message: `${beside} can be read by others: its token is no secret. Remove the file and restart the server`,
+    message: `${beside} can be read by others: its token is not secret. Remove the file and restart the server`,
   });
 });

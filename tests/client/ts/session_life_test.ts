@@ -50,7 +50,7 @@ test('who is not welcome has a closed stream, and the words of the server', asyn
   const server = Scripted.serve();
   server.answers.set(session.GetSchema.name, () => [session.Schema, { bytes: new Uint8Array(40) }]);
   const error = await error_of(Client.open(server.stream));
-  assert.match(error.message, /^the world's schema does not fit: this is no binary schema/);
+  assert.match(error.message, /^the world's schema does not fit: this is not a binary schema/);
   assert.equal(server.stream.closed, true);
 });
 

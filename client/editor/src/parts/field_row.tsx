@@ -17,6 +17,7 @@ import { BoolField, EntityField, EnumField, FlagsField, mixed, TextField } from 
 import { NumberInput } from './number_input.js';
 import { Wrong } from './sink.js';
 import type { ValueSink } from './sink.js';
+import { has_slider, Slider } from './slider.js';
 
 export interface RowProps {
   field: FieldDescriptor;
@@ -99,7 +100,12 @@ export function FieldRow(props: RowProps): JSX.Element {
       suffix = '°';
       break;
     default:
-      inside = <NumberCell {...props} unit={unit} />;
+      inside = (
+        <>
+          {has_slider(field) && <Slider {...line} values={values as (number | undefined)[]} />}
+          <NumberCell {...props} unit={unit} />
+        </>
+      );
       suffix = '';
   }
   return (
@@ -140,7 +146,7 @@ export function Refused({
       <span class="refused-text" title={refusal.sentence}>
         {refusal.theirs === undefined
           ? refusal.sentence
-          : `Changed to ${value_text(field, refusal.theirs)} by somebody else while you edited it.`}
+          : `Somebody else changed it to ${value_text(field, refusal.theirs)} while you were editing it.`}
       </span>
       {refusal.theirs !== undefined && (
         <span class="refused-choices">
@@ -157,7 +163,7 @@ export function Refused({
               refusal.overwrite?.();
             }}
           >
-            Write mine
+            Use mine
           </button>
         </span>
       )}
@@ -377,7 +383,7 @@ function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
         )}
         {look === 'table' && !sink.read_only && (
           <button class="button is-small" onClick={() => sink.commit(path, is_absent ? fresh(field) : null)}>
-            {is_absent ? 'Give' : 'Leave out'}
+            {is_absent ? 'Add' : 'Remove'}
           </button>
         )}
       </div>
