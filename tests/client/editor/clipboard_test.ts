@@ -110,9 +110,9 @@ test('entities that are pasted where they were copied stand right behind the ori
   await children(other, wood, 'tree-1,tree-3,tree-2,oak');
   await editor.select('tree-1', 'oak');
   await put(editor, '');
-  await editor.menu('oak', 'Copy');
+  await editor.menu('oak', 'Copy Ctrl+C');
   await until('they are in the clipboard', () => clipboard(editor));
-  await editor.menu('oak', 'Paste');
+  await editor.menu('oak', 'Paste Ctrl+V');
   await children(other, wood, 'tree-1,tree-4,tree-3,tree-2,oak,oak~2');
   // Without a selection they are roots.
   await editor.page.keyboard.press('Escape');
@@ -144,7 +144,7 @@ test('what is cut stays until it is pasted, then moves with its id and its place
   assert.deepEqual(await dimmed(), []);
   await page.locator('.tree-list').focus();
   await page.keyboard.press('ControlOrMeta+z');
-  await children(other, nil, 'house,barrel,crate');
+  await children(other, nil, 'house,crate,barrel');
   await until('it has its values', async () => (await x_of()) === 12);
   // A second paste makes copies.
   await editor.select('barrel');
