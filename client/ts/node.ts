@@ -67,7 +67,7 @@ export function read_address_file(world_path: string): { address: string; token:
     process.kill(server.pid, 0);
   } catch (error) {
     if ((error as { code?: string }).code === 'ESRCH')
-      throw new ClientError('lost', `no server serves ${world_path} any longer (process ${server.pid} has ended)`);
+      throw new ClientError('lost', `no server serves ${world_path} any more (process ${server.pid} is gone)`);
   }
   return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
 }

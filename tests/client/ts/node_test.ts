@@ -129,7 +129,7 @@ test('the file beside a world says where it is served; what cannot be used is to
   write('{ "token"');
   assert.throws(() => read_address_file(world), { kind: 'mistaken', message: new RegExp(`^cannot read ${beside}: .*JSON`) });
   write(JSON.stringify({ ...good, pid: 2 ** 30 }));
-  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world} any longer (process ${2 ** 30} has ended)` });
+  assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server serves ${world} any more (process ${2 ** 30} is gone)` });
   write(JSON.stringify({ ...good, pid: 1 })); // of somebody else, and alive
   assert.equal(read_address_file(world).server.pid, 1);
   chmodSync(beside, 0o640);
