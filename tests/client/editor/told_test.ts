@@ -246,6 +246,9 @@ test('of many fields of one long stem each can be told and found; what was close
     labels.filter((label) => label.scrollWidth > label.clientWidth + 1 || label.scrollHeight > label.clientHeight + 1).length,
   );
   assert.equal(cut, 0, 'labels are whole');
+  // In two lines at most, since numbers leave the room for them.
+  const highest = await part.locator('.label-text').evaluateAll((labels) => Math.max(...labels.map((label) => label.clientHeight)));
+  assert.ok(highest <= 32, `${highest} px`);
   const beyond = await part.locator('.block-name').evaluateAll((names) =>
     names.filter((name) => {
       const [inner, outer] = [name, name.closest('.block-head')!].map((each) => each.getBoundingClientRect());

@@ -10,7 +10,7 @@ import { inspected_max } from '../model/model.js';
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
-import { FieldRows } from '../parts/field_row.js';
+import { FieldRows, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { anchor_of } from '../parts/popover.js';
@@ -276,7 +276,7 @@ function ComponentPart(props: {
         </button>
       </header>
       {is_open && (
-        <div class="component-body">
+        <div class="component-body" style={label_column(type)}>
           {type.fields.length > many_fields && (
             <label class="search field-search">
               <Icon name="search" size={14} />

@@ -7,7 +7,7 @@ import { useLayoutEffect } from 'preact/hooks';
 
 import { counted } from '../model/numbers.js';
 import { last_name, with_path } from '../model/values.js';
-import { FieldRows, fresh_table } from '../parts/field_row.js';
+import { FieldRows, fresh_table, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
@@ -142,7 +142,7 @@ export function SendForm(): JSX.Element {
           </span>
         )}
       </div>
-      <div class="send-fields">
+      <div class="send-fields" style={type ? label_column(type) : undefined}>
         {type ? (
           <>
             {type.doc && <p class="send-doc">{type.doc}</p>}

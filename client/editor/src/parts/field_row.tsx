@@ -63,6 +63,13 @@ export function FieldRows(props: {
   );
 }
 
+/** Sets the width of the label column: that of the longest label, within limits of `.row`. */
+export function label_column(type: Pick<TypeDescriptor, 'fields'>): Record<string, string> {
+  const letters = Math.max(...type.fields.map(({ name, unit }) => name.length + (unit ? unit.length + 1 : 0)), 0);
+  const is_narrow = type.fields.some((field) => look_of(field) === 'vector' || look_of(field) === 'rotation');
+  return { '--label': `${Math.round(letters * 6.5 + 8)}px`, '--label-max': is_narrow ? '36%' : '55%' };
+}
+
 export function FieldRow(props: RowProps): JSX.Element {
   const { field, path, label, values, sink, depth } = props;
   const look = look_of(field, props.as_element);
@@ -333,6 +340,8 @@ function colour_field(field: FieldDescriptor): FieldDescriptor {
 }
 
 const open_rows_max = 4;
+/** The labels of a list are numbers. */
+const no_fields = { fields: [] };
 
 /** Fields with their own rows below the label. */
 function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
@@ -388,7 +397,7 @@ function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
         )}
       </div>
       {is_open && (
-        <div class="block-body">
+        <div class="block-body" style={label_column(look === 'struct' || look === 'table' ? field.type! : no_fields)}>
           {(look === 'struct' || (look === 'table' && !is_absent)) && (
             <FieldRows type={field.type!} path={path} values={values} sink={sink} depth={depth + 1} />
           )}
