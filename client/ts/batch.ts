@@ -330,7 +330,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
         ? [{ target: nil, value: plan.value, rows: plan.rows }]
         : (plan.messages as readonly { target: Entity; value: unknown; rows?: readonly Row[] }[]);
   const count = plan.kind === 'shared' ? plan.targets.length : messages.length;
-  if (count === 0) throw mistaken(`a batch of ${type.name} without messages`);
+  if (count === 0) throw mistaken(`a batch of ${type.name} needs at least one message`);
 
   const kind = BatchKind[plan.kind];
   const entries: RowSetEntry[] = [];
@@ -346,7 +346,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
     align = Math.max(align, component.align);
   }
   if (entries.length > row_set_components_max)
-    throw mistaken(`a message is followed by ${row_set_components_max} components at most`);
+    throw mistaken(`a message can have at most ${row_set_components_max} components`);
   const body = header_bytes + (components ? round_up(8 + 8 * entries.length, 16) : 0);
   const payload_offset = payload_offset_for(kind, false, align);
   const item_bytes = plan.kind === 'shared' ? 8 : item_bytes_for(payload_offset, payload, align);
@@ -370,10 +370,10 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
     };
     write(type, 0, message.value);
     if ((message.rows?.length ?? 0) !== entries.length)
-      throw mistaken(`messages of one batch are followed by the same components`);
+      throw mistaken(`all messages of a batch must have the same components`);
     for (const row of message.rows ?? []) {
       const entry = entries.find((each) => each.type === row.type);
-      if (!entry) throw mistaken(`messages of one batch are followed by the same components: not ${row.type.name}`);
+      if (!entry) throw mistaken(`all messages of a batch must have the same components: ${row.type.name} differs`);
       write(row.type, entry.offset, row.value);
     }
   });
@@ -384,7 +384,7 @@ export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8
 function encode_tables(plan: BatchPlan & { kind: 'table' }, texts: TextSink): Uint8Array {
   const { type, messages } = plan;
   if (type.role !== 'table_message') throw mistaken(`${type.name} is not a message table`);
-  if (messages.length === 0) throw mistaken(`a batch of ${type.name} without messages`);
+  if (messages.length === 0) throw mistaken(`a batch of ${type.name} needs at least one message`);
   const tables = messages.map((message) => write_table(type, message.value, texts));
   const bytes = new Uint8Array(tables.reduce((sum, table) => sum + 16 + round_up(table.length, 16), header_bytes));
   const view = view_of(bytes);

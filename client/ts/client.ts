@@ -353,7 +353,7 @@ export class Client {
     const messages = edits.map(({ entity, component, path, value, expected }) => {
       const set = this.field_message(component as TypeRef, path, value, texts);
       if (!is_conditional) return { target: entity, value: set };
-      if (expected === undefined) throw mistaken(`${path}: all of these edits have an expected value, or none has`);
+      if (expected === undefined) throw mistaken(`${path}: either all of these edits have an expected value, or none of them`);
       return {
         target: entity,
         value: { set, expected: this.field_message(component as TypeRef, path, expected, texts).value },
@@ -508,7 +508,7 @@ export class Client {
    */
   async set_clock(what: { paused?: boolean; speed?: number; steps?: number }): Promise<ClockState> {
     // To the server 0 says that the speed stays as it is.
-    if (what.speed === 0) throw mistaken('a clock of speed 0 is paused: set_clock({ paused: true })');
+    if (what.speed === 0) throw mistaken('a clock cannot have speed 0: pause it with set_clock({ paused: true })');
     const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
     return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }

@@ -24,8 +24,8 @@ export async function ask_durable(connection: Connection, told?: (state: Durable
 export function wait_durable(connection: Connection, of: bigint | Acknowledged): Promise<Durable> {
   const sequence = typeof of === 'bigint' ? of : of.sequence;
   if (typeof of !== 'bigint' && of.epoch !== connection.epoch) {
-    const lost = 'what was not durable when that run ended is lost';
-    return Promise.reject(mistaken(`sequence ${sequence} is from an earlier run of the server: ${lost}`));
+    const lost = 'inputs that were not durable when it ended are lost';
+    return Promise.reject(mistaken(`sequence ${sequence} belongs to an earlier run of the server: ${lost}`));
   }
   return new Promise((resolve, reject) => {
     const over = (): void => {
@@ -46,7 +46,7 @@ export function wait_durable(connection: Connection, of: bigint | Acknowledged):
       }
     };
     const forget = connection.on_durable(look);
-    const late = `sequence ${sequence} is not durable within ${connection.time_max_ms} ms`;
+    const late = `sequence ${sequence} did not become durable within ${connection.time_max_ms} ms`;
     const timer = setTimeout(() => fail(new ClientError('late', late)), connection.time_max_ms);
     void connection.closed.then(fail);
     ask_durable(connection).then(look, fail);

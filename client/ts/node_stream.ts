@@ -53,7 +53,7 @@ export function connect_stream(address: string, time_max_ms: number): Promise<By
   const colon = address.lastIndexOf(':');
   const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
   const port = Number(address.slice(colon + 1));
-  if (path === '') return Promise.reject(mistaken(`'${address}' names no socket`));
+  if (path === '') return Promise.reject(mistaken(`'${address}' does not name a socket`));
   if (path === null && (colon <= 0 || !Number.isInteger(port) || port < 1 || port > 65535))
     return Promise.reject(mistaken(`'${address}' is not an address: expected HOST:PORT or unix:PATH`));
   return new Promise((resolve, reject) => {

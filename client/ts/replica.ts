@@ -154,7 +154,7 @@ export class Replica {
    * followed.
    */
   async change(scope: ReplicaScope): Promise<void> {
-    if (!this.watch || !this.client) throw mistaken('the replica follows nothing that could be changed');
+    if (!this.watch || !this.client) throw mistaken('the replica follows nothing yet');
     const change = this.watch.change(question_of(this.client, scope));
     const types = this.client.types;
     const told = scope.values === false ? [] : (scope.components ?? []).map((each) => types.component(each).name);
@@ -274,7 +274,7 @@ export class Replica {
   }
 }
 
-const overtaken = (): ClientError => new ClientError('mistaken', 'the replica follows something else by now');
+const overtaken = (): ClientError => new ClientError('mistaken', 'the replica was told to follow something else meanwhile');
 
 function question_of(client: Client, scope: ReplicaScope): Init<Follow> {
   const entities = [...(scope.entities ?? [])];

@@ -151,10 +151,10 @@ class Loader {
     const component = marks.has('component') || tag;
     const enableable = marks.has('enableable');
     const message = marks.has('message');
-    if (component && (message || is_table)) fail(name, '', 'a component must be a struct, and no message');
+    if (component && (message || is_table)) fail(name, '', 'a component must be a struct, and cannot be a message');
     if (enableable && !component) fail(name, '', "attribute 'enableable' needs a component");
     const remote = (marks.get('remote') ?? 'edit') as Right;
-    if (!rights.includes(remote)) fail(name, '', `remote '${remote}' is none of ${rights.join(', ')}`);
+    if (!rights.includes(remote)) fail(name, '', `remote '${remote}' is not one of ${rights.join(', ')}`);
     const type: TypeDescriptor = {
       id: hash32(name),
       name,
@@ -252,7 +252,7 @@ class Loader {
     type.size = from.int32(12, 0);
     if (![1, 2, 4, 8, 16].includes(type.align)) fail(type.name, '', `alignment ${type.align} is not 1, 2, 4, 8 or 16`);
     if (type.size <= 0 || type.size > struct_bytes_max || type.size % type.align !== 0)
-      fail(type.name, '', `size ${type.size} is outside 1..65535 bytes, or no multiple of its alignment`);
+      fail(type.name, '', `size ${type.size} is outside 1..65535 bytes, or not a multiple of its alignment`);
     for (const each of from.tables(6)) type.fields.push(this.struct_field(type, each, depth));
     if (type.fields.length === 0) fail(type.name, '', 'a struct needs a field');
     type.fields.sort((a, b) => a.offset - b.offset);

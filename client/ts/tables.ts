@@ -79,7 +79,7 @@ function write_fields(
   path: string,
   depth: number,
 ): void {
-  if (typeof value !== 'object' || value === null) throw mistaken(`${path}: ${shown(value)} is no object with fields`);
+  if (typeof value !== 'object' || value === null) throw mistaken(`${path}: ${shown(value)} is not an object with fields`);
   if (depth > depth_max) throw mistaken(`${path}: tables are nested more than ${depth_max} deep`);
   const given = value as StructValue;
   for (const name of Object.keys(given))
@@ -171,7 +171,7 @@ function write_inline(
 }
 
 function write_string(out: GrowingBytes, value: unknown, from: number, path: string): void {
-  if (typeof value !== 'string') throw mistaken(`${path}: ${shown(value)} is no string`);
+  if (typeof value !== 'string') throw mistaken(`${path}: ${shown(value)} is not a string`);
   const bytes = utf8(value);
   out.align(4);
   const at = out.add(4 + bytes.length + 1);
@@ -190,7 +190,7 @@ function write_vector(
   depth: number,
 ): void {
   const count = array_length(value);
-  if (count < 0) throw mistaken(`${path}: ${shown(value)} is no array`);
+  if (count < 0) throw mistaken(`${path}: ${shown(value)} is not an array`);
   const values = value as unknown[];
   const pointers = field.element === 'string' || field.element === 'table';
   const size = pointers ? 4 : field.size;

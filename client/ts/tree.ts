@@ -97,7 +97,7 @@ export class Tree {
         this.coming = false;
       };
       const frame = (received: Received): void => {
-        if (turn !== this.turn) return reject(new ClientError('mistaken', 'the tree follows something else by now'));
+        if (turn !== this.turn) return reject(new ClientError('mistaken', 'the tree was told to follow something else meanwhile'));
         try {
           if (this.take(received)) resolve();
         } catch (error) {

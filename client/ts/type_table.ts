@@ -36,7 +36,7 @@ export class TypeTable {
     for (const type of types) {
       const known = this.by_id.get(type.id);
       if (known && (known.name !== type.name || known.fingerprint !== type.fingerprint))
-        throw new BadBytes('bad_schema', `${type.name} has a different layout`);
+        throw new BadBytes('bad_schema', `${type.name} is already known with a different layout`);
     }
     const fresh = types.filter((type) => !this.by_id.has(type.id));
     for (const type of fresh) {
@@ -84,13 +84,13 @@ export class TypeTable {
   /** Finds a type, which must be a component. */
   component(ref: TypeRef): TypeDescriptor {
     const type = this.get(ref);
-    if (type.role !== 'component') throw mistaken(`${type.name} is no component`);
+    if (type.role !== 'component') throw mistaken(`${type.name} is not a component`);
     return type;
   }
   /** Finds a type, which must be a message. */
   message(ref: TypeRef): TypeDescriptor {
     const type = this.get(ref);
-    if (type.role !== 'message' && type.role !== 'table_message') throw mistaken(`${type.name} is no message`);
+    if (type.role !== 'message' && type.role !== 'table_message') throw mistaken(`${type.name} is not a message`);
     return type;
   }
 }

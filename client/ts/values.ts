@@ -42,7 +42,7 @@ export function write_struct(
   texts: TextSink,
   path = type.name,
 ): void {
-  if (typeof value !== 'object' || value === null) throw mistaken(`${path}: ${shown(value)} is no object with fields`);
+  if (typeof value !== 'object' || value === null) throw mistaken(`${path}: ${shown(value)} is not an object with fields`);
   const given = value as StructValue;
   for (const name of Object.keys(given)) {
     if (given[name] === undefined) continue;
@@ -165,7 +165,7 @@ function array_codec(field: FieldDescriptor): Codec {
     write: (view, at, value, path, texts) => {
       const length = array_length(value);
       if (length !== count)
-        throw mistaken(`${path}: ${count} values are needed, ${length < 0 ? shown(value) : length} given`);
+        throw mistaken(`${path}: expected ${count} values, got ${length < 0 ? shown(value) : length}`);
       for (let i = 0; i < count; ++i) write(view, at + i * size, (value as unknown[])[i], `${path}[${i}]`, texts);
     },
   };
@@ -182,7 +182,7 @@ function write_reference(view: DataView, at: number, value: unknown, path: strin
   const entity = (value ?? { index: 0, generation: 0 }) as Entity;
   for (const number of [entity.index, entity.generation])
     if (!Number.isInteger(number) || number < 0 || number > 0xffffffff)
-      throw mistaken(`${path}: ${shown(value)} is no entity`);
+      throw mistaken(`${path}: ${shown(value)} is not an entity`);
   write_entity(view, at, entity);
 }
 
@@ -217,7 +217,7 @@ function integer(
     read,
     write: (view, at, value, path) => {
       if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
-        throw mistaken(`${path}: ${shown(value)} is no whole number from ${min} to ${max}`);
+        throw mistaken(`${path}: ${shown(value)} is not a whole number from ${min} to ${max}`);
       set(view, at, value as number);
     },
   };
@@ -231,7 +231,7 @@ function wide(signed: boolean, read: Read): Codec {
     write: (view, at, value, path) => {
       const number = Number.isSafeInteger(value) ? BigInt(value as number) : value;
       if (typeof number !== 'bigint' || number < min || number > max)
-        throw mistaken(`${path}: ${shown(value)} is no bigint from ${min} to ${max}`);
+        throw mistaken(`${path}: ${shown(value)} is not a bigint from ${min} to ${max}`);
       view.setBigInt64(at, number, true);
     },
   };
@@ -241,7 +241,7 @@ function real(read: Read, set: (view: DataView, at: number, value: number) => vo
   return {
     read,
     write: (view, at, value, path) => {
-      if (typeof value !== 'number') throw mistaken(`${path}: ${shown(value)} is no number`);
+      if (typeof value !== 'number') throw mistaken(`${path}: ${shown(value)} is not a number`);
       set(view, at, value);
     },
   };
@@ -298,7 +298,7 @@ const numbers: Partial<Record<FieldKind, Codec>> = {
 
 function number_codec(kind: FieldKind): Codec {
   const codec = numbers[kind];
-  if (!codec) throw new Error(`a ${kind} is no number`);
+  if (!codec) throw new Error(`a ${kind} is not a number`);
   return codec;
 }
 
@@ -311,14 +311,14 @@ function enum_codec(type: EnumDescriptor, number: Codec): Codec {
   return {
     read: (view, at) => {
       const value = number.read(view, at);
-      if (!is_value(value)) throw new BadBytes('bad_enum', `${String(value)} is no value of ${type.name}`, at);
+      if (!is_value(value)) throw new BadBytes('bad_enum', `${String(value)} is not a value of ${type.name}`, at);
       return value;
     },
     write: (view, at, value, path, texts) => {
       const meant = typeof value === 'string' ? enum_value(type, value) : value;
-      if (meant === undefined) throw mistaken(`${path}: ${shown(value)} is no value of ${type.name}`);
+      if (meant === undefined) throw mistaken(`${path}: ${shown(value)} is not a value of ${type.name}`);
       number.write(view, at, meant, path, texts);
-      if (!is_value(number.read(view, at))) throw mistaken(`${path}: ${shown(value)} is no value of ${type.name}`);
+      if (!is_value(number.read(view, at))) throw mistaken(`${path}: ${shown(value)} is not a value of ${type.name}`);
     },
   };
 }

@@ -74,7 +74,7 @@ export function connect_web_stream(url: string, time_max_ms: number): Promise<By
       reject(new ClientError('lost', `cannot connect to ${url}: ${why}`));
     };
     const timer = setTimeout(() => fail('no answer in time'), time_max_ms);
-    socket.onerror = socket.onclose = () => fail('nobody answers there');
+    socket.onerror = socket.onclose = () => fail('there is no answer');
     socket.onopen = () => {
       clearTimeout(timer);
       // Nothing is lost before start: the server sends nothing before a Hello.

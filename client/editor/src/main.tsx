@@ -5,9 +5,11 @@ import { tinykeys } from 'tinykeys';
 import { is_nil } from 'muster-client';
 
 import { Model } from './model/model.js';
+import { as_sentence } from './model/sentences.js';
 import { page_commands } from './panels/actions.js';
 import { App } from './panels/app.js';
 import { PageContext } from './panels/context.js';
+import { paste_entities, pasted_text } from './panels/copying.js';
 import { Ui } from './panels/ui.js';
 import './theme/tokens.css';
 import './theme/page.css';
@@ -21,13 +23,13 @@ const ui = new Ui();
 model.commands.register(page_commands(model, ui));
 
 /** Keys belong to what is being typed. */
-function is_typing(event: KeyboardEvent): boolean {
+function is_typing(event: Event): boolean {
   const target = event.target as HTMLElement | null;
   if (!target || target === document.body) return false;
   return (
     target.isContentEditable ||
     /^(SELECT|TEXTAREA)$/.test(target.tagName) ||
-    (target.tagName === 'INPUT' && !/^(checkbox|color|button)$/.test((target as HTMLInputElement).type))
+    (target.tagName === 'INPUT' && !/^(checkbox|color|button|range)$/.test((target as HTMLInputElement).type))
   );
 }
 // Whether what has the focus got it by keys. `:focus-visible` does not say it: a browser lets it
@@ -65,9 +67,21 @@ for (const kind of ['dragover', 'drop'] as const)
     if (kind === 'drop' && has_files)
       model.notices.say(
         'problem',
-        'Files cannot be dropped here. In a terminal, "muster import FILE WORLD" brings a model into the world.',
+        'Files cannot be dropped here. In a terminal, "muster import FILE WORLD" imports a model into the world.',
       );
   });
+
+/** True while a question, a menu or a chooser is open. */
+function is_asking(): boolean {
+  return ui.question.peek() !== null || document.querySelector('.popover') !== null;
+}
+// With this event the browser gives the clipboard's text without asking for permission.
+addEventListener('paste', (event) => {
+  if (is_typing(event) || is_asking()) return;
+  const text = event.clipboardData?.getData('text/plain') ?? '';
+  if (model.may_edit.peek()) void paste_entities(model, ui, pasted_text(text));
+  else model.notices.say('problem', as_sentence(model.why_not_edit()));
+});
 
 let stop_keys: (() => void) | undefined;
 effect(() => {
@@ -76,7 +90,9 @@ effect(() => {
     for (const keys of command.keys ?? [])
       bindings[keys] = (event) => {
         const is_modified = event.ctrlKey || event.metaKey;
-        if (ui.question.peek() || document.querySelector('.popover')) return;
+        if (is_asking()) return;
+        if (keys === '$mod+v') return; // see `paste`
+        if (keys === '$mod+c' && getSelection()?.isCollapsed === false) return; // copies that text
         if (keys === '$mod+s') {
           (document.activeElement as HTMLElement | null)?.blur?.();
         } else if (is_typing(event) || (is_pressing(event) && !is_modified)) return;

@@ -162,7 +162,7 @@ test('a conflict is shown with both values, and either is kept; undo does not wr
     await part.getByText(`now ${theirs}`).waitFor();
     assert.equal(await box.inputValue(), mine);
     await box.press('Enter');
-    await part.getByText(`Changed to ${theirs} by somebody else`).waitFor();
+    await part.getByText(`Somebody else changed it to ${theirs} while you were editing it.`).waitFor();
     await part.getByText(`theirs ${theirs}, mine ${mine}`).waitFor();
     assert.equal(await value(), theirs);
   };
@@ -171,7 +171,7 @@ test('a conflict is shown with both values, and either is kept; undo does not wr
   await part.getByRole('button', { name: 'Keep theirs' }).click();
   assert.equal(await value(), 80);
   await conflict('61', 81);
-  await part.getByRole('button', { name: 'Write mine' }).click();
+  await part.getByRole('button', { name: 'Use mine' }).click();
   await until('mine is written', async () => (await value()) === 61);
 
   await other.set_field(orc, health, 'value', 99);
@@ -189,7 +189,7 @@ test('a conflict is shown with both values, and either is kept; undo does not wr
   await part.getByText('now 33').waitFor();
   await editor.box(health, 'at y').press('Enter');
   await part.getByText('theirs 33, mine 7').waitFor();
-  await part.getByRole('button', { name: 'Write mine' }).click();
+  await part.getByRole('button', { name: 'Use mine' }).click();
   await until('mine is written', async () => ((await component(other, orc, health)).at as { y: number }).y === 7);
 });
 
@@ -257,14 +257,14 @@ test('a comma, a wrong colour, a sum over different values: each is taken as it 
   await editor.type(health, 'regen', '0,125');
   await until('a comma is a point', async () => (await value()).regen === 0.125);
   await editor.type(health, 'regen', '1,250');
-  await part.getByText("'1,250' may be 1.25 or 1250").waitFor();
+  await part.getByText("'1,250' is ambiguous: write 1.25 or 1250").waitFor();
   assert.equal((await value()).regen, 0.125);
   await editor.type(health, 'value', '0x10');
   await until('hexadecimal digits are a number', async () => (await value()).value === 16);
   const before = (await value()).tint.join();
   for (const wrong of ['red', '#12345']) {
     await editor.type(health, 'tint as #rrggbb', wrong);
-    await part.getByText(`'${wrong}' is no colour: write #rrggbb`).waitFor();
+    await part.getByText(`'${wrong}' is not a color: write #rrggbb`).waitFor();
   }
   assert.equal((await value()).tint.join(), before);
 
@@ -277,6 +277,75 @@ test('a comma, a wrong colour, a sum over different values: each is taken as it 
   const values = async (): Promise<string> =>
     (await Promise.all(orcs.map(async (orc) => (await component(other, orc, health)).value))).join();
   await until('each is one more', async () => (await values()) === '17,52');
+});
+
+test('a field whose range is a scale has a slider: a drag is one step, Escape and others end it, keys move it', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orcs: Entity[] = [];
+  for (let i = 0; i < 2; ++i) orcs.push(await other.create(nil, `orc ${i}`, [health, { value: 50 + i }]));
+  const values = async (): Promise<number[]> =>
+    Promise.all(orcs.map(async (orc) => Number((await component(other, orc, health)).value)));
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('orc 0');
+  const part = editor.part(health);
+  const slider = part.getByRole('slider', { name: 'value' });
+  await slider.waitFor();
+  const sliders = part.getByRole('slider');
+  const names = await sliders.evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')));
+  assert.deepEqual(names, ['value', 'count', 'count'], 'fields with a range have one');
+  const shows = (value: number): Promise<unknown> =>
+    until(`both show ${value}`, async () => (await slider.inputValue()) === String(value) && (await editor.box(health, 'value').inputValue()) === String(value));
+  await shows(50);
+  const box = (await slider.boundingBox())!;
+  const y = box.y + box.height / 2;
+  const pull = async (from: number, to: number): Promise<void> => {
+    await page.mouse.move(box.x + box.width * from, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, y, { steps: 5 });
+  };
+  await pull(0.5, 0.8);
+  await until('it follows the hand', async () => (await values())[0] > 70);
+  await page.mouse.up();
+  const after = await until('it stays', async () => (await values())[0]);
+  assert.ok(after > 70 && after < 90, String(after));
+  await shows(after);
+  await editor.picture('slider');
+  await pull(0.8, 0.1);
+  await until('it follows the hand', async () => (await values())[0] < 20);
+  await page.keyboard.press('Escape');
+  await until('it is back', async () => (await values())[0] === after);
+  await page.mouse.move(box.x + box.width * 0.3, y);
+  await page.mouse.up();
+  await shows(after);
+  assert.equal(await editor.row('orc 0').getAttribute('aria-selected'), 'true');
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('a drag is one step', async () => (await values())[0] === 50);
+  await page.keyboard.press('ControlOrMeta+y');
+  await shows(after);
+
+  await pull(0.8, 0.5);
+  await until('it follows the hand', async () => (await values())[0] < 60);
+  await other.set_field(orcs[0], health, 'value', 5);
+  await page.mouse.move(box.x + box.width * 0.4, y, { steps: 3 });
+  await page.locator('.notice', { hasText: 'somebody else has changed it' }).waitFor();
+  await page.mouse.up();
+  await shows(5);
+
+  await slider.press('ArrowRight');
+  await until('a key moves it', async () => (await values())[0] === 6);
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('it is one step too', async () => (await values())[0] === 5);
+
+  await editor.select('orc 0', 'orc 1');
+  await until('they differ', async () => (await editor.box(health, 'value').getAttribute('placeholder')) === 'mixed');
+  await pull(0.5, 0.25);
+  await page.mouse.up();
+  await until('both have it', async () => {
+    const [a, b] = await values();
+    return a === b && a > 10 && a < 40;
+  });
 });
 
 test('degrees stay as they were typed when something else was selected, and when they are taken back', async (t) => {

@@ -18,7 +18,7 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
   const { page } = editor;
   await editor.select('orc');
   await page.keyboard.press('ControlOrMeta+s');
-  await page.getByText('The running state is in town.muster').waitFor();
+  await page.getByText('Saved the running state to town.muster').waitFor();
   await page.getByText(/^File saved just now/).waitFor();
   await editor.type(health, 'value', '70');
   await until('it is edited', async () => (await component(other, orc, health)).value === 70);
@@ -38,7 +38,7 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
 
   await world.start();
   await page
-    .getByText('Try now')
+    .getByText('Retry now')
     .click({ timeout: 1000 })
     .catch(() => {}); // it may have tried by itself
   await editor.live();
@@ -59,7 +59,7 @@ test('a world whose file was moved away: the page says that edits are refused, w
   await other.ask(session.Save);
   const editor = await Editor.open(t, world);
   const { page } = editor;
-  const band = page.getByText('Nothing is saved any more, so edits are refused.');
+  const band = page.getByText('Saving has stopped, so edits are refused.');
   await editor.select('orc');
   assert.equal(await band.count(), 0);
   renameSync(world.path, `${world.path}-elsewhere`);
@@ -74,17 +74,17 @@ test('a world whose file was moved away: the page says that edits are refused, w
 
   // The reason stands once, and all else points to it. Nothing says that edits work.
   const refused = page.locator('.refused');
-  await refused.getByText('the band at the top says why').waitFor();
+  await refused.getByText('for the reason at the top of the page').waitFor();
   await page.keyboard.press('Escape');
   await page.keyboard.press('ControlOrMeta+s');
-  await page.locator('.notice', { hasText: 'Not saved: the band at the top says why.' }).waitFor();
+  await page.locator('.notice', { hasText: 'Not saved: the reason is at the top of the page.' }).waitFor();
   await page.getByRole('tab', { name: 'Log' }).click();
   await page.locator('.log-line', { hasText: 'value of orc: edits are refused' }).waitFor();
   const all = await page.locator('body').innerText();
   assert.equal(all.split('was moved or deleted').length - 1, 1, all);
   assert.match(all, /edits are refused\.\s+\/[^:]*town\.muster was moved/);
   assert.doesNotMatch(all, /Town\.muster|Live: edits change|File saved/);
-  await page.locator('.truth', { hasText: 'Nothing is saved, edits are refused' }).waitFor();
+  await page.locator('.truth', { hasText: 'Saving has stopped; edits are refused' }).waitFor();
 });
 
 test('a wrong token is told in the words of the server, and not tried again', async (t) => {
@@ -170,7 +170,7 @@ test('what handlers push and timers deliver is listed where it is asked for, and
   assert.equal(await says(11).count(), 1);
   assert.match(await says(11).innerText(), /in 0(\.\d+)? s: amount 11/);
 
-  const toggle = page.getByRole('button', { name: 'Also what handlers push and timers deliver' });
+  const toggle = page.getByRole('button', { name: 'Show messages of handlers and timers' });
   await toggle.click();
   assert.equal(await toggle.getAttribute('aria-pressed'), 'true');
   // When the change is under way nobody is told of: a message that is sent again is told of once it is done.

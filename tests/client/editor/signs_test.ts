@@ -44,7 +44,7 @@ test('a model that cannot be drawn is named in the picture, with the reason, and
   const editor = await Editor.open(t, world);
   const { page } = editor;
   const sign = page.locator('.viewport-sign');
-  const outside = "it lies outside the world's folder, and models must lie in that folder or below it";
+  const outside = "it is outside the world's folder, and models must be in that folder or below it";
   await sign.filter({ hasText: '../models/castle.gltf' }).getByText(`I${outside.slice(1)}.`, { exact: true }).waitFor();
   await sign.filter({ hasText: 'house.glb' }).getByText(/no such file/).waitFor();
   assert.equal(await sign.count(), 2);
@@ -93,7 +93,7 @@ test('the steps of snapping are shown while it is on', async (t) => {
   const { page } = editor;
   const steps = page.locator('.viewport-steps-button');
   assert.equal(await steps.innerText(), 'Snap off');
-  await page.getByRole('button', { name: 'Snap to steps' }).click();
+  await page.getByRole('button', { name: 'Snap to increments' }).click();
   assert.match(await steps.innerText(), /0\.5 m · 15°/);
 });
 

@@ -184,8 +184,8 @@ test('a key for what cannot be done now says why: undo after a reload, a step of
   await editor.live();
   await editor.select('crate');
   for (const [key, words] of [
-    ['ControlOrMeta+z', 'This page knows no earlier edit of yours.'],
-    ['ControlOrMeta+y', 'There is nothing to repeat.'],
+    ['ControlOrMeta+z', 'This page has no earlier edit of yours.'],
+    ['ControlOrMeta+y', 'There is nothing to redo.'],
     ['.', 'Pause first.'],
   ]) {
     await page.keyboard.press(key);

@@ -130,11 +130,11 @@ test('speed, pause and save are the same for all who look', async (t) => {
   await editor.row('orc').waitFor();
   await page.getByRole('button', { name: 'Save over file' }).click();
   await until('others see it saved', async () => (await other.ask(session.GetClock)).saved_sequence >= before.sequence);
-  await page.getByText(/^File saved .*, nothing since/).waitFor();
+  await page.getByText(/^File saved .*, no inputs since/).waitFor();
   await other.create(nil, 'elf');
   await page.getByText(/^File saved .*, \d+ inputs? since/).waitFor();
   await other.ask(session.Save);
-  await page.getByText(/^File saved .*, nothing since/).waitFor();
+  await page.getByText(/^File saved .*, no inputs since/).waitFor();
 });
 
 test('a schema made on the spot, while the page is open: its types are there at once, and places are drawn once it has some', async (t) => {
@@ -154,7 +154,7 @@ test('a schema made on the spot, while the page is open: its types are there at 
   await page.getByText('Nothing to show in 3D').waitFor();
 
   await other.ask(session.AddSchema, { bytes: readFileSync(scene) });
-  await page.getByText('Nothing here has a place').waitFor();
+  await page.getByText('No entity has a position').waitFor();
   await other.set(camp, [transform, { position: { x: 2, y: 0, z: 0 } }], ['scene.Shape', {}]);
   await until('it is drawn', async () => !(await page.locator('.viewport-note').isVisible()));
   await until('it stands where', async () => (await editor.box(transform, 'position x').inputValue()) === '2');

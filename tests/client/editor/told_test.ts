@@ -21,7 +21,7 @@ test('a page without the key, or with one of yesterday, says so, shows nothing t
   const here = page.url();
   const box = page.getByRole('textbox', { name: 'Address or token' });
   for (const [hash, words, given] of [
-    ['', 'This page needs the key of its server', world.url],
+    ['', "This page needs the server's token", world.url],
     ['#token=of-another-start-of-the-server', 'the token is not valid here', token],
   ]) {
     await page.goto('about:blank');
@@ -59,7 +59,7 @@ test('a browser without WebGL has a sentence where the picture would be, and all
   });
   await page.reload();
   await editor.live();
-  await page.locator('.viewport').getByText('Nothing can be drawn here').waitFor();
+  await page.locator('.viewport').getByText('The viewport is not available').waitFor();
   await editor.select('crate');
   await editor.type(transform, 'position x', '5');
   await until('it is edited', async () => {
@@ -93,6 +93,10 @@ test('the list of messages follows bursts until somebody scrolls up, and again f
     space.style.height = `${space.offsetHeight + 400}px`;
     element.dispatchEvent(new Event('scroll'));
   });
+  await burst();
+  await until('the end is in sight', async () => (await to_end()) < 30);
+  // Neither is one of the page, whatever is listed.
+  await list.evaluate((element) => element.scrollTo(0, 0));
   await burst();
   await until('the end is in sight', async () => (await to_end()) < 30);
   await list.hover();
@@ -228,6 +232,7 @@ test('of many fields of one long stem each can be told and found; what was close
   const world = await World.serve(t, options, ({ folder }) => {
     const path = join(folder, 'many.fbs');
     const fields = Array.from({ length: 40 }, (_, i) => `  a_long_stem_of_field_number_${i}:float;`);
+    fields.push('  a_list_with_a_stem_that_is_longer_than_the_inspector_of_the_page_is_wide:[float:3];');
     writeFileSync(path, ['include "schema/muster.fbs";', 'namespace many;', 'struct Fields (component) {', ...fields, '}'].join('\n'));
     options.push('--schema', path);
   });
@@ -241,6 +246,17 @@ test('of many fields of one long stem each can be told and found; what was close
     labels.filter((label) => label.scrollWidth > label.clientWidth + 1 || label.scrollHeight > label.clientHeight + 1).length,
   );
   assert.equal(cut, 0, 'labels are whole');
+  // In two lines at most, since numbers leave the room for them.
+  const highest = await part.locator('.label-text').evaluateAll((labels) => Math.max(...labels.map((label) => label.clientHeight)));
+  assert.ok(highest <= 32, `${highest} px`);
+  const beyond = await part.locator('.block-name').evaluateAll((names) =>
+    names.filter((name) => {
+      const [inner, outer] = [name, name.closest('.block-head')!].map((each) => each.getBoundingClientRect());
+      return inner.right > outer.right || inner.bottom > outer.bottom + 1;
+    }).length,
+  );
+  assert.equal(beyond, 0, 'those of lists too');
+  await editor.picture('many-fields');
   await part.getByRole('searchbox', { name: 'Find a field' }).fill('number 37');
   await until('one is left', async () => (await part.locator('.row').count()) === 1);
   await editor.type('many.Fields', 'a long stem of field number 37', '5');
@@ -289,7 +305,7 @@ test('what a deletion takes is asked in the right number; the line of the file c
     /^File saved earlier, \d+ inputs since$/.test(await file.innerText()),
   );
   await page.keyboard.press('ControlOrMeta+s');
-  await until('it is saved', async () => /^File saved just now, nothing since$/.test(await file.innerText()));
+  await until('it is saved', async () => /^File saved just now, no inputs since$/.test(await file.innerText()));
   await other.destroy(await other.entity('ox'));
   await until('one input is counted', async () => / 1 input since$/.test(await file.innerText()));
   const dialog = page.getByRole('dialog');

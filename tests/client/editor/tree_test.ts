@@ -53,6 +53,20 @@ test('a duplicate stands behind its original and has the next free name, however
   await children('tree-1,tree-3,tree-4,tree-2,wall_09,oak');
 });
 
+test('a name of the greatest length has duplicates too', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  const name = 'x'.repeat(255);
+  await other.create(nil, name);
+  const editor = await Editor.open(t, world);
+  await editor.select(name);
+  for (let count = 2; count < 5; ++count) {
+    await editor.page.keyboard.press('ControlOrMeta+d');
+    await until('there is one more', async () => (await has_children(other, nil)).length === count);
+  }
+  assert.deepEqual(await has_children(other, nil), [name, ...['2', '3', '4'].map((end) => 'x'.repeat(254) + end)]);
+});
+
 test('what is hung elsewhere stays where it is in the world, also what hangs below it without a place between; undo too', async (t) => {
   const world = await World.serve(t, scene);
   const other = await world.connect();
@@ -97,7 +111,7 @@ test('what is hung elsewhere stays where it is in the world, also what hangs bel
   assert.ok(house && flat);
 });
 
-test('what was found and selected has its row when the search is cleared; a part of a path is found', async (t) => {
+test('what was found and selected has its row when the search is cleared; parts of a path and names above are found', async (t) => {
   const world = await World.serve(t, scene);
   const other = await world.connect();
   const red = await other.create(nil, 'red');
@@ -111,6 +125,17 @@ test('what was found and selected has its row when the search is cleared; a part
   await page.keyboard.press('/');
   await page.keyboard.type('red/');
   await until('what is below is found', async () => (await page.locator('.tree-row').count()) === 2);
+  const found = (): Promise<string[]> => page.locator('.tree-path').allTextContents();
+  for (const [words, places] of [
+    ['red camp', '/red'],
+    ['CAMP blue', '/blue'],
+    ['red orc', '/red/camp'],
+    ['red', '/'],
+  ]) {
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.type(words);
+    await until(`${words} is found by the names above it`, async () => (await found()).join() === places);
+  }
   await page.keyboard.press('ControlOrMeta+A');
   await page.keyboard.type('orc');
   await editor.row('orc').waitFor();

@@ -126,7 +126,7 @@ test('a handle moves along its axis: one step to undo, Esc takes it back, steps 
   await page.mouse.up();
   await until('it is back', async () => (await place(other, entity)).x === 0);
 
-  await page.getByRole('button', { name: 'Snap to steps' }).click();
+  await page.getByRole('button', { name: 'Snap to increments' }).click();
   await canvas(editor);
   await drag(editor, [x, y - 80], [x, y - 170]);
   await page.mouse.up();

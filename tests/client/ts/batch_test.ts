@@ -185,7 +185,7 @@ test('a bool and an enum that have no such value are refused when they are read'
   good[lamp + 1] = 3;
   assert.throws(() => Batch.read(good, types).component(0, 0), {
     reason: 'bad_enum',
-    message: /3 is no value of test\.Color/,
+    message: /3 is not a value of test\.Color/,
   });
 });
 
@@ -199,24 +199,24 @@ test('values that do not fit are refused by the name of their field', () => {
     });
   const cases: [unknown, RegExp][] = [
     [{ valeu: 1 }, /^golden\.Health has no field valeu; it has value, regen/],
-    [{ value: 1.5 }, /^golden\.Health\.value: 1\.5 is no whole number/],
-    [{ value: '1' }, /^golden\.Health\.value: '1' is no whole number/],
-    [{ tiny: 128 }, /^golden\.Health\.tiny: 128 is no whole number from -128 to 127/],
+    [{ value: 1.5 }, /^golden\.Health\.value: 1\.5 is not a whole number/],
+    [{ value: '1' }, /^golden\.Health\.value: '1' is not a whole number/],
+    [{ tiny: 128 }, /^golden\.Health\.tiny: 128 is not a whole number from -128 to 127/],
     [{ alive: 1 }, /^golden\.Health\.alive: 1 is not true or false/],
-    [{ team: 9 }, /^golden\.Health\.team: 9 is no value of golden\.Team/],
-    [{ team: 'green' }, /^golden\.Health\.team: 'green' is no value of golden\.Team/],
-    [{ traits: 8 }, /^golden\.Health\.traits: 8 is no value of golden\.Trait/],
-    [{ big: -1n }, /^golden\.Health\.big: -1 is no bigint from 0 to 18446744073709551615/],
-    [{ big: 2n ** 64n }, /^golden\.Health\.big: 18446744073709551616 is no bigint from 0 to 18446744073709551615/],
-    [{ low: 2n ** 63n }, /^golden\.Health\.low: 9223372036854775808 is no bigint from -9223372036854775808 to 9223372036854775807/],
-    [{ big: 1.5 }, /^golden\.Health\.big: 1\.5 is no bigint/],
-    [{ at: { x: 'a' } }, /^golden\.Health\.at\.x: 'a' is no number/],
-    [{ at: 3 }, /^golden\.Health\.at: 3 is no object with fields/],
-    [{ flags: [true] }, /^golden\.Health\.flags: 3 values are needed, 1 given/],
-    [{ slots: [{}, { count: -1 }] }, /^golden\.Health\.slots\[1\]\.count: -1 is no whole number/],
-    [{ target: 5 }, /^golden\.Health\.target: 5 is no entity/],
-    [{ target: { index: -1, generation: 0 } }, /^golden\.Health\.target: an object is no entity/],
-    [7, /^golden\.Health: 7 is no object with fields/],
+    [{ team: 9 }, /^golden\.Health\.team: 9 is not a value of golden\.Team/],
+    [{ team: 'green' }, /^golden\.Health\.team: 'green' is not a value of golden\.Team/],
+    [{ traits: 8 }, /^golden\.Health\.traits: 8 is not a value of golden\.Trait/],
+    [{ big: -1n }, /^golden\.Health\.big: -1 is not a bigint from 0 to 18446744073709551615/],
+    [{ big: 2n ** 64n }, /^golden\.Health\.big: 18446744073709551616 is not a bigint from 0 to 18446744073709551615/],
+    [{ low: 2n ** 63n }, /^golden\.Health\.low: 9223372036854775808 is not a bigint from -9223372036854775808 to 9223372036854775807/],
+    [{ big: 1.5 }, /^golden\.Health\.big: 1\.5 is not a bigint/],
+    [{ at: { x: 'a' } }, /^golden\.Health\.at\.x: 'a' is not a number/],
+    [{ at: 3 }, /^golden\.Health\.at: 3 is not an object with fields/],
+    [{ flags: [true] }, /^golden\.Health\.flags: expected 3 values, got 1/],
+    [{ slots: [{}, { count: -1 }] }, /^golden\.Health\.slots\[1\]\.count: -1 is not a whole number/],
+    [{ target: 5 }, /^golden\.Health\.target: 5 is not an entity/],
+    [{ target: { index: -1, generation: 0 } }, /^golden\.Health\.target: an object is not an entity/],
+    [7, /^golden\.Health: 7 is not an object with fields/],
   ];
   for (const [value, message] of cases) assert.throws(() => write(value), { kind: 'mistaken', message });
   write({ team: 'red', traits: 'fire|class', gate: 'broken', mesh: 'a text', big: 5 }); // names and safe integers do

@@ -65,7 +65,7 @@ test('it is waited for as long as for any answer, and no longer than the session
   assert.deepEqual(late.over, []);
   late.hands.pass(1);
   await late.hands.turn();
-  assert.deepEqual([late.over, late.listening(), late.client.ended], [['late: sequence 5 is not durable within 10000 ms'], 0, null]);
+  assert.deepEqual([late.over, late.listening(), late.client.ended], [['late: sequence 5 did not become durable within 10000 ms'], 0, null]);
   const lost = await waiting(t, 5n);
   await lost.tell({ sequence: 3n }, true);
   lost.server.stream.end('gone');

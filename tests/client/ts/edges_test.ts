@@ -49,13 +49,13 @@ test('a number of each kind is written up to both of its ends, and not beyond', 
   }
   const slots = (count: number) => (write({ slots: [{ count }, {}] }).slots as StructValue[])[0].count;
   assert.deepEqual([slots(0), slots(65535)], [0, 65535]);
-  assert.throws(() => slots(65536), { message: /slots\[0\]\.count: 65536 is no whole number from 0 to 65535/ });
+  assert.throws(() => slots(65536), { message: /slots\[0\]\.count: 65536 is not a whole number from 0 to 65535/ });
   assert.equal(write({ low: -5 }).low, -5n); // a safe integer for a bigint
   assert.equal(write({ gate: 'broken' }).gate, -2);
   assert.equal(write({ gate: '7' }).gate, 7);
   assert.equal(write({ traits: 'fire | class' }).traits, 5);
   assert.deepEqual(write({ flags: new Array(3).fill(false) }).flags, [false, false, false]);
-  assert.throws(() => write({ target: { index: 2 ** 32, generation: 0 } }), { message: /is no entity/ });
+  assert.throws(() => write({ target: { index: 2 ** 32, generation: 0 } }), { message: /is not an entity/ });
   assert.deepEqual(write({ target: { index: 2 ** 32 - 1, generation: 2 ** 32 - 1 } }).target, { index: 2 ** 32 - 1, generation: 2 ** 32 - 1 });
 });
 
@@ -136,17 +136,17 @@ test('a plan that makes no batch is refused in words', () => {
   const cases: [() => unknown, string][] = [
     [() => encode_batch({ kind: 'world', type: say, values: [{}] }), 'test.Say is not a message struct'],
     [() => encode_batch({ kind: 'table', type: make, messages: [message()] }), 'test.Make is not a message table'],
-    [() => encode_batch({ kind: 'world', type: make, values: [] }), 'a batch of test.Make without messages'],
-    [() => encode_batch({ kind: 'table', type: say, messages: [] }), 'a batch of test.Say without messages'],
-    [() => encode_batch({ kind: 'shared', type: make, targets: [], value: {} }), 'a batch of test.Make without messages'],
-    [() => encode_batch({ kind: 'each', type: make, messages: [message([{ type: make, value: {} }])] }), 'test.Make is no component'],
+    [() => encode_batch({ kind: 'world', type: make, values: [] }), 'a batch of test.Make needs at least one message'],
+    [() => encode_batch({ kind: 'table', type: say, messages: [] }), 'a batch of test.Say needs at least one message'],
+    [() => encode_batch({ kind: 'shared', type: make, targets: [], value: {} }), 'a batch of test.Make needs at least one message'],
+    [() => encode_batch({ kind: 'each', type: make, messages: [message([{ type: make, value: {} }])] }), 'test.Make is not a component'],
     [() => encode_batch({ kind: 'each', type: make, messages: [message([health, health])] }), 'test.Health is named twice'],
-    [() => encode_batch({ kind: 'each', type: make, messages: [message([health]), message()] }), 'messages of one batch are followed by the same components'],
-    [() => encode_batch({ kind: 'each', type: make, messages: [message([health]), message([lamp])] }), 'messages of one batch are followed by the same components: not test.Lamp'],
-    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: { text: 5 } }] }), 'test.Say.text: 5 is no string'],
-    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: { text: 'a', names: 'b' } }] }), "test.Say.names: 'b' is no array"],
-    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: { text: 'a', names: ['b', 7] } }] }), 'test.Say.names[1]: 7 is no string'],
-    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: null }] }), 'test.Say: null is no object with fields'],
+    [() => encode_batch({ kind: 'each', type: make, messages: [message([health]), message()] }), 'all messages of a batch must have the same components'],
+    [() => encode_batch({ kind: 'each', type: make, messages: [message([health]), message([lamp])] }), 'all messages of a batch must have the same components: test.Lamp differs'],
+    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: { text: 5 } }] }), 'test.Say.text: 5 is not a string'],
+    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: { text: 'a', names: 'b' } }] }), "test.Say.names: 'b' is not an array"],
+    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: { text: 'a', names: ['b', 7] } }] }), 'test.Say.names[1]: 7 is not a string'],
+    [() => encode_batch({ kind: 'table', type: say, messages: [{ target: orc, value: null }] }), 'test.Say: null is not an object with fields'],
   ];
   for (const [call, text] of cases) assert.throws(call, { kind: 'mistaken', message: text });
   const subtree = encode_batch({ kind: 'subtree', type: make, parts: 5, messages: [message()] });
@@ -278,7 +278,7 @@ test('a clock is set as it is said, and what is left out stays', async () => {
   assert.deepEqual(await set({}), { speed: 0, paused: 2, steps: 0 });
   assert.deepEqual(await set({ paused: true, steps: 3 }), { speed: 0, paused: 1, steps: 3 });
   assert.deepEqual(await set({ paused: false, speed: 2 }), { speed: 2, paused: 0, steps: 0 });
-  await assert.rejects(client.set_clock({ speed: 0 }), { kind: 'mistaken', message: 'a clock of speed 0 is paused: set_clock({ paused: true })' });
+  await assert.rejects(client.set_clock({ speed: 0 }), { kind: 'mistaken', message: 'a clock cannot have speed 0: pause it with set_clock({ paused: true })' });
 });
 
 test('what a refused field holds is read from the fault, where it says so', async () => {
@@ -306,7 +306,7 @@ test('an answer of another type, a fault, silence and too large a field are told
       { entity: orc, component: 'golden.Health', path: 'value', value: 1, expected: 2 },
       { entity: orc, component: 'golden.Health', path: 'tiny', value: 1 },
     ]),
-    { kind: 'mistaken', message: 'tiny: all of these edits have an expected value, or none has' },
+    { kind: 'mistaken', message: 'tiny: either all of these edits have an expected value, or none of them' },
   );
   assert.equal(server.request_of(muster.SetField), 0n);
   client.close();
@@ -346,9 +346,9 @@ test('a scope is asked for as it says, and everything where it says nothing', as
     bytes_max: 5000,
     priority: 7,
   });
-  await assert.rejects(new Replica().follow(client, { with: ['golden.Damage'] }), { kind: 'mistaken', message: 'golden.Damage is no component' });
-  await assert.rejects(new Replica().follow(client, { messages: ['golden.Health'] }), { kind: 'mistaken', message: 'golden.Health is no message' });
-  await assert.rejects(new Replica().change({}), { kind: 'mistaken', message: 'the replica follows nothing that could be changed' });
+  await assert.rejects(new Replica().follow(client, { with: ['golden.Damage'] }), { kind: 'mistaken', message: 'golden.Damage is not a component' });
+  await assert.rejects(new Replica().follow(client, { messages: ['golden.Health'] }), { kind: 'mistaken', message: 'golden.Health is not a message' });
+  await assert.rejects(new Replica().change({}), { kind: 'mistaken', message: 'the replica follows nothing yet' });
 });
 
 test('a copy says who is whose child, and paths of those without a name or beyond it', async () => {

@@ -69,7 +69,7 @@ test('nobody waits for an Ack of another epoch: its sequence may be that of anot
   const { client, server } = await opened(8n);
   await assert.rejects(client.wait_durable(old), {
     kind: 'mistaken',
-    message: 'sequence 41 is from an earlier run of the server: what was not durable when that run ended is lost',
+    message: 'sequence 41 belongs to an earlier run of the server: inputs that were not durable when it ended are lost',
   });
   assert.equal(server.request_of(session.FollowDurable), 0n);
   assert.equal((await client.wait_durable(await client.destroy(one))).sequence, 100n);

@@ -98,7 +98,7 @@ test('what is no address is told from a place where nobody answers', async (t) =
   await new Promise((resolve) => server.close(resolve));
   for (const address of ['', 'here', ':7717', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:1.5', '127.0.0.1:x', '127.0.0.1:-1'])
     await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is not an address: expected HOST:PORT or unix:PATH` });
-  await assert.rejects(connect_stream('unix:', 100), { kind: 'mistaken', message: "'unix:' names no socket" });
+  await assert.rejects(connect_stream('unix:', 100), { kind: 'mistaken', message: "'unix:' does not name a socket" });
   await assert.rejects(connect_stream(`127.0.0.1:${port}`, 5000), { kind: 'lost', message: new RegExp(`^cannot connect to 127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`) });
   const nowhere = join(folder(t), 'nobody');
   await assert.rejects(connect_stream(`unix:${nowhere}`, 5000), { kind: 'lost', message: new RegExp(`^cannot connect to ${nowhere}: .*ENOENT`) });

@@ -180,5 +180,5 @@ test('an entity field takes an entity or none', () => {
   };
   assert.deepEqual([read(orc), read(null), read(undefined), read({ index: 0, generation: 0 })], [orc, nil, nil, nil]);
   for (const [wrong, said] of [[{ index: 1.5, generation: 1 }, 'an object'], [{ index: 1, generation: -1 }, 'an object'], [{ index: 1 }, 'an object'], ['1:1', "'1:1'"], [[1, 1], 'an array']] as const)
-    assert.throws(() => read(wrong), { kind: 'mistaken', message: `golden.Health.target: ${said} is no entity` }); // prettier-ignore
+    assert.throws(() => read(wrong), { kind: 'mistaken', message: `golden.Health.target: ${said} is not an entity` }); // prettier-ignore
 });

@@ -277,7 +277,7 @@ test('of two calls of follow the later one keeps its watch, and the other one is
   server.tell(session.Watching, {}, { request: early, sequence: 1n });
   server.tell(session.Watching, {}, { request: late, sequence: 1n });
   await second;
-  assert.equal(await first, 'mistaken: the tree follows something else by now');
+  assert.equal(await first, 'mistaken: the tree was told to follow something else meanwhile');
   await soon();
   const ended = server.sent.filter(({ name }) => name === session.Unwatch.name).map(({ value }) => (value as session.Unwatch).watch);
   assert.deepEqual(ended, [early]);

@@ -1,59 +1,92 @@
-// Duplicates of living trees: read whole, then created under new ids; references inside the tree stay inside.
+// Copies of entity trees: read whole, and created again under new ids. References between the
+// entities of a copy lead to their copies.
 import { id_text, is_nil, Replica, rights } from 'muster-client';
 import type { Client, Entity, StructValue } from 'muster-client';
 
+import { counted } from './numbers.js';
 import { placeholder } from './operations.js';
 import type { Made } from './operations.js';
 import { with_references, with_texts } from './values.js';
 
-const entities_max = 20_000;
+/** Limit on the entities of one copy. */
+export const copied_max = 20_000;
 
-/** Components that this session may not write are left out: the server would refuse the whole copy. */
-export async function copy_trees(
-  client: Client,
-  roots: readonly Entity[],
-): Promise<{ made: Omit<Made, 'before'>[]; roots: Entity[]; left_out: string[] }> {
-  const copy = new Replica();
-  await copy.follow(client, { entities: roots, subtree: true });
-  await copy.stop();
-  if (copy.size > entities_max)
-    throw new Error(`these are ${copy.size} entities; at most ${entities_max} are duplicated at once`);
-  const now = new Map<string, Entity>();
-  for (const { entity } of copy) now.set(id_text(entity), placeholder());
-  const left_out = new Set<string>();
-  const values = (components: Record<string, StructValue>): Record<string, StructValue> => {
-    const kept: Record<string, StructValue> = {};
-    for (const [name, value] of Object.entries(components)) {
-      const type = client.types.component(name);
-      if (type.remote === 'none' || rights.indexOf(type.remote) > client.welcome.role) {
-        left_out.add(name);
-        continue;
-      }
-      const texts = with_texts(type, value, (hash) => client.text(hash));
-      kept[name] = with_references(type, texts, (entity) => now.get(id_text(entity)));
-    }
-    return kept;
-  };
-  const made: Omit<Made, 'before'>[] = [];
+/** An entity of a copied tree. Its components hold texts, not their hashes. */
+export interface Copied {
+  /** Its id in the world that it was copied from. */
+  entity: Entity;
+  parent: Entity;
+  name: string;
+  components: Record<string, StructValue>;
+}
+
+export interface Copies {
+  made: Omit<Made, 'before'>[];
+  /** The copies of the roots. Undefined for a root that was gone. */
+  roots: Entity[];
+  /** Components that are missing in the copies. */
+  left_out: string[];
+}
+
+/** Reads whole trees: parents before their children, siblings in order. */
+export async function read_trees(client: Client, roots: readonly Entity[]): Promise<Copied[]> {
+  const world = new Replica();
+  await world.follow(client, { entities: roots, subtree: true });
+  await world.stop();
+  if (world.size > copied_max)
+    throw new Error(`Cannot copy ${counted(world.size)} entities at once. The limit is ${counted(copied_max)}.`);
+  const copied: Copied[] = [];
   const add = async (entity: Entity): Promise<void> => {
-    const record = copy.get(entity);
+    const record = world.get(entity);
     if (!record) return;
-    const inside = now.get(id_text(record.parent));
-    const is_root = roots.some((root) => id_text(root) === id_text(entity));
-    made.push({
-      entity: now.get(id_text(entity))!,
-      parent: is_root || !inside ? record.parent : inside,
+    const components = Object.entries(record.components).map(([name, value]) => [
+      name,
+      with_texts(client.types.component(name), value, (hash) => client.text(hash)),
+    ]);
+    copied.push({
+      entity,
+      parent: record.parent,
       name: record.name,
-      components: values(record.components),
+      components: Object.fromEntries(components) as Copied['components'],
     });
-    if (copy.child_count(entity) === 0) return;
+    if (world.child_count(entity) === 0) return;
     for await (const page of client.children_all(entity)) for (const child of page.entities) await add(child);
   };
   for (const root of roots) await add(root);
+  return copied;
+}
+
+/**
+ * Prepares copies under new ids. Leaves out components that this session may not write: with them,
+ * the server would refuse the whole copy.
+ */
+export function make_copies(client: Client, copied: readonly Copied[], roots: readonly Entity[]): Copies {
+  const now = new Map(copied.map(({ entity }) => [id_text(entity), placeholder()]));
+  const are_roots = new Set(roots.map(id_text));
+  const left_out = new Set<string>();
+  const values = (components: Copied['components']): Copied['components'] => {
+    const kept: Copied['components'] = {};
+    for (const [name, value] of Object.entries(components)) {
+      const type = client.types.component(name);
+      if (type.remote === 'none' || rights.indexOf(type.remote) > client.welcome.role) left_out.add(name);
+      else kept[name] = with_references(type, value, (entity) => now.get(id_text(entity)));
+    }
+    return kept;
+  };
+  const made = copied.map(({ entity, parent, name, components }) => ({
+    entity: now.get(id_text(entity))!,
+    parent: are_roots.has(id_text(entity)) ? parent : (now.get(id_text(parent)) ?? parent),
+    name,
+    components: values(components),
+  }));
   return { made, roots: roots.map((root) => now.get(id_text(root))!), left_out: [...left_out] };
 }
 
-/** Without those that lie below another one of them. */
+export async function copy_trees(client: Client, roots: readonly Entity[]): Promise<Copies> {
+  return make_copies(client, await read_trees(client, roots), roots);
+}
+
+/** Leaves out those that lie below another one of them. */
 export function topmost(world: Replica, entities: readonly Entity[]): Entity[] {
   const chosen = new Set(entities.map(id_text));
   return entities.filter((entity) => {

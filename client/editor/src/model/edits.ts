@@ -4,11 +4,12 @@ import type { ReadonlySignal } from '@preact/signals';
 import { ClientError, id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
 
+import type { Copies } from './copies.js';
 import { Drag } from './drag.js';
 import { History } from './history.js';
 import type { Step } from './history.js';
 import type { Log } from './log.js';
-import { next_name } from './names.js';
+import { FreeNames } from './names.js';
 import type { Notices } from './notices.js';
 import { Aliases, apply, placeholder, written_by } from './operations.js';
 import type { FieldChange, Made, Operation } from './operations.js';
@@ -285,36 +286,31 @@ export class Edits {
     });
     return is_done ? roots.map((root) => this.aliases.of(root)) : [];
   }
-  /**
-   * Each copy stands behind its original, under the next free name. `made` has the parents of the
-   * originals.
-   */
-  async duplicate(
-    originals: readonly Entity[],
-    made: readonly Omit<Made, 'before'>[],
-    roots: readonly Entity[],
+  /** Each copy stands right after its original, under the next free name. */
+  duplicate(originals: readonly Entity[], { made, roots }: Copies): Promise<Entity[]> {
+    const places = originals.map((original, i) => ({ root: roots[i], parent: this.world.parent(original), original }));
+    return this.add_copies(`duplicate ${this.of_whom(originals)}`, made, places.filter(({ root }) => root));
+  }
+  /** The copies become the last children of `parent`, under their own or the next free names. */
+  paste({ made, roots }: Copies, parent: Entity): Promise<Entity[]> {
+    const whom = roots.length === 1 ? made[0].name || 'an entity' : `${roots.length} entities`;
+    return this.add_copies(`paste ${whom}`, made, roots.map((root) => ({ root, parent })));
+  }
+  private async add_copies(
+    label: string,
+    made: Copies['made'],
+    places: readonly { root: Entity; parent: Entity; original?: Entity }[],
   ): Promise<Entity[]> {
+    const roots = places.map(({ root }) => root);
     const is_done = await this.do(async (since) => {
-      const places = new Map<string, { name: string; before: Entity }>();
-      const taken = new Map<string, Set<string>>();
-      for (const [i, original] of originals.entries()) {
-        const parent = this.world.parent(original);
-        const names = taken.get(id_text(parent)) ?? new Set(this.world.names_below(parent));
-        taken.set(id_text(parent), names);
-        const name = next_name(this.world.name(original), (each) => names.has(each));
-        names.add(name);
-        places.set(id_text(roots[i]), { name, before: await this.world.next_sibling(original, since) });
+      const names = new FreeNames((parent) => this.world.names_below(parent));
+      const placed = new Map<Entity, Pick<Made, 'parent' | 'name' | 'before'>>();
+      for (const { root, parent, original } of places) {
+        const name = names.take(parent, made.find(({ entity }) => entity === root)!.name);
+        placed.set(root, { parent, name, before: original ? await this.world.next_sibling(original, since) : nil });
       }
-      return {
-        label: `duplicate ${this.of_whom(originals)}`,
-        does: [
-          {
-            kind: 'create',
-            made: made.map((each) => ({ ...each, before: nil, ...places.get(id_text(each.entity)) })),
-          },
-        ],
-        undoes: [{ kind: 'destroy', entities: [...roots] }],
-      };
+      const all = made.map((each) => ({ before: nil, ...each, ...placed.get(each.entity) }));
+      return { label, does: [{ kind: 'create', made: all }], undoes: [{ kind: 'destroy', entities: roots }] };
     });
     return is_done ? roots.map((root) => this.aliases.of(root)) : [];
   }
@@ -348,7 +344,7 @@ export class Edits {
       failed: (error) => this.complain(label, error),
       overtaken: ({ entity, path }) => {
         const part = `${words(path)} of ${this.of_whom([entity])}`;
-        const sentence = `${part}: somebody else has changed it while you dragged it. Theirs stays.`;
+        const sentence = `${part}: somebody else has changed it while you were dragging it. Their value was kept.`;
         this.log.problem(sentence);
         this.notices.say('problem', sentence);
       },

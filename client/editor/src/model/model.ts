@@ -180,13 +180,13 @@ export class Model {
   why_not_edit(): string {
     const link = this.link.peek();
     if (link.kind === 'live' || link.kind === 'behind')
-      return `this session may ${rights[this.role.peek()]} only: it cannot edit`;
+      return `this session may only ${rights[this.role.peek()]}, not edit`;
     if (link.kind === 'refused') return link.why;
-    return 'not connected: edits are not taken until the server is back';
+    return 'not connected: editing is disabled until the server is back';
   }
   /** Shortens a refusal whose reason the band at the top shows already. */
   brief(sentence: string): string {
-    return this.is_shown_above(sentence) ? 'edits are refused; the band at the top says why' : sentence;
+    return this.is_shown_above(sentence) ? 'edits are refused for the reason at the top of the page' : sentence;
   }
   /** The band at the top shows the reason that a sentence gives. */
   is_shown_above(sentence: string): boolean {
@@ -196,7 +196,7 @@ export class Model {
   /** Fetches a file of the world's folder. Rejects with an Error that says why it cannot. */
   async fetch_file(path: string): Promise<ArrayBuffer> {
     if (leaves_folder(path))
-      throw new Error("it lies outside the world's folder, and models must lie in that folder or below it");
+      throw new Error("it is outside the world's folder, and models must be in that folder or below it");
     const url = '/world/' + path.split('/').map(encodeURIComponent).join('/');
     const answer = await fetch(url, { headers: { Authorization: 'Bearer ' + token_here() } });
     if (!answer.ok) {
@@ -216,7 +216,7 @@ export class Model {
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
     if (client.is_started_anew) this.edits.forget_history();
-    if (client.welcome.ended !== '') this.log.problem('The server had ended the session: ' + client.welcome.ended);
+    if (client.welcome.ended !== '') this.log.problem('The server ended the previous session: ' + client.welcome.ended);
     this.tell_types(client);
     client.on_types(() => {
       this.learned(client);

@@ -1,4 +1,6 @@
-// Names of entities: of duplicates, and as they are shown.
+// Names of entities: of copies, and as they are shown.
+import { id_text } from 'muster-client';
+import type { Entity } from 'muster-client';
 
 const bytes_max = 255;
 const bytes_of = (text: string): number => new TextEncoder().encode(text).length;
@@ -13,6 +15,23 @@ export function next_name(name: string, is_taken: (name: string) => boolean): st
     while (bytes_of(letters.join('')) + end.length > bytes_max) letters.pop();
     const next = letters.join('') + end;
     if (!is_taken(next)) return next;
+  }
+}
+
+/** Finds names for several new entities that no sibling has. */
+export class FreeNames {
+  private readonly taken = new Map<string, Set<string>>();
+
+  constructor(private readonly names_below: (parent: Entity) => Iterable<string>) {}
+
+  /** Returns the wanted name, or the first free one after it. It is taken from then on. */
+  take(parent: Entity, wanted: string): string {
+    const key = id_text(parent);
+    const names = this.taken.get(key) ?? new Set(this.names_below(parent));
+    this.taken.set(key, names);
+    const name = names.has(wanted) ? next_name(wanted, (each) => names.has(each)) : wanted;
+    names.add(name);
+    return name;
   }
 }
 

@@ -77,7 +77,7 @@ export function parse_number(field: FieldDescriptor, text: string): number | big
     const value = BigInt(plain.replace(/^\+/, ''));
     const signed = field.element === 'int64';
     const [min, max] = signed ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n];
-    return value < min || value > max ? { sentence: `${value} does not fit: it takes ${min} to ${max}` } : value;
+    return value < min || value > max ? { sentence: `${value} is out of range: ${min} to ${max}` } : value;
   }
   const unclear = is_float(field) ? unclear_number(typed) : null;
   if (unclear) return unclear;
@@ -105,7 +105,7 @@ export function parse_change(
 ): ((value: number) => number | { sentence: string }) | { sentence: string } | null {
   const [, operator, rest] = /^\s*([-+*/])=(.*)$/s.exec(text) ?? [];
   if (operator === undefined) return null;
-  if (is_wide(field)) return { sentence: `'${text.trim()}': a field of 64 bits takes whole numbers only` };
+  if (is_wide(field)) return { sentence: `'${text.trim()}': a 64-bit field takes only whole numbers` };
   const by = parse_number({ ...field, element: 'float64', range: null }, rest);
   if (typeof by === 'object') return by;
   return (value) => {
@@ -125,7 +125,7 @@ function unclear_number(text: string): { sentence: string } | null {
   if (found === undefined) return null;
   const [whole, rest] = found.split(',');
   const either = `${Number(`${whole}.${rest}`)} or ${whole}${rest}`;
-  return { sentence: `'${found}' may be ${either}: write it with a point, or without the comma` };
+  return { sentence: `'${found}' is ambiguous: write ${either}` };
 }
 
 const number_token = /0x[0-9a-f]+|(?:\d[\d,]*(?:\.\d*)?|[.,]\d+)(?:e[-+]?\d+)?/gi;

@@ -3,17 +3,21 @@ import { is_nil, nil, Replica } from 'muster-client';
 import type { Entity, StructValue } from 'muster-client';
 
 import type { Command } from '../model/commands.js';
-import { copy_trees, topmost } from '../model/copies.js';
 import type { Model } from '../model/model.js';
 import { placeholder } from '../model/operations.js';
 import { counted } from '../model/numbers.js';
 import { default_value } from '../model/values.js';
+import {
+  chosen,
+  copy_selected,
+  copy_text,
+  duplicate_selected,
+  paste_entities,
+  pasted_text,
+  select_when_there,
+} from './copying.js';
 import { hang } from './hang.js';
 import type { Ui } from './ui.js';
-
-function chosen(model: Model): Entity[] {
-  return topmost(model.world, model.selection.entities.peek());
-}
 
 /** How many lie below them, as far as it is worth counting. */
 function count_below(world: Replica, entities: readonly Entity[]): number {
@@ -41,46 +45,6 @@ export async function delete_selected(model: Model, ui: Ui): Promise<void> {
     danger: true,
   });
   if (is_yes) await model.edits.destroy(entities);
-}
-
-export async function duplicate_selected(model: Model): Promise<void> {
-  const client = model.client.peek();
-  const entities = chosen(model);
-  const selected = model.selection.entities.peek();
-  if (!client || entities.length === 0) return;
-  try {
-    const { made, roots, left_out } = await copy_trees(client, entities);
-    const now = await model.edits.duplicate(entities, made, roots);
-    if (left_out.length > 0)
-      model.log.note(`duplicated without ${left_out.join(', ')}: this session may not write them`);
-    if (now.length > 0) select_when_there(model, now, selected);
-  } catch (error) {
-    model.notices.say('problem', (error as Error).message);
-  }
-}
-
-/**
- * As soon as the copy of the world knows them, unless something else was selected since `before`
- * was.
- */
-export function select_when_there(
-  model: Model,
-  entities: readonly Entity[],
-  before: readonly Entity[] = model.selection.entities.peek(),
-): void {
-  const is_there = (): boolean => entities.every((entity) => model.world.get(entity));
-  const select = (): void => {
-    if (model.selection.entities.peek() !== before) return;
-    model.selection.set(entities);
-    model.reveal(entities[entities.length - 1]);
-  };
-  if (is_there()) return select();
-  const end = model.on_change(() => {
-    if (!is_there()) return;
-    end();
-    select();
-  });
-  setTimeout(end, 5000);
 }
 
 export interface NewThing {
@@ -157,10 +121,10 @@ export function parent_for_new(model: Model): Entity {
 export async function save(model: Model): Promise<void> {
   try {
     await model.clock.save();
-    model.notices.say('done', `The running state is in ${world_file(model)}.`);
+    model.notices.say('done', `Saved the running state to ${world_file(model)}.`);
   } catch (error) {
     const { message } = error as Error;
-    const sentence = `Not saved: ${model.is_shown_above(message) ? 'the band at the top says why.' : message}`;
+    const sentence = `Not saved: ${model.is_shown_above(message) ? 'the reason is at the top of the page.' : message}`;
     model.log.problem(sentence);
     model.notices.say('problem', sentence);
   }
@@ -183,7 +147,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     });
   const has_clock = (): boolean => model.clock.state.value !== null && model.may_control.value;
   const no_clock = (): string | undefined => {
-    if (model.clock.state.value === null) return 'this server does not let its clock be changed';
+    if (model.clock.state.value === null) return "this server's clock cannot be controlled";
     return model.may_control.value ? undefined : 'this session may not control the clock';
   };
   return [
@@ -193,7 +157,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'undo',
       keys: ['$mod+z'],
       enabled: () => model.edits.may_undo() && model.may_edit.value,
-      hint: () => (model.may_edit.value ? 'this page knows no earlier edit of yours' : model.why_not_edit()),
+      hint: () => (model.may_edit.value ? 'this page has no earlier edit of yours' : model.why_not_edit()),
       run: () => model.edits.undo(),
     },
     {
@@ -202,7 +166,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'redo',
       keys: ['$mod+y', '$mod+Shift+z'],
       enabled: () => model.edits.may_redo() && model.may_edit.value,
-      hint: () => (model.may_edit.value ? 'there is nothing to repeat' : model.why_not_edit()),
+      hint: () => (model.may_edit.value ? 'there is nothing to redo' : model.why_not_edit()),
       run: () => model.edits.redo(),
     },
     {
@@ -245,6 +209,34 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       run: () => void duplicate_selected(model),
     },
     {
+      id: 'entity.cut',
+      title: 'Cut',
+      icon: 'cut',
+      keys: ['$mod+x'],
+      group: 'entity',
+      enabled: has_selection,
+      run: () => void copy_selected(model, ui, true),
+    },
+    {
+      id: 'entity.copy',
+      title: 'Copy',
+      icon: 'copy',
+      keys: ['$mod+c'],
+      group: 'entity',
+      enabled: () => model.selection.entities.value.length > 0 && model.client.value !== null,
+      run: () => void copy_selected(model, ui),
+    },
+    {
+      id: 'entity.paste',
+      title: 'Paste',
+      icon: 'paste',
+      keys: ['$mod+v'],
+      group: 'entity',
+      enabled: () => model.may_edit.value,
+      hint: () => model.why_not_edit(),
+      run: () => void paste_entities(model, ui, pasted_text()),
+    },
+    {
       id: 'entity.unparent',
       title: 'Move to the top of the tree',
       icon: 'tree',
@@ -268,15 +260,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'clipboard',
       group: 'message',
       enabled: () => model.selection.entities.value.length > 0,
-      run: () =>
-        void navigator.clipboard
-          ?.writeText(
-            model.selection.entities
-              .peek()
-              .map((entity) => model.path(entity))
-              .join('\n'),
-          )
-          .catch(() => {}),
+      run: () => void copy_text(model.selection.entities.peek().map((entity) => model.path(entity)).join('\n')),
     },
     {
       id: 'entity.delete',
@@ -328,11 +312,15 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     },
     {
       id: 'select.none',
-      title: 'Select nothing',
+      title: 'Deselect all',
       keys: ['Escape'],
-      enabled: () => model.selection.entities.value.length > 0,
-      // The first Escape takes the sentences of refused fields away.
-      run: () => (model.edits.refusals.peek().size > 0 ? model.edits.forget_refusal() : model.selection.clear()),
+      enabled: () => model.selection.entities.value.length > 0 || ui.cut.value !== null,
+      // The first Escape removes the sentences of refused fields, or takes a cut back.
+      run: () => {
+        if (model.edits.refusals.peek().size > 0) model.edits.forget_refusal();
+        else if (ui.cut.peek()) ui.cut.value = null;
+        else model.selection.clear();
+      },
     },
   ];
 }

@@ -61,7 +61,7 @@ function ViewportHost(): JSX.Element {
         set_why(
           /WebGL/i.test(error.message)
             ? 'This browser has no WebGL 2, or it is switched off.'
-            : 'The Log below has the reason.',
+            : 'The log below gives the reason.',
         );
       });
     return () => {
@@ -73,7 +73,7 @@ function ViewportHost(): JSX.Element {
     <section ref={host} class="viewport" aria-label="Viewport">
       {why !== null && (
         <div class="viewport-missing" role="status">
-          <b>Nothing can be drawn here</b>
+          <b>The viewport is not available</b>
           <p>{why} The tree, the inspector and everything else work.</p>
         </div>
       )}

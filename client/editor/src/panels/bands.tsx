@@ -32,8 +32,8 @@ export function LinkBand(): JSX.Element | null {
     <div class="band-edits">
       <p>
         {link.kind === 'live' || link.kind === 'behind'
-          ? 'These edits were not acknowledged before the connection was lost. The world may have them or not:'
-          : 'Not acknowledged; the world may have them or not:'}
+          ? 'The connection was lost before these edits were acknowledged. The world may or may not have applied them:'
+          : 'Not acknowledged. The world may or may not have applied them:'}
       </p>
       <ul>
         {unsure.map(({ number, label }) => (
@@ -44,7 +44,7 @@ export function LinkBand(): JSX.Element | null {
         <button
           class="button is-small"
           disabled={!model.may_edit.value}
-          title={model.may_edit.value ? undefined : 'When the server is back'}
+          title={model.may_edit.value ? undefined : 'Available again when the server is back'}
           onClick={() => void model.edits.send_unacknowledged()}
         >
           Send again
@@ -76,13 +76,13 @@ export function LinkBand(): JSX.Element | null {
         {link.kind === 'refused' ? (
           link.wants_token && token_here() === '' ? (
             <>
-              <b>This page needs the key of its server.</b> Open the address that muster-server printed when it started,
+              <b>This page needs the server's token.</b> Open the address that muster-server printed when it started,
               or paste it here.
             </>
           ) : (
             <>
-              <b>The server does not let this page in:</b> {link.why}. Open the address that muster-server prints when it
-              starts{link.wants_token ? ', or paste it here. A new start may have drawn a new token' : ''}.
+              <b>The server refused this page:</b> {link.why}. Open the address that muster-server prints when it
+              starts{link.wants_token ? ', or paste it here. A restart may have generated a new token' : ''}.
             </>
           )
         ) : (
@@ -93,8 +93,8 @@ export function LinkBand(): JSX.Element | null {
               : as_sentence(link.why)}{' '}
             <span class="is-faint">
               {link.kind === 'offline'
-                ? `Next try in ${Math.max(1, Math.ceil((link.next - performance.now()) / 1000))} s.`
-                : 'Trying now.'}
+                ? `Retrying in ${Math.max(1, Math.ceil((link.next - performance.now()) / 1000))} s.`
+                : 'Retrying now.'}
             </span>
           </>
         )}
@@ -102,7 +102,7 @@ export function LinkBand(): JSX.Element | null {
       {link.kind === 'refused' && link.wants_token && <TokenBox />}
       {link.kind === 'offline' && (
         <button class="button is-small" onClick={() => model.keeper.try_now()}>
-          Try now
+          Retry now
         </button>
       )}
       {list}
@@ -120,7 +120,7 @@ export function DiskBand(): JSX.Element | null {
   return (
     <div class="band is-error" role="alert">
       <p class="band-text">
-        <b>Nothing is saved any more, so edits are refused.</b> {as_sentence(reason)}
+        <b>Saving has stopped, so edits are refused.</b> {as_sentence(reason)}
       </p>
     </div>
   );
@@ -301,10 +301,10 @@ function SpawnChooser(): JSX.Element {
       choices={choices.value ?? []}
       empty={
         choices.value === null
-          ? 'Asking the server'
+          ? 'Loading templates'
           : choices.value.length === 0
             ? 'This world has no templates.'
-            : 'Nothing of that name.'
+            : 'No matches.'
       }
       close={() => (ui.spawn_at.value = null)}
       chosen={(name) => void spawn_template(model, name, parent_for_new(model))}

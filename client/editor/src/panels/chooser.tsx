@@ -94,7 +94,7 @@ export function Chooser(props: {
           </div>
         ))}
       </div>
-      {fits.length === 0 && <p class="empty">{props.empty ?? 'Nothing of that name.'}</p>}
+      {fits.length === 0 && <p class="empty">{props.empty ?? 'No matches.'}</p>}
     </Popover>
   );
 }

@@ -18,7 +18,7 @@ export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entit
       ? (entity: Entity): unknown => (value as (i: number) => unknown)(places.get(entity.index) ?? 0)
       : value;
   const read_only = ((): string | null => {
-    if (type.remote === 'none') return 'only the world itself writes this';
+    if (type.remote === 'none') return 'only the world writes this';
     if (!model.may_edit.value) return model.why_not_edit();
     if (rights.indexOf(type.remote) > model.role.value) return `this needs the right to ${type.remote}`;
     return null;

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { id_text } from 'muster-client';
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { chain_of } from '../model/messages.js';
 import type { MessageLine } from '../model/messages.js';
@@ -72,8 +72,8 @@ export function Console(): JSX.Element {
             <button
               class="tool"
               aria-pressed={model.messages.with_pushed.value}
-              title="Also what handlers push and timers deliver"
-              aria-label="Also what handlers push and timers deliver"
+              title="Show messages of handlers and timers"
+              aria-label="Show messages of handlers and timers"
               onClick={() => model.messages.show_pushed(!model.messages.with_pushed.peek())}
             >
               <Icon name="bot" />
@@ -81,8 +81,8 @@ export function Console(): JSX.Element {
             <button
               class="tool"
               aria-pressed={model.messages.held.value}
-              title="Hold the list still"
-              aria-label="Hold the list still"
+              title="Pause the list"
+              aria-label="Pause the list"
               onClick={() => (model.messages.held.value = !model.messages.held.peek())}
             >
               <Icon name={model.messages.held.value ? 'play' : 'pause'} />
@@ -123,8 +123,13 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
     size.observe(element);
     return () => size.disconnect();
   }, []);
-  useEffect(() => {
+  // Before the browser draws: no scroll event then finds the list above its end.
+  const shown = useRef(0);
+  useLayoutEffect(() => {
     const element = list.current!;
+    // A list that was cleared or filtered begins at its end again.
+    if (lines.length < shown.current) is_at_end.current = true;
+    shown.current = lines.length;
     if (is_at_end.current) element.scrollTop = element.scrollHeight;
   }, [lines.length, lines[lines.length - 1]?.number]);
   function text_of(line: MessageLine): string {
@@ -142,7 +147,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   function from_title(line: MessageLine): string | undefined {
     if (line.type === '') return undefined;
     if (!line.is_pushed) return `session ${line.author}`;
-    return `A handler pushed it or a timer delivered it, with input ${line.sequence} from ${author_text(line.author)}`;
+    return `Pushed by a handler or delivered by a timer, with input ${line.sequence} from ${author_text(line.author)}`;
   }
   function author_text(author: bigint): string {
     if (author === 0n) return 'world';
@@ -163,7 +168,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
           <span class="message-author">from</span>
           <span class="message-type">message</span>
           <span class="message-target">to</span>
-          <span class="message-value">what it says</span>
+          <span class="message-value">content</span>
         </div>
       )}
       <div
@@ -175,18 +180,19 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         tabIndex={0}
         onScroll={(event) => {
           const element = event.currentTarget;
-          // The event also comes for rows that arrived after the list was scrolled to its end. Only
-          // scrolling up leaves the end.
+          // The event also comes when rows arrive or the page scrolls the list. Only a hand that is at
+          // the list stops it from following.
+          const is_by_hand = element.matches(':hover, :focus-within');
           if (element.scrollTop + element.clientHeight > element.scrollHeight - 8) is_at_end.current = true;
-          else if (element.scrollTop < top - 1) is_at_end.current = false;
+          else if (is_by_hand && element.scrollTop < top - 1) is_at_end.current = false;
           set_top(element.scrollTop);
         }}
       >
         {lines.length === 0 && (
           <p class="empty">
             {all.length > 0
-              ? 'No message fits the filter.'
-              : 'No messages yet. Edits and messages of everybody appear here; ticks do not.'}
+              ? 'No messages match the filter.'
+              : 'No messages yet. Edits and messages of all clients appear here, but not ticks.'}
           </p>
         )}
         <div class="tree-space" style={{ height: `${lines.length * line_height}px` }}>
@@ -229,7 +235,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
                   <span class="message-refused">{refusal(line) === 'all' ? 'refused: ' : 'refused in part: '}</span>
                 )}
                 {line.type === ''
-                  ? `${String(line.value.lost)} ${String(line.value.lost) === '1' ? 'message was' : 'messages were'} not sent: this page was too slow`
+                  ? `${String(line.value.lost)} ${String(line.value.lost) === '1' ? 'message was' : 'messages were'} skipped because this page was too slow`
                   : later_text(line) + preview(model, line.type, line.value)}
               </span>
             </div>
@@ -274,7 +280,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
                 if (opened.target) model.selection.set([opened.target]);
               }}
             >
-              Send one like it
+              Send a similar message
             </button>
           )}
         </aside>
@@ -300,7 +306,7 @@ function LogList(): JSX.Element {
   }, [lines.length]);
   return (
     <div class="log" role="log" aria-label="Log" tabIndex={0}>
-      {lines.length === 0 && <p class="empty">Nothing went wrong.</p>}
+      {lines.length === 0 && <p class="empty">No problems so far.</p>}
       {lines.map((line) => (
         <div key={line.number} class={`log-line is-${line.kind}`}>
           <span class="log-time">{line.at.toLocaleTimeString('en-GB')}</span>

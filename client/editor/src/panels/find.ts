@@ -1,4 +1,4 @@
-// Search: words of the name, components that it has, ids.
+// Search: by parts of names and paths, by components, by id.
 import { signal } from '@preact/signals';
 import { id_text } from 'muster-client';
 import type { Entity } from 'muster-client';
@@ -48,7 +48,7 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
   for (const part of query.split(/\s+/)) {
     if (/^has:/i.test(part)) {
       if (part.length > 4) components.push(part.slice(4));
-    } else words.push(part.toLowerCase());
+    } else if (part !== '') words.push(part.toLowerCase());
   }
   let has: Set<string> | undefined;
   if (components.length > 0) {
@@ -73,9 +73,14 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
   for (const { entity, name } of model.world) {
     if (has && !has.has(id_text(entity))) continue;
     const low = name.toLowerCase();
-    const fits = (word: string): boolean =>
-      low.includes(word) || (word.includes('/') && model.path(entity).toLowerCase().includes(word));
-    if (words.every(fits)) add(entity, name);
+    const others = words.filter((word) => !low.includes(word));
+    if (others.length > 0) {
+      // Names above an entity narrow a search. Alone they find nothing, unless a slash asks for it.
+      if (others.length === words.length && !words.some((word) => word.includes('/'))) continue;
+      const path = model.path(entity).toLowerCase();
+      if (!others.every((word) => path.includes(word))) continue;
+    }
+    add(entity, name);
   }
   return { lines, total };
 }

@@ -10,7 +10,7 @@ import { inspected_max } from '../model/model.js';
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
-import { FieldRows } from '../parts/field_row.js';
+import { FieldRows, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { anchor_of } from '../parts/popover.js';
@@ -19,6 +19,7 @@ import { useDraft } from '../parts/use_draft.js';
 import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
+import { copy_text, pasted_text } from './copying.js';
 
 /** With more of them one is looked for. */
 const many_fields = 24;
@@ -160,8 +161,8 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
       <header class="about">
         <h2 class="about-many">{counted(entities.length)} entities</h2>
         <p class="about-line">
-          {entities.length > inspected_max ? `Values of the last ${counted(inspected_max)}. ` : ''}What you change is
-          changed in all of them.
+          {entities.length > inspected_max ? `Shows the values of the last ${counted(inspected_max)}. ` : ''}Your
+          changes apply to all of them.
         </p>
       </header>
     );
@@ -214,9 +215,7 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
           class="about-id"
           title="Copy the id"
           aria-label={`Copy the id ${id_text(entity)}`}
-          onClick={() => {
-            void navigator.clipboard?.writeText(id_text(entity)).catch(() => {});
-          }}
+          onClick={() => void copy_text(id_text(entity))}
         >
           {id_text(entity)}
         </button>
@@ -254,7 +253,7 @@ function ComponentPart(props: {
         {writers.length > 0 && (
           <span
             class="written"
-            title={`A handler writes this while the world runs:\n${writers.map((writer) => `${writer.handler || 'a handler without a name'} on ${writer.message}`).join('\n')}`}
+            title={`A handler writes this while the world runs:\n${writers.map((writer) => `${writer.handler || 'an unnamed handler'} on ${writer.message}`).join('\n')}`}
           >
             <Icon name="bot" size={14} />
             <span class="written-by">
@@ -263,7 +262,7 @@ function ComponentPart(props: {
           </span>
         )}
         {type.remote === 'none' && (
-          <span class="written" title="Only the world itself writes this">
+          <span class="written" title="Only the world writes this">
             <Icon name="lock" size={14} />
           </span>
         )}
@@ -277,7 +276,7 @@ function ComponentPart(props: {
         </button>
       </header>
       {is_open && (
-        <div class="component-body">
+        <div class="component-body" style={label_column(type)}>
           {type.fields.length > many_fields && (
             <label class="search field-search">
               <Icon name="search" size={14} />
@@ -296,7 +295,7 @@ function ComponentPart(props: {
             </label>
           )}
           {type.tag ? (
-            <p class="tag-note">A tag: it has no values.</p>
+            <p class="tag-note">A tag has no values.</p>
           ) : (
             <FieldRows type={type} path="" values={values} sink={sink} depth={0} wanted={wanted.value} />
           )}
@@ -344,17 +343,14 @@ function ComponentPart(props: {
   );
 }
 
-/** The last copied value, for browsers without access to the clipboard. */
-let copied = '';
 function copy_values(model: Model, type: TypeDescriptor, value: StructValue): void {
-  copied = clipboard_text(type, with_texts(type, value, (hash) => model.text(hash)), model.world_here());
-  void navigator.clipboard?.writeText(copied).catch(() => {});
+  const texts = with_texts(type, value, (hash) => model.text(hash));
+  void copy_text(clipboard_text(type, texts, model.world_here()));
 }
 async function paste_values(model: Model, type: TypeDescriptor, entities: readonly Entity[]): Promise<void> {
-  const given = navigator.clipboard?.readText?.() ?? Promise.reject(new Error('no clipboard'));
-  const text = await given.catch(() => copied);
   try {
-    await model.edits.set_component(entities, type.name, pasted_value(type, text, model.world_here()));
+    const value = pasted_value(type, await pasted_text(), model.world_here());
+    await model.edits.set_component(entities, type.name, value);
   } catch (error) {
     model.notices.say('problem', (error as Error).message);
   }

@@ -7,7 +7,7 @@ import { useLayoutEffect } from 'preact/hooks';
 
 import { counted } from '../model/numbers.js';
 import { last_name, with_path } from '../model/values.js';
-import { FieldRows, fresh_table } from '../parts/field_row.js';
+import { FieldRows, fresh_table, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
@@ -84,7 +84,7 @@ export function SendForm(): JSX.Element {
       const parts = [`input ${ack.sequence}`];
       if (!is_world || ack.handled > 0) parts.push(`${counted(ack.handled)} handled`);
       if (ack.unhandled > 0) parts.push(`${counted(ack.unhandled)} without a handler`);
-      if (ack.dead > 0) parts.push(`${counted(ack.dead)} gone`);
+      if (ack.dead > 0) parts.push(`${counted(ack.dead)} destroyed`);
       outcome.value = { is_good: true, text: parts.join(', ') };
     } catch (error) {
       if (error instanceof ClientError) model.messages.was_refused(error);
@@ -115,7 +115,7 @@ export function SendForm(): JSX.Element {
           <Icon name="chevron-down" size={12} />
         </button>
         <span class="send-to">to</span>
-        <span class="segments" role="group" aria-label="To whom">
+        <span class="segments" role="group" aria-label="Target">
           <button
             type="button"
             class="segment"
@@ -142,7 +142,7 @@ export function SendForm(): JSX.Element {
           </span>
         )}
       </div>
-      <div class="send-fields">
+      <div class="send-fields" style={type ? label_column(type) : undefined}>
         {type ? (
           <>
             {type.doc && <p class="send-doc">{type.doc}</p>}
@@ -151,7 +151,7 @@ export function SendForm(): JSX.Element {
         ) : (
           <p class="empty">
             {types.length > 0
-              ? 'Any message of this world can be written here.'
+              ? 'Choose a message to fill in its fields.'
               : 'This world has no messages that this session may send.'}
           </p>
         )}

@@ -30,15 +30,15 @@ export function StatusBar(): JSX.Element {
       </span>
       {is_connected && status && (
         <>
-          <span class="status-part" title="From a question to its answer">
+          <span class="status-part" title="Round trip to the server">
             ping <b>{Math.max(1, Math.round(status.latency_ms))}</b> ms
           </span>
           {status.hz > 0 && !model.clock.paused.value && (
-            <span class="status-part" title={`Ticks a second; ${status.hz} are meant`}>
+            <span class="status-part" title={`Ticks per second; the target is ${status.hz}`}>
               <b>{status.ticks_per_second.toFixed(status.ticks_per_second < 9.95 ? 1 : 0)}</b> ticks/s
             </span>
           )}
-          <span class="status-part" title="Inputs applied since the world began">
+          <span class="status-part" title="Inputs applied since the world was created">
             input <b>{counted(status.sequence)}</b>
           </span>
         </>

@@ -95,7 +95,7 @@ function ClockTools(): JSX.Element {
         class="tool tool-text"
         aria-label={`Speed: ${speed}`}
         aria-haspopup="menu"
-        title="How fast the clock runs"
+        title="Speed of the clock"
         disabled={!state || !model.may_control.value}
         onClick={(event) => (menu.value = anchor_of(event.currentTarget))}
       >
@@ -142,7 +142,7 @@ function TickCount(): JSX.Element {
   const since_ns = clock_ns - (state?.clock_ns ?? 0n);
   const tick = (state?.tick ?? 0n) + BigInt(Math.round((Number(since_ns) / 1e9) * hz));
   return (
-    <span class="ticks" title="Ticks made, and the world's clock">
+    <span class="ticks" title="Ticks so far, and the world's clock">
       <span class="ticks-word">tick</span> <b>{counted(tick)}</b>{' '}
       <span class="ticks-clock">{clock_text(clock_ns)}</span>
     </span>
@@ -169,16 +169,16 @@ function SaveTools(): JSX.Element {
   if (saved) {
     const when = saved.at ? `saved ${ago(saved.at)}` : 'saved earlier';
     const inputs = behind === 1n ? 'input' : 'inputs';
-    text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} ${inputs} since` : `${when}, nothing since`;
+    text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} ${inputs} since` : `${when}, no inputs since`;
   }
   const is_same = behind !== null && behind <= 0n;
   const is_lost = model.clock.not_saved.value !== '';
   return (
     <div class="top-right">
-      <div class="truth" role="group" aria-label="What is live and what is in the file">
+      <div class="truth" role="group" aria-label="Live state and saved file">
         {is_lost ? (
           <span class="truth-live is-lost">
-            <i class="dot" /> Nothing is saved, edits are refused
+            <i class="dot" /> Saving has stopped; edits are refused
           </span>
         ) : (
           <span class="truth-live">

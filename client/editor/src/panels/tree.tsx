@@ -306,7 +306,7 @@ function row_id(entity: Entity): string {
 
 function TreeEmpty(): JSX.Element {
   const { model, ui } = usePage();
-  if (ui.search.value.trim()) return <p class="empty">Nothing of that name.</p>;
+  if (ui.search.value.trim()) return <p class="empty">No matches.</p>;
   const { kind } = model.link.value;
   if (!model.is_there.value && (kind === 'refused' || kind === 'offline' || kind === 'reconnecting')) return <></>;
   if (!model.is_there.value)
@@ -332,7 +332,7 @@ function SearchField(): JSX.Element {
         role="searchbox"
         aria-label="Search entities"
         placeholder="Search"
-        title="Part of a name; part of a path with a /; has:Component; an id such as 12:1"
+        title="Parts of a name, and of the names above it: red tower; of a path: red/; has:Component; an id such as 12:1"
         spellcheck={false}
         autocomplete="off"
         value={ui.search.value}
@@ -376,6 +376,7 @@ function Row(props: {
   const classes = ['tree-row'];
   if (props.is_selected) classes.push('is-selected');
   if (props.is_active) classes.push('is-active');
+  if (ui.cut.value?.entities.some((each) => same_entity(each, entity))) classes.push('is-cut');
   if (hovered && same_entity(hovered, entity)) classes.push('is-hovered');
   return (
     <div

@@ -28,6 +28,8 @@ export class Ui {
   readonly question: Signal<Asked | null> = signal(null);
   readonly pick: Signal<PickRequest | null> = signal(null);
   readonly renaming: Signal<Entity | null> = signal(null);
+  /** Entities that were cut and not pasted yet, and their text in the clipboard. */
+  readonly cut: Signal<{ entities: readonly Entity[]; text: string } | null> = signal(null);
   readonly search = signal('');
   readonly tab: Signal<ConsoleTab> = signal('messages');
   /** Full name of the type whose form is open. */

@@ -49,7 +49,7 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
     const value = paint(typed, began.current);
     const was = began.current;
     if (value) sink.commit(path, value, mixed(was) ? undefined : was[0]);
-    else sink.commit(path, new Wrong(`'${typed.trim()}' is no colour: write #rrggbb or #rgb`));
+    else sink.commit(path, new Wrong(`'${typed.trim()}' is not a color: write #rrggbb or #rgb`));
   };
   return (
     <span
@@ -59,7 +59,7 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
       <input
         class={`swatch ${is_mixed ? 'is-mixed' : ''}`}
         type="color"
-        aria-label={`${label}: choose a colour`}
+        aria-label={`${label}: choose a color`}
         value={hex}
         disabled={sink.read_only !== null}
         onInput={(event) => {

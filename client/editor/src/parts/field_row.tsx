@@ -17,6 +17,7 @@ import { BoolField, EntityField, EnumField, FlagsField, mixed, TextField } from 
 import { NumberInput } from './number_input.js';
 import { Wrong } from './sink.js';
 import type { ValueSink } from './sink.js';
+import { has_slider, Slider } from './slider.js';
 
 export interface RowProps {
   field: FieldDescriptor;
@@ -62,6 +63,13 @@ export function FieldRows(props: {
   );
 }
 
+/** Sets the width of the label column: that of the longest label, within limits of `.row`. */
+export function label_column(type: Pick<TypeDescriptor, 'fields'>): Record<string, string> {
+  const letters = Math.max(...type.fields.map(({ name, unit }) => name.length + (unit ? unit.length + 1 : 0)), 0);
+  const is_narrow = type.fields.some((field) => look_of(field) === 'vector' || look_of(field) === 'rotation');
+  return { '--label': `${Math.round(letters * 6.5 + 8)}px`, '--label-max': is_narrow ? '36%' : '55%' };
+}
+
 export function FieldRow(props: RowProps): JSX.Element {
   const { field, path, label, values, sink, depth } = props;
   const look = look_of(field, props.as_element);
@@ -99,7 +107,12 @@ export function FieldRow(props: RowProps): JSX.Element {
       suffix = '°';
       break;
     default:
-      inside = <NumberCell {...props} unit={unit} />;
+      inside = (
+        <>
+          {has_slider(field) && <Slider {...line} values={values as (number | undefined)[]} />}
+          <NumberCell {...props} unit={unit} />
+        </>
+      );
       suffix = '';
   }
   return (
@@ -140,7 +153,7 @@ export function Refused({
       <span class="refused-text" title={refusal.sentence}>
         {refusal.theirs === undefined
           ? refusal.sentence
-          : `Changed to ${value_text(field, refusal.theirs)} by somebody else while you edited it.`}
+          : `Somebody else changed it to ${value_text(field, refusal.theirs)} while you were editing it.`}
       </span>
       {refusal.theirs !== undefined && (
         <span class="refused-choices">
@@ -157,7 +170,7 @@ export function Refused({
               refusal.overwrite?.();
             }}
           >
-            Write mine
+            Use mine
           </button>
         </span>
       )}
@@ -327,6 +340,8 @@ function colour_field(field: FieldDescriptor): FieldDescriptor {
 }
 
 const open_rows_max = 4;
+/** The labels of a list are numbers. */
+const no_fields = { fields: [] };
 
 /** Fields with their own rows below the label. */
 function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
@@ -377,12 +392,12 @@ function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
         )}
         {look === 'table' && !sink.read_only && (
           <button class="button is-small" onClick={() => sink.commit(path, is_absent ? fresh(field) : null)}>
-            {is_absent ? 'Give' : 'Leave out'}
+            {is_absent ? 'Add' : 'Remove'}
           </button>
         )}
       </div>
       {is_open && (
-        <div class="block-body">
+        <div class="block-body" style={label_column(look === 'struct' || look === 'table' ? field.type! : no_fields)}>
           {(look === 'struct' || (look === 'table' && !is_absent)) && (
             <FieldRows type={field.type!} path={path} values={values} sink={sink} depth={depth + 1} />
           )}

@@ -210,7 +210,7 @@ export function EntityField({ path, label, values, sink, is_wrong }: LineProps):
         <button
           class="in-field"
           aria-label={`${label}: none`}
-          title="No entity"
+          title="Set to none"
           onClick={() => set({ index: 0, generation: 0 })}
         >
           <Icon name="close" size={14} />

@@ -72,7 +72,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
     }
     if (is_mixed && /^\s*[+*/]/.test(text)) {
       const plain = text.trim();
-      props.complain(`'${plain}' over different values: write ${plain[0]}=${plain.slice(1)} to change each of them`);
+      props.complain(`the values differ: write ${plain[0]}=${plain.slice(1)} to change each of them`);
       return;
     }
     const value = change ?? parse_number(field, text);
@@ -183,7 +183,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
       />
       {props.unit && <span class="unit">{props.unit}</span>}
       {is_changed_under && (
-        <span class="theirs" title="The world changed it while you type">
+        <span class="theirs" title="The value has changed since you began to type">
           now {short_text(first!)}
         </span>
       )}

@@ -468,7 +468,7 @@ export class Hands {
       return before && !(parent && is_flat_space(parent)) ? [{ entity, held: { before, parent } }] : [];
     });
     if (things.length === 0) {
-      this.show_hint('A scale of 0 above it makes it flat: it cannot be moved by hand');
+      this.show_hint('A parent has a scale of 0, so this cannot be moved by hand');
       return false;
     }
     const verb = this.chosen === 'move' ? 'Move' : this.chosen === 'rotate' ? 'Rotate' : 'Scale';

@@ -99,7 +99,7 @@ export class Models {
     const within = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(uri);
     if (within) return new Blob([Uint8Array.from(atob(within[2]), (each) => each.charCodeAt(0))], { type: within[1] });
     const is_elsewhere = /^([a-z][a-z0-9+.-]*:|[/])/i.test(uri);
-    if (is_elsewhere) throw new Error('the page fetches no files from other places');
+    if (is_elsewhere) throw new Error('the page does not load files from other servers');
     return new Blob([
       await this.world.fetch_file(model.slice(0, model.lastIndexOf('/') + 1) + decodeURIComponent(uri)),
     ]);

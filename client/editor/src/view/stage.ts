@@ -411,7 +411,7 @@ export class Stage {
     const text = `${count} ${this.contents.size === 1 ? 'entity' : 'entities'} · ${calls} draws · `;
     if (this.last_ms - this.told_ms > tell_every_ms) {
       this.told_ms = this.last_ms;
-      this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms a picture`;
+      this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms per frame`;
     }
     clearTimeout(this.rest_timer);
     this.rest_timer = window.setTimeout(() => (this.status.textContent = `${text}at rest`), rest_after_ms);
@@ -420,7 +420,7 @@ export class Stage {
     this.note.hidden = knows ? !is_empty : this.contents.size === 0;
     if (this.note.hidden) return;
     const [title, why] = knows
-      ? ['Nothing here has a place', 'No entity has a Transform yet. Add one in the inspector, and it shows up here.']
+      ? ['No entity has a position', 'Entities with a Transform appear here. Add one in the inspector.']
       : [
           'Nothing to show in 3D',
           'The schema of this world has no scene.Transform. "muster import" adds it, and "muster new --schema scene.fbs" makes a world that has it. The tree, the inspector and everything else work.',

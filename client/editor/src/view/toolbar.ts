@@ -59,7 +59,7 @@ export class Toolbar {
       for (const id of ids) {
         if (id === 'steps') {
           this.opener.type = 'button';
-          this.opener.title = 'Steps of snapping';
+          this.opener.title = 'Snapping increments';
           this.opener.setAttribute('aria-haspopup', 'true');
           this.opener.setAttribute('aria-expanded', 'false');
           this.opener.addEventListener('click', () => this.open(this.menu.hidden));
@@ -99,7 +99,7 @@ export class Toolbar {
     const snaps = this.buttons.some(({ command }) => command.id === 'view.snap' && command.checked?.());
     const shown = snaps ? `${short(steps.move)} m · ${short(steps.turn)}°` : 'Snap off';
     this.opener.replaceChildren(text(shown));
-    this.opener.setAttribute('aria-label', `Steps of snapping: ${shown}`);
+    this.opener.setAttribute('aria-label', `Snapping increments: ${shown}`);
   }
 
   dispose(): void {
@@ -121,7 +121,7 @@ export class Toolbar {
     const menu = make('div', 'viewport-menu');
     menu.hidden = true;
     const title = make('div', 'viewport-menu-title');
-    title.textContent = 'Steps of snapping';
+    title.textContent = 'Snapping increments';
     menu.append(title);
     const rows: [keyof Steps, string, string, number][] = [
       ['move', 'Move', 'm', 1000],
@@ -156,7 +156,7 @@ export class Toolbar {
       menu.append(row);
     }
     const note = make('div', 'viewport-menu-note');
-    note.textContent = 'Hold Ctrl while dragging to switch snapping for the moment.';
+    note.textContent = 'Hold Ctrl while dragging to toggle snapping.';
     menu.append(note);
     return menu;
   }

@@ -27,7 +27,7 @@ export function view_commands(stage: Stage): ViewCommand[] {
     tool('scale', 'Scale', 'r'),
     {
       id: 'view.space',
-      title: 'Handles along local or world axes',
+      title: 'Local or world axes',
       keys: ['x'],
       group: 'view',
       checked: () => stage.hands.is_local,
@@ -35,7 +35,7 @@ export function view_commands(stage: Stage): ViewCommand[] {
     },
     {
       id: 'view.snap',
-      title: 'Snap to steps',
+      title: 'Snap to increments',
       group: 'view',
       checked: () => stage.hands.snaps,
       run: () => (stage.hands.snaps = !stage.hands.snaps),

@@ -36,7 +36,7 @@ function kept(t: TestContext) {
     open_stream: () => {
       ++tried;
       const server = plan.shift();
-      if (!server) return Promise.reject(new ClientError('lost', 'nobody answers there'));
+      if (!server) return Promise.reject(new ClientError('lost', 'there is no answer'));
       servers.push(server);
       return Promise.resolve(server.stream);
     },
@@ -117,7 +117,7 @@ test('where nobody answers it is tried again after half a second, and then after
   for (const [i, wait] of [500, 1000, 2000, 4000, 8000, 8000, 8000].entries()) {
     const link = keeper.link.value;
     assert.ok(link.kind === 'offline');
-    assert.deepEqual([tried(), link.why, link.next], [i + 1, 'nobody answers there', performance.now() + wait]);
+    assert.deepEqual([tried(), link.why, link.next], [i + 1, 'there is no answer', performance.now() + wait]);
     hands.pass(wait - 1);
     await hands.turn();
     assert.equal(tried(), i + 1);

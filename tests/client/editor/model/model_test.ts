@@ -154,7 +154,7 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   assert.equal(model.world_path(), 'town.muster');
   assert.equal(model.text(hash64('meshes/orc.glb')), 'meshes/orc.glb');
   assert.equal(await model.edits.rename(orc, 'other'), false);
-  assert.equal(model.notices.list.value.at(-1)?.text, 'not connected: edits are not taken until the server is back');
+  assert.equal(model.notices.list.value.at(-1)?.text, 'not connected: editing is disabled until the server is back');
   assert.notEqual(model.edits.history.next.value.undo, null);
 
   await world.start(...options);
@@ -181,7 +181,7 @@ test('a session that may only look is told so, and cannot edit or control', asyn
   const looks = await opened(t, world, await token('ann', session.Role.view));
   assert.deepEqual([looks.role.value, looks.may_edit.value, looks.may_control.value], [1, false, false]);
   assert.equal(await looks.edits.rename(nil, 'a'), false);
-  assert.equal(looks.notices.list.value.at(-1)?.text, 'this session may view only: it cannot edit');
+  assert.equal(looks.notices.list.value.at(-1)?.text, 'this session may only view, not edit');
   const edits = await opened(t, world, await token('bob', session.Role.edit));
   assert.deepEqual([edits.role.value, edits.may_edit.value, edits.may_control.value], [2, true, false]);
 });

@@ -5,11 +5,12 @@ import { test } from 'node:test';
 import { hash64, nil } from 'muster-client';
 import type { Entity } from 'muster-client';
 
-import { clipboard_text, pasted_value } from '../../../../client/editor/src/model/clipboard.js';
+import { clipboard_text, pasted_trees, pasted_value, trees_text } from '../../../../client/editor/src/model/clipboard.js';
 import { at_path, default_value, last_name, same_value, with_path, with_references, with_texts, words } from '../../../../client/editor/src/model/values.js';
 import { types_of } from '../../ts/support.js';
 
-const health = types_of('everything.bfbs').get('golden.Health');
+const types = types_of('everything.bfbs');
+const health = types.get('golden.Health');
 const orc: Entity = { index: 7, generation: 2 };
 const elf: Entity = { index: 7, generation: 3 };
 
@@ -129,7 +130,7 @@ test('values come out of the clipboard as they went in, in the world that they a
   assert.deepEqual([far.target, (far.slots as { owner: Entity }[]).map(({ owner }) => owner), far.big], [nil, [nil, nil], value.big]);
   const fails = (given: string, sentence: string): void => assert.throws(() => pasted_value(health, given, 'here'), { message: sentence });
   for (const none of ['', 'words', 'null', '[]', '{"golden.Config":{"speed":1}}', '{"golden.Health":5}'])
-    fails(none, 'The clipboard has no values of Health.');
+    fails(none, 'The clipboard does not contain values of Health.');
   const changed = (change: object): string => JSON.stringify({ ...JSON.parse(text), [health.name]: { ...JSON.parse(text)[health.name], ...change } });
   fails(changed({ value: 'many' }), 'The clipboard cannot be pasted: value is not a number.');
   fails(changed({ at: { x: 1, y: 2 } }), 'The clipboard cannot be pasted: at.z is not a number.');
@@ -137,4 +138,40 @@ test('values come out of the clipboard as they went in, in the world that they a
   fails(changed({ target: 5 }), 'The clipboard cannot be pasted: target is not an entity.');
   fails(changed({ big: 1.5 }), 'The clipboard cannot be pasted: big is not a whole number.');
   fails(changed({ alive: 1 }), 'The clipboard cannot be pasted: alive is not true or false.');
+});
+
+test('entities come out of the clipboard as they went in; in another world references to what was not copied are none', () => {
+  const bag = { index: 9, generation: 3 };
+  const by_name = new Map([...types].map((type) => [type.name, type]));
+  const value = { ...default_value(health), mesh: 'meshes/orc.glb', big: 2n ** 64n - 1n, regen: NaN, target: bag, slots: [orc, elf].map((owner) => ({ count: 1, item: '', owner })) };
+  const copied = [
+    { entity: orc, parent: { index: 1, generation: 1 }, name: 'orc', components: { [health.name]: value } },
+    { entity: bag, parent: orc, name: '', components: {} },
+  ];
+  const text = trees_text(copied, 'here');
+  const here = pasted_trees(by_name, text, 'here');
+  assert.deepEqual(here, { copied, roots: [orc], is_from_here: true, unknown: [] });
+  const far = pasted_trees(by_name, text, 'there');
+  assert.equal(far.is_from_here, false);
+  const of_orc = far.copied[0].components[health.name] as { target: Entity; slots: { owner: Entity }[] };
+  assert.deepEqual([of_orc.target, of_orc.slots.map(({ owner }) => owner)], [bag, [orc, nil]]);
+
+  const changed = (change: (all: { entities: Record<string, any>[] }) => void): string => {
+    const all = JSON.parse(text);
+    change(all);
+    return JSON.stringify(all);
+  };
+  const unknown = pasted_trees(by_name, changed(({ entities }) => (entities[1].components = { 'game.Gun': {}, 'golden.Damage': {} })), 'here');
+  assert.deepEqual([unknown.unknown, unknown.copied[1].components], [['game.Gun', 'golden.Damage'], {}]);
+  const fails = (given: string, sentence: string): void => assert.throws(() => pasted_trees(by_name, given, 'here'), { message: sentence });
+  const nothing = 'The clipboard does not contain entities.';
+  const wrong = [
+    '', 'words', 'null', '[]', '{}', '{"entities":5}', '{"entities":[]}', '{"entities":[null]}', clipboard_text(health, value, 'here'),
+    changed(({ entities }) => (entities[1].id = entities[0].id)), changed(({ entities }) => delete entities[1].name),
+    changed(({ entities }) => (entities[0].id = '7')), changed(({ entities }) => (entities[0].components = null)),
+  ]; // prettier-ignore
+  for (const each of wrong) fails(each, nothing);
+  fails(changed(({ entities }) => (entities[0].components[health.name].at.y = 'up')), 'The clipboard cannot be pasted: Health.at.y is not a number.');
+  fails(changed(({ entities }) => (entities[0].components[health.name] = 5)), 'The clipboard cannot be pasted: Health is not a group of values.');
+  fails(JSON.stringify({ entities: Array(20_001).fill({}) }), 'Cannot paste 20,001 entities at once. The limit is 20,000.');
 });
