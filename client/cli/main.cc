@@ -64,21 +64,21 @@ int main(int argc, char** argv) {
   if (const int error = muster::occupy_standard_descriptors(); error != 0)
     return complain({Exit::usage, std::string("/dev/null cannot be opened: ") + std::strerror(error)}, false);
   std::function<void()> run;
-  CLI::App app{"Looks at a running Muster world and changes it.", "muster"};
+  CLI::App app{"Inspects and edits a running Muster world.", "muster"};
   app.require_subcommand(1);
   app.fallthrough();  // options of all commands may also follow the command
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
-  app.add_option("--world", common.where.world, "The world file whose server is meant (or MUSTER_WORLD)");
-  app.add_option("--connect", common.where.connect, "A server elsewhere: HOST:PORT or unix:PATH");
-  app.add_option("--token", common.where.token, "Its token (or MUSTER_TOKEN)");
-  app.add_option("--timeout", common.where.seconds_max, "Seconds to wait for an answer")
+  app.add_option("--world", common.where.world, "World file whose server to use (default: $MUSTER_WORLD)");
+  app.add_option("--connect", common.where.connect, "Another server: HOST:PORT or unix:PATH");
+  app.add_option("--token", common.where.token, "Token for that server (default: $MUSTER_TOKEN)");
+  app.add_option("--timeout", common.where.seconds_max, "How many seconds to wait for an answer")
       ->default_val(10)
       ->check(CLI::Range(0.01, 86400.0));
   app.add_flag("--json", common.json, "Print JSON");
   app.footer(
       "ENTITY is a path (/town/tower), a name (tower), the end of a path (town/tower), or an id (12:1).\n"
-      "Exit codes: 0 done, 1 refused or not found, 2 usage, 3 no server, 4 bad file, 5 done but not\n"
-      "printed.");
+      "Exit codes: 0 success, 1 refused or not found, 2 usage, 3 no server, 4 bad file, 5 success, but\n"
+      "the output could not be written.");
 
   const auto command = [&](const char* name, const char* help, auto&& fill, std::function<void()> then) {
     CLI::App* sub = app.add_subcommand(name, help);
@@ -90,47 +90,47 @@ int main(int argc, char** argv) {
   std::string world;
   ServerChoice server;
   const auto server_options = [&](CLI::App& sub) {
-    sub.add_option("--schema", server.schemas, "A schema (.fbs, .bfbs) for the server that is started");
-    sub.add_option("-I", server.include_folders, "Where that server looks for schemas that .fbs files include")
+    sub.add_option("--schema", server.schemas, "Schema (.fbs, .bfbs) for the server, if one must be started");
+    sub.add_option("-I", server.include_folders, "Folder in which that server looks for included schemas")
         ->allow_extra_args(false);
-    sub.add_option("--plugin", server.plugins, "A plugin for the server that is started");
+    sub.add_option("--plugin", server.plugins, "Plugin for the server, if one must be started");
   };
   command(
-      "new", "Make a world file",
+      "new", "Create a world file",
       [&](CLI::App& sub) {
-        sub.add_option("WORLD", world, "The file to make")->required();
+        sub.add_option("WORLD", world, "File to create")->required();
         server_options(sub);
       },
       [&] { make_new(common, world, server); });
   Import import_;
   command(
-      "import", "Bring a model file (glTF, FBX, Collada, OBJ, ...) into a world",
+      "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world",
       [&](CLI::App& sub) {
-        sub.add_option("FILE", import_.file, "The model")->required();
+        sub.add_option("FILE", import_.file, "Model file")->required();
         sub.add_option("WORLD", import_.world,
-                       "The world file, made if it is missing; if left out, as for other commands");
-        sub.add_option("--under", import_.under, "The entity it goes below");
-        sub.add_option("--name", import_.name, "What its root is called (the file's name)");
+                       "World file, created if missing (default: the served world, as for other commands)");
+        sub.add_option("--under", import_.under, "Entity to put the model under");
+        sub.add_option("--name", import_.name, "Name of the model's root entity (default: the file's name)");
         server_options(sub);
       },
       [&] { import(common, import_, server); });
   std::string copy, from, lines;
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
-  command("verify", "Read every byte of a world file, and say whether it is good; also while it is served", file_option,
+  command("verify", "Check a world file for damage; works while it is being served", file_option,
           [&] { run_on_file(common, {"verify", world}); });
   command(
-      "backup", "Copy a world file, also while it is served",
+      "backup", "Copy a world file; works while it is being served",
       [&](CLI::App& sub) {
         file_option(sub);
-        sub.add_option("COPY", copy, "The file to make; one that is there is never replaced")->required();
+        sub.add_option("COPY", copy, "File to create; an existing file is never replaced")->required();
       },
       [&] { run_on_file(common, {"backup", world, copy}); });
   command(
-      "journal", "Print the inputs that a world file has behind its checkpoint; also while it is served",
+      "journal", "Print the inputs recorded since the last checkpoint; works while the world is being served",
       [&](CLI::App& sub) {
         file_option(sub);
-        sub.add_option("--from", from, "The first sequence to print");
-        sub.add_option("--lines", lines, "How many inputs to print at most");
+        sub.add_option("--from", from, "First sequence number to print");
+        sub.add_option("--lines", lines, "Maximum number of inputs to print");
       },
       [&] {
         std::vector<std::string> arguments = {"journal", world};
@@ -144,17 +144,17 @@ int main(int argc, char** argv) {
   command(
       "ls", "List the children of an entity, or search below it",
       [&](CLI::App& sub) {
-        sub.add_option("ENTITY", list.of, "The whole world if left out");
-        sub.add_option("--with", list.with, "Search: only entities that have this component");
-        sub.add_option("--name", list.name, "Search: only entities with this in their name");
+        sub.add_option("ENTITY", list.of, "Default: the whole world");
+        sub.add_option("--with", list.with, "Search for entities with this component");
+        sub.add_option("--name", list.name, "Search for entities whose name contains this");
       },
       [&] { ls(common, list); });
   Tree tree_;
   command(
       "tree", "Draw the entities below an entity",
       [&](CLI::App& sub) {
-        sub.add_option("ENTITY", tree_.of, "The whole world if left out");
-        sub.add_option("--depth", tree_.depth_max, "How many levels");
+        sub.add_option("ENTITY", tree_.of, "Default: the whole world");
+        sub.add_option("--depth", tree_.depth_max, "Number of levels to show");
       },
       [&] { tree(common, tree_); });
   std::string entity;
@@ -162,58 +162,61 @@ int main(int argc, char** argv) {
   command("show", "Show an entity's components", entity_option, [&] { show(common, entity); });
   bool with_hash = false;
   command(
-      "info", "Say what the world and its server are",
-      [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
+      "info", "Show information about the world and its server",
+      [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "Include the hash of the whole state"); },
       [&] { info(common, with_hash); });
   bool ended = false;
   command(
-      "who", "List who is connected, and what each is told",
-      [&](CLI::App& sub) { sub.add_flag("--ended", ended, "Whose session the server ended, and why, instead"); },
+      "who", "List connected users and tools, and what each one watches",
+      [&](CLI::App& sub) { sub.add_flag("--ended", ended, "Instead, list sessions that the server ended, and why"); },
       [&] { ended ? who_ended(common) : who(common); });
   Top top_;
   command(
-      "top", "Say again and again what the world is busy with: messages, handlers, sessions",
+      "top", "Show continuously what the world spends time on: messages, handlers, sessions",
       [&](CLI::App& sub) {
-        sub.add_option("--seconds", top_.seconds, "Between two looks")
+        sub.add_option("--seconds", top_.seconds, "Seconds between updates")
             ->check(CLI::Range(0.05, 1e6))
             ->capture_default_str();
-        sub.add_option("--times", top_.times, "End after so many looks; else with Ctrl-C");
-        sub.add_option("--rows", top_.rows, "Of each table at most")->check(CLI::Range(1, 1000))->capture_default_str();
+        sub.add_option("--times", top_.times, "Stop after this many updates (default: on Ctrl-C)");
+        sub.add_option("--rows", top_.rows, "Maximum number of rows per table")
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
       },
       [&] { top(common, top_); });
-  command("timers", "List the timed messages that wait, with their numbers", [](CLI::App&) {}, [&] { timers(common); });
+  command("timers", "List pending timed messages and their timer numbers", [](CLI::App&) {}, [&] { timers(common); });
   command(
-      "handlers", "List the handlers: for which message, and which components they write and read", [](CLI::App&) {},
+      "handlers", "List handlers with their message and the components they write and read", [](CLI::App&) {},
       [&] { handlers(common); });
   std::string type;
   command(
-      "types", "List the components and messages of the world, or describe one",
+      "types", "List component and message types, or describe one",
       [&](CLI::App& sub) { sub.add_option("NAME", type); }, [&] { types(common, type); });
   std::string of_template;
   command(
-      "templates", "List the templates of the world, or the entities that one makes",
+      "templates", "List templates, or the entities that one template creates",
       [&](CLI::App& sub) { sub.add_option("NAME", of_template); }, [&] { templates(common, of_template); });
   WatchFor watch_;
   double rate = 0;
   CLI::Option* rate_option = nullptr;
   command(
-      "watch", "Print what changes, as it happens",
+      "watch", "Print changes as they happen",
       [&](CLI::App& sub) {
-        sub.add_option("ENTITY", watch_.entities, "The whole world if left out");
-        sub.add_flag("--below", watch_.below, "Everything below the entities too");
+        sub.add_option("ENTITY", watch_.entities, "Default: the whole world");
+        sub.add_flag("--below", watch_.below, "Include all descendants");
         sub.add_flag("--values", watch_.values, "Values of components");
-        sub.add_flag("--structure", watch_.structure, "Entities made, moved, renamed, destroyed");
-        sub.add_flag("--events", watch_.events, "Messages from outside");
+        sub.add_flag("--structure", watch_.structure, "Entities created, moved, renamed, destroyed");
+        sub.add_flag("--events", watch_.events, "Messages from clients and the host");
         sub.add_option("--component", watch_.components, "Only values of this component");
         sub.add_option("--message", watch_.messages, "Only messages of this type");
-        sub.add_option("--except", watch_.except, "No messages from outside of this type");
-        sub.add_option("--pushed", watch_.pushed, "Messages of this type that handlers push or timers deliver");
+        sub.add_option("--except", watch_.except, "Exclude client and host messages of this type");
+        sub.add_option("--pushed", watch_.pushed, "Messages of this type that handlers post or timers deliver");
         rate_option =
-            sub.add_option("--rate", rate,
-                           "Values at most so many times a second; 0: every change (10 where the world ticks)")
+            sub.add_option(
+                   "--rate", rate,
+                   "Maximum updates per second of each value; 0 sends every change (default: 10 if the world ticks)")
                 ->check(CLI::Range(0.0, 1e6));
-        sub.add_option("--for", watch_.seconds, "End after so many seconds")->check(CLI::PositiveNumber);
-        sub.add_option("--lines", watch_.lines, "End after so many lines");
+        sub.add_option("--for", watch_.seconds, "Stop after this many seconds")->check(CLI::PositiveNumber);
+        sub.add_option("--lines", watch_.lines, "Stop after this many lines");
       },
       [&] {
         if (rate_option->count() > 0) watch_.rate_max = rate;
@@ -222,7 +225,7 @@ int main(int argc, char** argv) {
 
   // --- editing
   const auto durable_option = [&](CLI::App& sub) {
-    sub.add_flag("--durable", common.durable, "Wait until it is on the disk, and survives a crash");
+    sub.add_flag("--durable", common.durable, "Wait until the change is on disk and survives a crash");
   };
   SetOne set_;
   std::string expected;
@@ -234,7 +237,7 @@ int main(int argc, char** argv) {
         sub.add_option("ENTITY", set_.entity)->required();
         sub.add_option("FIELD", set_.field, "Component.field")->required();
         sub.add_option("VALUE", set_.value, "Several parts are separated by commas: 1,2,3")->required();
-        expect_option = sub.add_option("--expect", expected, "Refuse unless the field holds this now");
+        expect_option = sub.add_option("--expect", expected, "Refuse if the field does not have this value now");
       },
       [&] {
         if (expect_option->count() > 0) set_.expected = expected;
@@ -245,10 +248,10 @@ int main(int argc, char** argv) {
       "push", "Send a message: muster push tower Damage amount=5",
       [&](CLI::App& sub) {
         durable_option(sub);
-        sub.add_option("ENTITY", push_.entity, "@world: everyone")->required();
+        sub.add_option("ENTITY", push_.entity, "@world sends to all entities")->required();
         sub.add_option("MESSAGE", push_.message)->required();
         sub.add_option("FIELD=VALUE", push_.fields);
-        sub.add_flag("--below", push_.below, "Everything below the entity too");
+        sub.add_flag("--below", push_.below, "Include all descendants");
       },
       [&] { push(common, push_); });
   std::string component;
@@ -272,20 +275,20 @@ int main(int argc, char** argv) {
       [&] { muster::cli::remove(common, entity, component); });
   SpawnOne spawn_;
   command(
-      "spawn", "Make an entity: muster spawn /town/orc Health.value=30",
+      "spawn", "Create an entity: muster spawn /town/orc Health.value=30",
       [&](CLI::App& sub) {
         durable_option(sub);
-        sub.add_option("NAME", spawn_.name, "Its name, or its whole path: /town/orc")->required();
+        sub.add_option("NAME", spawn_.name, "Name or full path: /town/orc")->required();
         sub.add_option("COMPONENT[.FIELD=VALUE]", spawn_.values);
-        sub.add_option("--template", spawn_.what, "What it is made from, with everything below it");
-        sub.add_option("--under", spawn_.under, "Its parent");
-        sub.add_option("--before", spawn_.before, "The sibling it is put before");
-        sub.add_flag("--suffix", spawn_.suffix, "A taken name gets the next free suffix: orc~2");
+        sub.add_option("--template", spawn_.what, "Template to create the entity and its descendants from");
+        sub.add_option("--under", spawn_.under, "Parent entity");
+        sub.add_option("--before", spawn_.before, "Sibling to insert it before");
+        sub.add_flag("--suffix", spawn_.suffix, "If the name is taken, use the next free suffix: orc~2");
       },
       [&] { spawn(common, spawn_); });
   std::string template_;
   command(
-      "merge", "Lay a template over an entity and what is below it",
+      "merge", "Apply a template to an entity and its descendants",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -294,7 +297,7 @@ int main(int argc, char** argv) {
       [&] { muster::cli::merge(common, entity, template_); });
   std::vector<std::string> files;
   command(
-      "define", "Define the templates of a file (FlatBuffers JSON), or replace them",
+      "define", "Define or replace the templates in a file (FlatBuffers JSON)",
       [&](CLI::App& sub) {
         durable_option(sub);
         sub.add_option("FILE", files)->required();
@@ -302,7 +305,7 @@ int main(int argc, char** argv) {
       [&] { define(common, files); });
   std::vector<std::string> entities;
   command(
-      "destroy", "End entities and everything below them",
+      "destroy", "Destroy entities and their descendants",
       [&](CLI::App& sub) {
         durable_option(sub);
         sub.add_option("ENTITY", entities)->required();
@@ -310,17 +313,17 @@ int main(int argc, char** argv) {
       [&] { destroy(common, entities); });
   std::string parent, before;
   command(
-      "reparent", "Hang an entity under another one",
+      "reparent", "Move an entity under another parent",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
-        sub.add_option("PARENT", parent, "/: it becomes a root")->required();
-        sub.add_option("--before", before, "The sibling it is put before");
+        sub.add_option("PARENT", parent, "/ makes it a root")->required();
+        sub.add_option("--before", before, "Sibling to insert it before");
       },
       [&] { reparent(common, entity, parent, before); });
   std::string name;
   command(
-      "rename", "Name an entity",
+      "rename", "Rename an entity",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -329,38 +332,39 @@ int main(int argc, char** argv) {
       [&] { muster::cli::rename(common, entity, name); });
   ClockOrder clock_;
   command(
-      "clock", "Say how the world's clock runs, or pause it, step, play, set its speed: muster clock speed 0.5",
+      "clock", "Show or control the world's clock: muster clock speed 0.5",
       [&](CLI::App& sub) {
-        sub.add_option("WHAT", clock_.what, "pause, play, step or speed; left out: only says how it runs")
+        sub.add_option("WHAT", clock_.what, "pause, play, step or speed (default: show the clock's state)")
             ->check(CLI::IsMember({"pause", "play", "step", "speed"}));
-        sub.add_option("NUMBER", clock_.number, "How many ticks (1), or how many times as fast (0.01 to 100)");
+        sub.add_option("NUMBER", clock_.number,
+                       "Number of ticks to step (default: 1), or the speed factor (0.01 to 100)");
       },
       [&] { muster::cli::clock(common, clock_); });
   TokenOrder token_;
   command(
-      "token", "Say who may come in, let somebody in, or no more: muster token create ann --role edit",
+      "token", "Create, list or revoke access tokens: muster token create ann --role edit",
       [&](CLI::App& sub) {
         sub.add_option("WHAT", token_.what, "create, list or revoke")
             ->required()
             ->check(CLI::IsMember({"create", "list", "revoke"}));
-        sub.add_option("NAME", token_.name, "The user's, with create and revoke");
-        sub.add_option("--role", token_.role, "What the user may do: view, edit, control or admin");
-        sub.add_option("--expires", token_.expires, "Until when: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
+        sub.add_option("NAME", token_.name, "Name of the user, for create and revoke");
+        sub.add_option("--role", token_.role, "Rights of the user: view, edit, control or admin");
+        sub.add_option("--expires", token_.expires, "Expiry: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
       },
       [&] { muster::cli::token(common, token_); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
   std::string plugin;
   command(
-      "reload", "Have the server load a plugin's new build, while the world runs",
-      [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Its name or file; all if left out"); },
+      "reload", "Load the new build of a plugin while the world runs",
+      [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Name or file of the plugin (default: all)"); },
       [&] { reload(common, plugin); });
   std::string trace_file;
   double seconds = 5;
   command(
-      "trace", "Record what the world does for a while, for ui.perfetto.dev",
+      "trace", "Record a trace of the world for ui.perfetto.dev",
       [&](CLI::App& sub) {
-        sub.add_option("FILE", trace_file, "Written here")->required();
-        sub.add_option("--seconds", seconds, "How long; Ctrl-C ends it earlier")
+        sub.add_option("FILE", trace_file, "File to write")->required();
+        sub.add_option("--seconds", seconds, "Duration; Ctrl-C stops earlier")
             ->check(CLI::Range(0.0, 1e6))
             ->capture_default_str();
       },
@@ -371,7 +375,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    return complain({Exit::usage, usage_text(app, error) + "\nmuster --help says how it is used"}, common.json);
+    return complain({Exit::usage, usage_text(app, error) + "\nsee muster --help"}, common.json);
   }
   try {
     run();
@@ -389,6 +393,6 @@ int main(int argc, char** argv) {
     return complain({Exit::refused, error.what()}, common.json);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    return complain({Exit::unwritten, "done, but the output could not be written"}, common.json);
+    return complain({Exit::unwritten, "the command succeeded, but its output could not be written"}, common.json);
   return 0;
 }
