@@ -57,7 +57,7 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns the reason why the name is invalid, or an empty text.
+/// Returns the reason why the name is invalid, or an empty string.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
     return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";

@@ -1,4 +1,4 @@
-// Figures of a running world for monitors.
+// Statistics of a running world, for monitoring.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Figures {
 
 class TimeCounts;
 
-/// Returns the time in ns that is not exceeded by the fraction `share` (0.5 for half) of the
-/// counted times; 0 if there are none.
+/// Returns a percentile of the counted times in ns, which the fraction `share` (0.5 for half) of
+/// them does not exceed. Returns 0 if there are no times.
 std::uint64_t below_share(const TimeCounts& times, double share);
 /// Returns the resident memory of this process in bytes, or 0 if unknown.
 std::uint64_t resident_bytes();

@@ -1,5 +1,5 @@
-// A look, which the world thread passes to watches. It contains the chunks that changed since the
-// last look, and their watched columns. Columns are read in place, and copied only if they change
+// A Look, which the world thread passes to the watches: the chunks that changed since the previous
+// Look, with their watched columns. Columns are read in place, and copied only if they change
 // before they have been read (server/world/rows/preserved_columns.h).
 #pragma once
 
@@ -44,7 +44,7 @@ struct SeenType {
   bool operator==(const SeenType&) const = default;
 };
 
-/// Texts that the world has learned and removed since the last news.
+/// Texts that the world has added and removed since the last TextNews.
 struct TextNews {
   bool anew = false;  ///< forget all earlier texts
   std::vector<std::uint64_t> gone;

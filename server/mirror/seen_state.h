@@ -22,8 +22,8 @@ namespace muster {
 /// Texts by hash.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// One thread only, including all copies. Offers queries like EntityRegistry, but only for the
-/// watched part.
+/// An object and all its copies must be used by the same thread. Offers queries like
+/// EntityRegistry, but only for the watched part.
 class SeenState {
  public:
   struct Chunk {
@@ -98,7 +98,7 @@ class SeenState {
   /// Returns the text of the entity's Name, or nil if it has none or Name is not watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
-  /// Returns an empty text if it is unknown.
+  /// Returns an empty string if the text is unknown.
   std::string_view text(Text text) const noexcept;
 
   /// Calls f(entity, kind) for each entity, ordered by index.

@@ -145,7 +145,8 @@ std::size_t SeenWorld::bytes() const {
   return sum;
 }
 
-/// Removes components that are no longer watched. New components are filled by this look.
+/// Removes the columns of components that are no longer watched, and adds empty columns for newly
+/// watched components. The current Look fills those.
 void SeenWorld::want(const std::vector<SeenType>& wanted) {
   std::vector<Column> columns;
   std::vector<Finding> findings;
@@ -284,7 +285,7 @@ void SeenWorld::note_departed() {
 }
 
 std::shared_ptr<std::byte[]> SeenWorld::make_block(const Column& column, std::size_t rows) const {
-  // Usually the next copy of the chunk fits in the same place.
+  // Round the size up, so that the next copy of the chunk usually fits in the same memory.
   constexpr std::size_t step = 16;
   return std::make_shared_for_overwrite<std::byte[]>(column.size * ((rows + step - 1) / step * step));
 }

@@ -1,4 +1,5 @@
-// The watched part of the world. Takes in looks, finds differences, and returns immutable states.
+// Maintains the watched part of the world: takes in Looks, finds the differences, and returns
+// immutable states.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,12 @@ namespace muster {
 
 /// Sorts the list and removes duplicates.
 void sort_unique(std::vector<Entity>& entities);
-/// Does the same for a list whose first `sorted` entities are already sorted and unique. Takes
-/// linear time if the rest is sorted too.
+/// Like sort_unique(), for a list whose first `sorted` entities are already sorted and unique.
+/// Takes linear time if the rest is sorted too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
-/// One thread only. Memory use: one copy of every watched component, 24 bytes per index, and 8 or
-/// 16 bytes per row.
+/// Used by one thread. Uses memory for one copy of every watched component, 24 bytes per index, and
+/// 8 or 16 bytes per row.
 class SeenWorld : public SeenState {
  public:
   SeenWorld() = default;

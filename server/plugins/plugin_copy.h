@@ -32,8 +32,8 @@ class PluginCopy {
   const std::string& path() const noexcept { return path_; }
   /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return digest_; }
-  /// Returns true if the file has unique symbols. For these, the process uses the definition in the
-  /// library that was loaded first. GCC creates them for variables of templates and inline
+  /// Returns true if the file has unique symbols. For such symbols, the process uses the definition
+  /// in the library that was loaded first. GCC creates them for variables of templates and inline
   /// variables.
   bool has_unique_symbols() const noexcept { return unique_; }
 

@@ -158,11 +158,11 @@ class World {
   const std::string* stopped() const noexcept;
   /// Returns the sequence of the input that stopped() names, or 0.
   std::uint64_t stopped_before() const noexcept;
-  /// Returns a sentence with the reason why the world does not take any input, or an empty text.
-  /// One reason is an input that has been handled for longer than WorldOptions::watchdog; the
-  /// sentence names the handler, message and entity. If the process is killed then, the next World
-  /// is stopped before that input; see stopped(). The other reason is that the host has called
-  /// neither next_frame nor poll for five seconds. Any thread.
+  /// Returns a sentence that says why the world is not taking inputs, or an empty string. One
+  /// reason is an input that has been handled for longer than WorldOptions::watchdog; the sentence
+  /// names the handler, message and entity. If the process is killed then, the next World is
+  /// stopped before that input; see stopped(). The other reason is that the host has called neither
+  /// next_frame nor poll for five seconds. Any thread.
   std::string hang() const;
   /// Sets WorldOptions::code after a different build was loaded. Stored with the next commit, and
   /// with inputs recorded from now on.
@@ -197,7 +197,7 @@ class World {
   /// thread.
   std::uint64_t held_bytes() const noexcept;
   /// Returns a warning if the journal or held_bytes() has reached 80 % of
-  /// WorldOptions::journal_bytes_max; otherwise an empty text. World thread.
+  /// WorldOptions::journal_bytes_max; otherwise an empty string. World thread.
   std::string size_warning() const;
   Durability durability() const noexcept;
   std::chrono::nanoseconds autosave() const noexcept;
@@ -206,22 +206,22 @@ class World {
   /// succeeds. With Durability::checkpoint, returns the error of the last automatic commit. World
   /// thread; valid until the next flush or commit.
   const std::string* recording_error() const noexcept;
-  /// Returns a sentence with the change if the file or its -wal was moved, deleted, replaced or
-  /// written over while this world had it open, or null. It stays so. Any thread; valid as long as
-  /// the world.
+  /// Returns a sentence that describes how the file or its -wal was moved, deleted, replaced or
+  /// overwritten while this world had it open, or null if none of this has happened. The result
+  /// never becomes null again. Any thread; valid as long as the world.
   const std::string* displaced() const noexcept;
   /// Returns the error of the last automatic commit, until a commit succeeds; otherwise null. World
   /// thread; valid until the next flush or commit.
   const std::string* autosave_error() const noexcept;
-  /// Returns how often the world has waited for the disk because of
+  /// Returns the number of times that the world has waited for the disk because of
   /// WorldOptions::waiting_bytes_max. World thread.
   std::uint64_t disk_waits() const noexcept;
 
   /// Takes the inbox at once, and again on every arrival (see FlushVisitor), until the next tick is
   /// due. Then advances the registry's clock by 1/hz and returns. There are hz times pace().speed
-  /// ticks per second. A late host gets its ticks one right after another. If it is more than a
-  /// quarter of a second behind, the ticks in between are skipped, and the world falls behind the
-  /// wall clock.
+  /// ticks per second. A late host gets the missed ticks immediately one after another. If the host
+  /// is more than a quarter of a second behind, the ticks in between are skipped, and the world
+  /// falls behind the wall clock.
   ///
   /// While the clock is paused, no ticks or timers are due, but arriving messages are handled. Each
   /// of pace().steps is due at once, and the inbox is taken before each of them.

@@ -21,8 +21,8 @@ struct JournalEnd {
 /// The journal of one open file. Must be destroyed before its database.
 class FileJournal {
  public:
-  /// Takes a group. If it returns false, the remaining groups are only checked. An error gives the
-  /// reason for refusing a group.
+  /// Called with each group. If it returns false, the remaining groups are only checked. If it
+  /// refuses a group, the error gives the reason.
   using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
 
   /// Finds the groups of a file whose checkpoint is `meta`, including past ones. Must run inside
@@ -50,7 +50,7 @@ class FileJournal {
   void keep(const JournalGroup& group) noexcept;
 
   /// Call this after committing a checkpoint with the inputs up to `sequence`. The checkpoint
-  /// contains the groups up to `contained`, which are now past.
+  /// contains the groups up to `contained`, which become past groups.
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }

@@ -1,4 +1,4 @@
-// The error of opening, saving or reading a world. World's constructor and World::commit throw it;
+// An error from opening, saving or reading a world. World's constructor and World::commit throw it;
 // other functions return it.
 #pragma once
 

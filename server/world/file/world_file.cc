@@ -109,7 +109,8 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
 WorldFile::~WorldFile() {
   if (!lock_.is_held()) return;
   if (database_) {
-    // SQLite would merge into and remove whatever is now at the path.
+    // Detect a displaced file first. Otherwise, closing the connections would modify the files that
+    // are now at the path.
     (void)still_there();
     beside_.reset();
     journal_ = {};
@@ -117,7 +118,7 @@ WorldFile::~WorldFile() {
     database_.reset();
     if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
   }
-  // Nothing was written that the lock file could belong to.
+  // No world was written, so the lock file has no purpose.
   if (lock_.mark().world.empty()) lock_.remove_at_end();
 }
 
@@ -345,7 +346,7 @@ std::expected<void, WorldError> WorldFile::create() {
 std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!database_) return {};
   constexpr const char* doing = "reading the state";
-  begun_.reset();  // it points into the rows, and the rows it wrote are found again
+  begun_.reset();  // it points into the rows; the rows it wrote are found again below
   rows_.clear();
   left_over_.clear();
   rows_known_ = false;

@@ -1,6 +1,6 @@
 // A world's file: opens or refuses it, reads its state and journal, and writes checkpoints and
-// groups of inputs. Knows rows of bytes and records, but no registry. docs/file-format.md draws the
-// tables.
+// groups of inputs. Handles rows of bytes and records, and does not depend on a registry.
+// docs/file-format.md shows the tables.
 #pragma once
 
 #include <algorithm>
@@ -140,8 +140,8 @@ class WorldFile {
   /// path. After an error, there is no such file.
   [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
 
-  /// Returns true if at least `bytes`, or as many as the limit in the options, were written to the
-  /// -wal since the last merge and no merge is running.
+  /// Returns true if a merge is due: no merge is running, and at least `bytes` bytes (or the limit
+  /// in the options, if lower) were written to the -wal since the last merge.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
   /// Marks the current end of the -wal for merge_beside(), which must follow.
   void begin_merge() noexcept { use_.merge_begun(); }
@@ -254,7 +254,7 @@ class WorldFile {
     JournalEnd contained;
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
-    std::optional<std::vector<FileSink::Row>> vanished = {};  // set after all rows were passed
+    std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
     std::size_t removed = 0;                                  // how many of them were removed
   };
 
@@ -282,7 +282,7 @@ class WorldFile {
   bool file_differs_ = false;              // from commit() to settle()
   bool unread_wal_ = false;                // foreign, and not yet verified to belong to the file
   FileAlone alone_;                        // the file without its -wal, when opened or last merged
-  std::optional<FileAlone> merged_alone_;  // the next alone_, until end_merge()
+  std::optional<FileAlone> merged_alone_;  // becomes alone_ in end_merge()
   std::unique_ptr<FileWatch> watch_;       // null if there is no file yet
   struct Displaced {
     std::atomic<bool> is_so = false;

@@ -6,7 +6,7 @@
 //            | bytes | kind | format | zero | resumed | drawn | sequence | user | session | request | next_timer | zero |  batch ...
 //
 //            kind: 1 to 5, an InputKind; the other fields are those of its Envelope
-//            (registry/delivery/input_sink.h). session: the author of the input.
+//            (registry/delivery/input_sink.h). session: the sender of the input.
 //            format: 1. Format 0 did not record the user, which is zero. batch: as passed to the
 //            input sink, drawn in messages/batch.h; absent for a flush.
 //

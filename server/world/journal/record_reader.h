@@ -50,8 +50,8 @@ class RecordReader {
 
   /// Returns the next record, or nothing at the end. Verifies batches against `types`; if a schema
   /// record was read, add the schema to `types` before the next call. Accepts impossible field
-  /// values, which handlers may have written. If `then` is given, it has the group's types, and a
-  /// batch with different layouts is converted; the converted batch is valid until the next call.
+  /// values, which handlers may have written. If `then` is given, it holds the group's types, and a
+  /// batch with different layouts is converted. The converted batch is valid until the next call.
   [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
                                                                                SavedTypes* then = nullptr);
   /// Returns the sequence of the next input.

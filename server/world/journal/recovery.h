@@ -1,20 +1,21 @@
 // Replays a journal on a registry that was loaded from its checkpoint.
 //
-// The steps of opening a world. Steps 1 to 9 can refuse the file, which then remains unchanged.
+// Opening a world takes these steps. Steps 1 to 9 can refuse the file, which then remains
+// unchanged.
 //
 //    1  world_file.cc         path, links, rights; a new world ends here with an empty registry
 //    2  lock.cc               takes WORLD-lock, reads what was reported durable
 //    3  place/left_behind.cc  refuses a -wal, -shm or -work of another file
-//    4  file_header.cc        is it a world, and of a format that is known
-//    5  world_file.cc         check_wal(): does the -wal belong to this file (salts, birth, world)
+//    4  file_header.cc        checks that the file is a world in a known format
+//    5  world_file.cc         check_wal(): checks that the -wal belongs to this file (salts, birth, world)
 //    6  world_file.cc         open_database(): tables, quick_check, sync of a foreign -wal, meta
-//    7  file_journal.cc       the chain of groups ends where the lock says at least: check_mark()
+//    7  file_journal.cc       check_mark(): checks that no group in the lock file's mark is missing
 //    8  world.cc              install: compiled types and handlers are known
 //    9  file_source.cc        load: rows into a registry, converted if layouts changed
-//   10  work_mark.cc          was an input in work when processes died: a suspect
-//   11  recovery.cc           take(): each group again, exactly or the edits alone
-//   12  world.cc              stop before the suspect, if there is one: World::stopped()
-//   13  saver.cc              a save at once, if the replay was not exact
+//   10  work_mark.cc          finds the input at which processes died: the suspect
+//   11  recovery.cc           take(): replays each group, exactly or only its edits
+//   12  world.cc              stops before the suspect, if there is one: World::stopped()
+//   13  saver.cc              saves at once if the replay was not exact
 //   14  saver.cc              opened(): inputs are recorded from here on
 #pragma once
 
@@ -96,7 +97,8 @@ class Recovery {
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
-  /// Returns true if the ids are now granted, perhaps along with others.
+  /// Grants the ids of `record` again, perhaps along with others. Returns true if they are now
+  /// granted.
   bool grant_again(const JournalRecord& record);
   /// Creates an input with this number that does nothing.
   void pass_over(std::uint64_t sequence, InputKind kind);

@@ -1,4 +1,4 @@
-// Identifies a file, and gets the time of its last write, from the system without reading the file.
+// Gets a file's identity and the time of its last write from the system, without reading the file.
 #pragma once
 
 #include <cstdint>

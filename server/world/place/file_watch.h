@@ -64,7 +64,7 @@ class FileWatch {
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;
   FileStamp file_, wal_;
-  // without it, this program and others do not see each other's writes
+  // without the -shm, this program and others do not see each other's writes
   FileStamp shm_;
   int wal_descriptor_ = -1;  // -1 if there is no -wal yet
   WalEnd end_;
@@ -72,7 +72,7 @@ class FileWatch {
 };
 
 /// Checks that a world file has a header and is as long as the header says. Returns a description
-/// of the fault, or an empty text.
+/// of the fault, or an empty string.
 std::string wrong_length(const std::string& path, int descriptor);
 
 }  // namespace muster

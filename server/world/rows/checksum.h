@@ -38,7 +38,7 @@ static_assert(sizeof(RowStamp) == 32);
 
 std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> bytes) noexcept;
 
-/// Returns XXH3-64 of a text, for the tables `meta` and `codes`.
+/// Returns XXH3-64 of `text`, for the tables `meta` and `codes`.
 std::uint64_t text_checksum(std::string_view text) noexcept;
 
 /// Checksum of a group of the journal: XXH3-64 of

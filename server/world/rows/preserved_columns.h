@@ -1,8 +1,8 @@
 // Preserves the columns of a save as they were when it began, while the world continues. Each
 // column is read in place, and copied only if it changes before it has been read.
 //
-//   the world's thread     add ... | before_write: copies what waits     | before_recycle
-//   the writer's thread            | take: reads where it lies, or the copy, and gives that back
+//   world thread           add ... | before_write: copies waiting columns  | before_recycle
+//   writing thread                 | take: reads in place, or takes the copy and gives it back
 //
 // The thread that moves a column out of the state `waits` accesses its memory, and the other thread
 // waits for those few microseconds. This is copy-on-write, as in Usagi and fork(), but by column

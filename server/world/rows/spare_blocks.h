@@ -2,8 +2,8 @@
 // which takes longer than copying 8 MiB in one tick. Blocks are up to 50 % larger than needed, so
 // that a few sizes are enough.
 //
-//   the world's thread     take ... take                | settle
-//   the writer's thread              give, give ...     |
+//   world thread           take ... take                | settle
+//   writing thread                   give, give ...     |
 #pragma once
 
 #include <array>

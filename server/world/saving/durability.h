@@ -1,4 +1,4 @@
-// How a running world records its inputs, and what is lost in a crash.
+// Options for how a running world records its inputs, and therefore what a crash loses.
 #pragma once
 
 #include <cstdint>

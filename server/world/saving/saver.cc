@@ -32,8 +32,8 @@ struct Saver::Saving {
   }
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
-  /// Returns the copy so that its memory can be reused. Called on the owner's thread when the save
-  /// is done.
+  /// Returns the copy so that its memory can be reused. Called on the world thread when the save is
+  /// done.
   StateCopy give_back() {
     registry.remove_preserver(*copied.preserver());
     copied.clear();
@@ -85,8 +85,8 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       host_(std::move(host)),
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
-      // The work itself must not wake the world, which would find the queue busy and not check
-      // again.
+      // The work itself must not wake the world: the world would find the queue busy, and would not
+      // check again.
       queue_(host_.waiting_bytes_max, host_.wake) {}
 
 Saver::~Saver() {
@@ -392,8 +392,8 @@ bool Saver::begin(std::function<void(Report)> then) {
 
 CheckpointSlice Saver::slice() const {
   if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
-  // An edit that is to become durable waits for the current step, so steps are short and end early
-  // if a group is waiting.
+  // An edit that waits to become durable has to wait for the current step too, so steps are short
+  // and end early if a group is waiting.
   return {.bytes = step_size_.bytes(Clock::now()),
           .time = std::chrono::milliseconds(5),
           .hurries = [this] { return queue_.waits_for_step(); },
@@ -452,7 +452,8 @@ bool Saver::do_step(Saving& of) {
     held_.store(file_.held_bytes(), std::memory_order_relaxed);
     if (written && *written) raise_saved((*written)->sequence);
     of.written = std::move(written);
-    of.done.store(true, std::memory_order_release);  // the owner may access `of` from here on
+    of.done.store(true, std::memory_order_release);  // the world thread may access `of` from here
+                                                     // on
     return false;
   };
   if (of.is_current) {
@@ -527,7 +528,8 @@ void Saver::end_saving() {
 }
 
 void Saver::begin_again(Saving& over) {
-  constexpr int waits_after = 2;  // failed attempts; a world that changes constantly is saved too
+  constexpr int waits_after = 2;  // failed attempts before the world waits, so that a constantly
+                                  // changing world is saved too
   const bool waits = ++given_up_ > waits_after;
   if (host_.warn)
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +

@@ -1,11 +1,11 @@
 // Writes a running world to its file: saves, either at once or in steps, and the journal between
 // them.
 //
-//   registry ─ JournalRecorder      records of inputs, in memory              owner's thread
+//   registry ─ JournalRecorder      records of inputs, in memory              world thread
 //                 hand_over()       groups, at the end of a flush
-//              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file, but for
-//                  merge()          what it wrote, from the -wal to the file  a third thread
-//                 durable()         sequence of the last input on the disk
+//              WriteQueue           group | checkpoint | group ...            its own thread, the only one that uses the file,
+//                  merge()          pages from the -wal to the file           except for a third thread, which merges
+//                 durable()         sequence of the last input on disk
 //
 // The states of recording, and the reasons for leaving them:
 //
@@ -15,11 +15,11 @@
 //        │ opened_stopped()  │   └──── a save succeeds ────────────┘
 //        v                   │ the file was moved or overwritten
 //      stopped               └──────────────────────────────────> displaced
-//      until the end                                              until the end; state in a file beside it
+//      until the end                                              until the end; the state is in a file next to it
 //
-// An automatic save begins, runs in steps, and ends. If copies of changed columns exceed
-// preserved_bytes_max, it is given up and restarted. If three saves in a row are given up, the
-// world waits for the next one.
+// An automatic save runs in steps. If its copies of changed columns exceed preserved_bytes_max, the
+// save is given up and restarted. If three saves in a row are given up, the world waits for the
+// next one.
 //
 // A checkpoint takes its place in the queue when its rows are listed, so it contains the groups
 // before it. It is written in steps, and later groups are written between the steps. The queue's
@@ -138,13 +138,13 @@ class Saver {
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
   /// Returns WorldFile::held_bytes(). Any thread.
   std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
-  /// Returns the current warning about the journal's size or held_bytes(), or an empty text.
+  /// Returns the current warning about the journal's size or held_bytes(), or an empty string.
   std::string size_warning() const;
   /// Returns the number of bytes of columns copied for the running save.
   std::uint64_t preserved_bytes() const noexcept;
   /// Returns the bytes of memory reserved for the next save's copies and for large groups.
   std::uint64_t spare_bytes() const noexcept;
-  /// Returns how often the world has waited for the disk.
+  /// Returns the number of times that the world has waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }

@@ -32,7 +32,7 @@ class HostCalls {
   };
 
   /// Returns a sentence about how long the host has made no call, if that is longer than
-  /// patience_ns; otherwise an empty text. Any thread.
+  /// patience_ns; otherwise an empty string. Any thread.
   std::string absence(std::uint64_t now_ns = steady_ns()) const;
   static constexpr std::uint64_t patience_ns = 5'000'000'000;
 

@@ -33,7 +33,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Returns a sentence about the hanging input, or an empty text. Any thread.
+  /// Returns a sentence about the hanging input, or an empty string. Any thread.
   std::string text() const;
 
  private:

@@ -1,4 +1,4 @@
-// Measures work in processor time which, unlike wall time, does not depend on other programs.
+// Measures work in processor time, which does not depend on other programs as wall time does.
 #pragma once
 
 #include <pthread.h>
