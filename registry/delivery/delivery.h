@@ -68,8 +68,8 @@ class Delivery {
     if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
   }
-  /// True for runs so short that setting up a run costs more than message by message. Such messages
-  /// must qualify for a run. Not if causes are recorded.
+  /// True for runs so short that setting up a run costs more than delivering message by message.
+  /// Such messages must qualify for a run. Not if causes are recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
@@ -119,17 +119,17 @@ class Delivery {
   /// The current call, here or on one of these workers, without its sequence. May be called from
   /// any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
-  /// A call of this handler, if it exists, for entities of which `entity` has the bits of the
-  /// first; 0: none.
+  /// Describes a call of this handler, if the handler still exists. `entity` has the bits of the
+  /// first of the entities, or is 0 if there is none.
   AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
-  /// Spreads passes over workers; null: one worker.
+  /// Spreads passes over workers; null means one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
   /// Counts and times calls; null stops. Call sites must agree: HandlerTable::observe_calls.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
   /// Sets the function that finds texts in queued messages.
   void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
-  /// To be called after archetypes were dropped.
+  /// Must be called after archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
  private:

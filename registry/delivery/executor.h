@@ -13,8 +13,8 @@ class Executor {
   virtual std::uint32_t workers() const noexcept = 0;
   /// Calls job(context, i) once for each i below `count`, on any threads, including or excluding
   /// the caller's. Returns when all calls have returned and their writes are visible. `count` is at
-  /// most workers(). Jobs throw nothing. A job may wait for another job that was started, but never
-  /// for one that was not: even run one after another, all end.
+  /// most workers(). Jobs do not throw. A job may wait for a job that has been started, but never
+  /// for one that has not, so all jobs end even if they run one after another.
   virtual void run(std::uint32_t count, void (*job)(void* context, std::uint32_t i), void* context) = 0;
 };
 

@@ -72,7 +72,7 @@ void Inbox::take_all() {
   std::erase_if(lanes_, [](const auto& lane) {
     if (lane.use_count() != 1) return false;
     const MutexLock lane_lock(lane->mutex_);
-    return lane->entries_.empty();  // its writer may have put something and closed it since
+    return lane->entries_.empty();  // the writer may have put something into it and closed it since
   });
 }
 

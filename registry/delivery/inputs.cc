@@ -492,8 +492,8 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
       MessageRoute* const route = next_route ? next_route : core.types.route(header.type);
-      // Looked up before this batch's calls, which wait for memory: the next call's target, often
-      // mispredicted for types in random order, is then known in time.
+      // Look up the next route before this batch's calls, which wait for memory. The target of the
+      // next call, often mispredicted for types in random order, is then known in time.
       next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
       if (kind_and_flags != plain_each || !route || route->builtin) [[unlikely]]
         return false;

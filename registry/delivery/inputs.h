@@ -1,4 +1,5 @@
-// The life of an input, however it came in. Everything that happens to a registry happens in one:
+// The life of an input, regardless of its source. Everything that happens to a registry happens in
+// an input:
 //
 //   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
@@ -58,17 +59,18 @@ class Inputs {
   Receipt push() {
     return push([](Arena&) {});
   }
-  /// As above. `finish(pushing)` adds or completes the batch once nothing is waiting, so that ids
-  /// are issued in the order of inputs, as a replay does. `waited`: wait_over() was just called.
+  /// Like push(), but calls `finish(pushing)`, which adds or completes the batch once nothing is
+  /// waiting, so that ids are issued in the order of inputs, as a replay does. `waited` is true if
+  /// wait_over() was just called.
   template <class Finish>
   Receipt push(Finish finish, bool waited = false);
-  /// As above. The batch's targets are new ids, which are issued and written to `ids` and to the
-  /// batch.
+  /// Like push(finish). The batch's targets are new ids, which are issued and written to `ids` and
+  /// to the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
   /// Pushes the consecutive batches in `bytes`, each on its own. The counts are sums.
   Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                        std::uint64_t user);
-  /// Pushes one of them.
+  /// Pushes a single batch.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
   /// Pushes a few messages to single entities from a session, of a type that the registry does not
   /// act on, while nothing is waiting and no one observes single messages. Equivalent to
@@ -78,8 +80,8 @@ class Inputs {
   /// Pushes one message to one entity, of a type that the registry acts on. Equivalent to push()
   /// while nothing is waiting.
   Receipt push_sealed(std::span<const std::byte> batch);
-  /// Finishes a push to one entity that went straight to its handler: settling and the cascade.
-  /// Equivalent to push().
+  /// Finishes a push to one entity that called its handler directly: settles it and delivers the
+  /// cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
   /// Delivers posted messages, then the contents of the inbox (Inbox::drain), one input per batch;
   /// then, if there were any, a flush input that marks the end; then everything these caused.
@@ -92,17 +94,18 @@ class Inputs {
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks; `who` says which, and so how they may use the
-  /// registry.
+  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, and so
+  /// determines how it may use the registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
-  /// To be called in a catch block during delivery: stops the program with an error that names the
-  /// handler.
+  /// Must be called in a catch block during delivery: stops the program with an error that names
+  /// the handler.
   [[noreturn]] void delivery_failed() noexcept;
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
     for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
   }
-  /// Takes the number of a timer that the host numbered from those that the registry will issue.
+  /// Reserves the number of a timer that the host has numbered itself, so that the registry does
+  /// not issue it.
   void claim_timer(const BatchView& batch);
   /// Counts and times deliveries; null stops.
   void set_observer(Observer* observer) noexcept {
@@ -182,7 +185,8 @@ class Inputs {
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
   bool warned_of_cut_ = false;
-  bool attended_ = false;  // somebody is told of batches of the cascade: one test for both
+  bool attended_ = false;  // an observer or a pushed sink sees batches of the cascade: one test for
+                           // both
 };
 
 /// Reports an input and everything it caused to the observer, if there is one.

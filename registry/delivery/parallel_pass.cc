@@ -3,10 +3,10 @@
 // batches are the same.
 //
 // - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
-//   rows each, its tasks are whole branches, unless it posts or Changed handlers follow it: posts
-//   are ordered across branches.
+//   rows each, its tasks are whole branches, unless it posts, or Changed handlers follow what it
+//   writes, because posts are ordered across branches.
 // - A span parameter is always a whole chunk; other handlers are split at any row.
-// - The time per row of each handler is measured. A pass runs on the pushing thread if it should
+// - The time per row of each handler is measured. A pass runs on the registry's thread if it should
 //   take less than pass_serial_below_ns or would gain nothing, and for a while after several
 //   workers made it slower.
 #include "registry/delivery/parallel_pass.h"
@@ -172,7 +172,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
 }
 
 bool ParallelPass::branches_pay(const Handler& handler, const std::vector<std::uint64_t>& rows_at) {
-  // Its posts must be in row order, across branches.
+  // The handler's posts must be in row order, across branches.
   if (handler.pushes || !handler.followed.empty()) return false;
   const bool always = serial_below_ns_ == 0;
   const double row_ns = always ? assumed_row_ns : handler.row_ns;
@@ -224,7 +224,8 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
       phases_.push_back({first, static_cast<std::uint32_t>(tasks_.size())});
       counters_.branches += branches_.jobs();
     } else {
-      // One depth after the other; several together if their rows are too few to be shared out.
+      // Take one depth after another, or several together if they have too few rows to be shared
+      // among workers.
       for (std::uint32_t depth = 0; depth < depths;) {
         const std::uint32_t begin = depth;
         const std::uint32_t tasks = tasks_for(ns(rows_at_[depth]), rows_at_[depth]);
@@ -344,7 +345,7 @@ void ParallelPass::open_next(std::uint32_t number) {
 
 std::uint32_t ParallelPass::pick() noexcept {
   if (open_.empty()) return ~0u;
-  // Its tasks come before all others, both those taken and those left.
+  // The tasks of the first phase come before all others, both those taken and those left.
   Phase& least = open_.front();
   const std::uint32_t task = least.first++;
   if (least.first == least.end) {
@@ -520,8 +521,8 @@ void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
       turned += tasks_[t].turned;
     }
     learn(const_cast<Handler&>(*node.handler), rows_of(*node.handler), ns);
-    // If most of its tasks wait for all earlier ones, a single task is cheaper; it is split again
-    // after some time.
+    // If most tasks of a handler wait for all earlier ones, a single task is cheaper. The handler
+    // is split again after some time.
     if (serial_below_ns_ > 0 && end - first > 1 && turned * 4 > end - first) node.in_turn = 64;
   }
 }
@@ -577,8 +578,8 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (observer_) [[unlikely]]
     tell_observer();
   if (serial_below_ns_ > 0) {
-    // If other programs use the processors, workers may be slower: then pause, for longer each
-    // time.
+    // If other programs use the processors, several workers may be slower than one. In that case,
+    // stop spreading passes for a while, longer each time.
     schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {
       schedule.rest = std::min(std::max(schedule.rest * 2, 8u), 512u);

@@ -1,4 +1,4 @@
-// A pass on several workers, with the results of one.
+// Runs a pass on several workers, with the same results as on one.
 //
 //   schedule   which handlers conflict, and which may be split             registry/delivery/schedule.h
 //   stage      handlers in their order, until one's on_begin must wait for another of them; on_begin,
@@ -51,8 +51,8 @@ struct PassParts {
 class ParallelPass {
  public:
   /// The executor must have at least two workers. Passes expected to take less than
-  /// `serial_below_ns` are not spread; 0: every pass is, in as many tasks as make sense for several
-  /// workers.
+  /// `serial_below_ns` are not spread. 0 means that every pass is spread, in as many tasks as make
+  /// sense for several workers.
   ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns);
   ~ParallelPass();
 
@@ -85,7 +85,7 @@ class ParallelPass {
   };
   struct NodeRun {
     bool in_stage = false;
-    std::uint32_t behind = 0;  // number of nodes that must join a stage first
+    std::uint32_t behind = 0;  // number of nodes that must join a stage before this one
     std::uint32_t first_task = 0, end_task = 0;
     std::uint32_t phase = 0, end_phase = 0;  // the running phase, and the end of its phases
     std::uint32_t waits = 0;                 // number of handlers of the stage that it waits for
@@ -144,7 +144,8 @@ class ParallelPass {
   std::vector<std::uint64_t> rows_at_;  // by depth
   // A heap, smallest first: nodes whose predecessors have all joined.
   std::vector<std::uint32_t> ready_;
-  // Those of them whose on_begin must wait until this stage has run.
+  // Nodes whose predecessors have all joined, but whose on_begin must wait until this stage has
+  // run.
   std::vector<std::uint32_t> begun_;
   std::vector<std::uint32_t> pushers_;  // handlers that push, in order
   std::size_t next_pusher_ = 0;         // the first of them that has not joined

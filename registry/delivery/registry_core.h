@@ -38,7 +38,7 @@ struct RegistryOptions {
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see set_executor
   /// Passes expected to take less than this, judging by their rows and recent times, run on one
-  /// worker; 0: every pass is spread, for tests. No result depends on it.
+  /// worker. 0 means that every pass is spread, for tests. No result depends on it.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// Memory for queued messages is allocated in segments of this size: a multiple of 64, at least
   /// 1024. After a burst, all but 64 segments are released if a queue holds more than 256. No
@@ -59,7 +59,7 @@ struct RegistryCore {
     state.bounds = {options.cascade_messages_max, options.cascade_bytes_max};
   }
   Shown<Inside> inside = Inside::nobody;  // see InInput
-  // Bits of the target of the last push that went straight to a handler.
+  // Bits of the target of the last push that called a handler directly.
   Shown<std::uint64_t> pushed_to = 0;
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
@@ -68,15 +68,15 @@ struct RegistryCore {
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
   std::uint32_t drawn = 0;  // for the next input's envelope
-  // For the current push straight to a handler or row.
+  // For the current push that directly calls a handler or changes a row.
   Envelope pushed{.kind = InputKind::push};
-  Envelope created{.kind = InputKind::push, .drawn = 1};  // the same, for a push that creates
-  // The bytes of the last one, reused for the next.
+  Envelope created{.kind = InputKind::push, .drawn = 1};  // as above, for a push that creates
+  // The bytes of the last Destroy push, reused for the next one.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};
   // Sees the inputs: the one sink, or several_, which calls all; null if there is none.
   InputSink* told = nullptr;
   std::vector<InputSink*> sinks;
-  // Those that want receipts, by kind.
+  // Sinks that want receipts, by kind of input.
   std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
     return receipt_sinks[static_cast<std::size_t>(kind)];
@@ -87,7 +87,7 @@ struct RegistryCore {
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
   /// Numbers an input and shows it to the sinks. If a sink throws, passes the exception on; the
-  /// number is not used, and sinks called before are told that the input did not happen.
+  /// number is not used, and on_withdrawn is called for the sinks that saw the input.
   void tell(Envelope& envelope, std::span<const std::byte> batch) {
     if (InputSink* const sink = told) return tell_to(*sink, envelope, batch);
     number();
@@ -131,7 +131,8 @@ struct RegistryCore {
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:
-  /// Calls all sinks. If one throws, tells those before it that the input did not happen.
+  /// Calls all sinks. If one throws, calls on_withdrawn of those before it, because the input does
+  /// not happen.
   struct Several final : InputSink {
     explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc

@@ -140,9 +140,9 @@ std::vector<Selection> selections(std::span<Handler* const> handlers) {
   return all;
 }
 
-/// Adds handlers in order and finds, for each, the handlers it must wait for: the last users of
-/// each component and resource. A writer replaces an earlier user if everything that conflicts with
-/// that user also conflicts with the writer.
+/// Adds handlers in order, and finds for each one the handlers that it must wait for: the last
+/// users of each component and resource. A writer replaces an earlier user if everything that
+/// conflicts with that user also conflicts with the writer.
 class Waiting {
  public:
   explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}

@@ -20,9 +20,9 @@ bool look_alike(std::string_view a, std::string_view b) {
   if (a.size() < least_bytes || b.size() > compared_bytes_max || b.size() - a.size() > changes_max) return false;
   return edit_distance(a, b) <= changes_max;
 }
-/// The handler's name without what it is a part of: "take_damage" of "game.take_damage".
+/// Returns the last part of the handler's name: "take_damage" of "game.take_damage".
 std::string_view own_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-/// Whether somebody who wrote `written` may have meant the handler `name`.
+/// True if `written` may be a misspelled name of the handler `name`.
 bool may_mean(std::string_view written, std::string_view name) {
   const std::string_view own = own_name(name);
   return look_alike(written, name) || (!own.empty() && own == own_name(written)) || look_alike(own_name(written), own);

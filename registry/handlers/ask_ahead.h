@@ -43,8 +43,9 @@ struct RowsOfChunk {
 inline bool may_join(const Handler& handler) noexcept { return handler.joins_chunks && handler.followed.empty(); }
 
 /// Calls f(from, bytes, apart) for each column of `next` that the handler takes and that does not
-/// continue the one of `here`: it begins `apart` bytes after that one's end. `from` is its first
-/// row, with `bytes` per row. Stops and returns false if f returns false.
+/// directly continue the same column of `here`. The column begins `apart` bytes after the end of
+/// that of `here`; `from` is its first row, with `bytes` per row. Stops and returns false if f
+/// returns false.
 template <class F>
 [[gnu::always_inline]] inline bool each_broken_off(const Handler& handler, const RowsOfChunk& here,
                                                    const RowsOfChunk& next, F&& f) noexcept {
@@ -67,10 +68,10 @@ template <class F>
   return !handler.takes_ids || look(column_ids, column_ids);
 }
 
-/// Prefetches what a handler takes of `next`, which follows the current rows, or lets the handler
-/// do so during `here`: context.ahead is then `ahead`, until the caller clears it. Columns that
-/// continue those of `here` are left out, because the processor prefetches them by itself and
-/// further prefetches would only interfere.
+/// Prefetches the columns of `next`, whose rows follow those of `here`, or lets the handler
+/// prefetch them while it handles `here`. In the latter case, context.ahead is `ahead` until the
+/// caller clears it. Columns that continue those of `here` are left out, because the processor
+/// prefetches them by itself and further prefetches would only interfere.
 inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& handler, const RowsOfChunk& here,
                          const RowsOfChunk& next) noexcept {
   if (!handler.looks_ahead || !handler.followed.empty() || context.storage.rows() < rows_far_away)

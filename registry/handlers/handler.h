@@ -96,10 +96,10 @@ struct RunContext {
   const EntityRegistry& registry;
   Delivery* delivery = nullptr;
   // The handler being called, for error texts and observers (AtWork), and its entity. Code that
-  // sets `entity` must reset it to 0 before the next push that goes straight to its handler, which
-  // leaves it unchanged.
+  // sets `entity` must reset it to 0 before the next push that calls its handler directly, because
+  // such a push leaves it unchanged.
   Shown<const Handler*> running = {};
-  /// Bits; 0: the target of the type's sealed batch, or none.
+  /// Bits of the entity; 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
   Shown<std::uint32_t> entities = 1;        ///< as in AtWork; 0 if there is no entity
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
@@ -117,15 +117,16 @@ using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std
                          const std::uint16_t* columns);
 
 /// The handlers that are called for entities of one archetype. Updated when handlers or archetypes
-/// come, read for every message.
+/// are added, and read for every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// As RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
+/// Like RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
 struct KnownChunk;
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
   RunOne run = nullptr;  ///< null if no handler matches
-  /// If only one matches and its calls need nothing around them.
+  /// The only matching handler, if there is just one and its calls need no extra steps; otherwise
+  /// null.
   const Handler* handler = nullptr;
   const std::uint16_t* columns = nullptr;  ///< of that handler
   MessageRoute* route = nullptr;
@@ -135,7 +136,7 @@ struct CallSite {
 /// The `run` of all other call sites: calls the route's handlers, with a copy of the message if one
 /// of them changes it.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// The default CallSite::known: does not use what is known of the chunk.
+/// The default for CallSite::known. Does not use cached data about the chunk.
 void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 /// Handler::known_base of a handler whose first parameter is the rows' ids.
 constexpr std::uint16_t known_ids = no_column - 1;
@@ -166,8 +167,8 @@ struct HandlerOptions {
   /// advance is reported once through RegistryOptions::on_warning.
   std::vector<std::string> before = {}, after = {};
   /// Called once per matching archetype. An exception during subscribe() is passed on, and nothing
-  /// is subscribed; for archetypes that come later, it stops the program like an exception from a
-  /// handler.
+  /// is subscribed; for archetypes that are created later, it stops the program like an exception
+  /// from a handler.
   std::function<bool(const Archetype&)> filter = {};
   /// Called before a pass, on the thread that pushed it, after the handlers that this one waits
   /// for. If it returns false, the pass is skipped.
@@ -235,7 +236,7 @@ struct Handler {
   void bind(Archetype& archetype);
 };
 
-/// True if it matters which of the two runs first.
+/// True if the order of the two handlers matters.
 bool conflict(const Handler& a, const Handler& b) noexcept;
 
 }  // namespace muster

@@ -35,7 +35,7 @@ class HandlerOrder {
   /// Returns the handler's place, or no value if others may have moved. If the order is cyclic,
   /// adds nothing and throws a SetupError that names the handlers of the cycle.
   std::optional<std::size_t> add(Handler& handler);
-  /// Returns its former place, or no value if others may have moved.
+  /// Removes the handler, and returns its former place, or no value if others may have moved.
   std::optional<std::size_t> remove(Handler& handler);
 
   /// Handlers compared and edges followed so far. Tests of complexity use it.

@@ -38,7 +38,7 @@ struct MessageRoute {
   std::vector<CallSite> calls;  ///< by archetype index
   /// For pushes to one entity; cleared whenever `calls` change or move.
   KnownChunks known;
-  /// The `few` of the only handler, if there is just one and its calls need nothing around them;
+  /// The `few` of the only handler, if there is just one and its calls need no extra steps;
   /// otherwise null.
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
@@ -72,7 +72,7 @@ class HandlerTable {
  public:
   /// `states` must outlive the table. If its contents are exchanged, bind_all() must follow.
   explicit HandlerTable(HandlerStates& states) : states_(states) {}
-  /// Destroys the handlers in the order in which they came.
+  /// Destroys the handlers in the order in which they were added.
   ~HandlerTable();
   HandlerTable(const HandlerTable&) = delete;
   HandlerTable& operator=(const HandlerTable&) = delete;
@@ -93,13 +93,15 @@ class HandlerTable {
 
   /// Throws SetupError and changes nothing if the message already has a handler of that name, if
   /// the order contradicts itself, or if UnkeptHandlers::check refuses. Also throws what the
-  /// handler's filter throws, unless `filter_stops`: then that stops the program.
+  /// handler's filter throws, unless `filter_stops` is true; an exception from the filter then
+  /// stops the program.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
   /// Holds a handler until begin(), because it was subscribed inside a handler. Sets its ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
-  /// Adds a handler that keep() holds; false if it has ended since. Throws like add(), but an
-  /// exception from its filter stops the program with an error that names the handler.
+  /// Adds a handler that keep() holds. Returns false if the handler has ended since. Throws like
+  /// add(), but an exception from its filter stops the program with an error that names the
+  /// handler.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
   /// Announces that end(ordinal) will come as a message. end() ignores ordinals that were not
   /// announced, such as those of another process in saved state.
@@ -142,8 +144,8 @@ class HandlerTable {
   /// True if a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// For each of these messages, whether a handler must be called: one of the message itself, of
-  /// Activated, Loaded or Deactivated, or of changes of components.
+  /// For each of these messages, true if a handler must be called: one for the message itself, for
+  /// Activated, Loaded or Deactivated, or for changes of components.
   struct Told {
     bool create = false, set = false, remove = false, destroy = false, spawn = false;
   };
@@ -156,15 +158,15 @@ class HandlerTable {
   /// counts the calls.
   void observe_calls(bool on);
 
-  /// In the order in which they came.
+  /// In the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
   /// The ordinal of the next handler; greater than those of all current handlers.
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
-  /// Handlers compared, plus handlers, terms and archetypes visited because handlers came, went or
-  /// were enabled. Tests of complexity use it.
+  /// Handlers compared, plus handlers, terms and archetypes visited because handlers were added,
+  /// removed or enabled. Tests of complexity use it.
   std::uint64_t steps() const noexcept;
 
  private:
@@ -189,7 +191,7 @@ class HandlerTable {
   static bool is_followed(const MessageRoute& route) noexcept {
     return route.change != ChangeKind::none && !route.active.empty();
   }
-  /// True if a call site calls this handler directly, because its calls need nothing around them.
+  /// True if a call site calls this handler directly, because its calls need no extra steps.
   bool is_called_straight(const Handler& handler) const noexcept {
     return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
   }
@@ -199,7 +201,7 @@ class HandlerTable {
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
-  // Held while handlers_, routes_ or by_type_ change: other threads read them.
+  // Held while handlers_, routes_ or by_type_ change, because other threads read them.
   mutable Mutex shown_;
   std::vector<Handler*> handlers_;  // raw pointers: those after a removed one move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_

@@ -43,7 +43,7 @@ std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
 inline bool jumps(const Storage& storage, const ItemRun& run) noexcept {
   return run.count >= 64 && storage.chunk_numbers() > 1;
 }
-/// Writes the places of the targets' rows to `places`, one per item: for ItemRun::places.
+/// Writes the places of the targets' rows to `places`, one per item, for use as ItemRun::places.
 void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* places) noexcept;
 
 /// Rows of a chunk that a handler is called for.
@@ -63,8 +63,8 @@ struct ItemLoops {
   /// The offset of the payload in an item without causes, and the size of such an item.
   static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(Message));
   static constexpr std::uint32_t bytes = item_bytes_for(offset, sizeof(Message), alignof(Message));
-  /// True if what is known of later rows stays valid, and the row suffices to find the handler's
-  /// values. A handler that spawns takes ids, so the directory may move.
+  /// True if lookups for later rows stay valid during a call, and the handler's values can be found
+  /// from the row alone. A handler that spawns takes ids, so the directory may move.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
   static constexpr std::uint32_t jump_block = 128;  ///< number of messages over_chunks looks ahead
@@ -184,8 +184,8 @@ struct ItemLoops {
     if (index + std::size_t{block} > indices) return false;
     const DirectoryEntry* const entry = directory + index;
     if (entry->locator.row() > chunk_rows_max - block) return false;
-    // A target and its entry differ by the same number for all: so, if indices ascend, locators do
-    // too, and generations match.
+    // If all targets differ from their entries by the same number, locators ascend whenever indices
+    // do, and generations match.
     const auto number = [entry](std::uint32_t i) { return std::bit_cast<std::uint64_t>(entry[i]); };
     const std::uint64_t apart = number(0) - first;
     std::uint64_t differs = 0;
@@ -198,8 +198,8 @@ struct ItemLoops {
     return (differs | jumps) == 0;
   }
 
-  /// Remembers the result of bases_of() for each chunk from its first message on. `placed`:
-  /// items.places has the rows.
+  /// Remembers the result of bases_of() for each chunk, from the chunk's first message on. `placed`
+  /// is true if items.places has the rows.
   template <bool placed, std::size_t... I>
   [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
                                                   std::index_sequence<I...> all) {
@@ -210,7 +210,7 @@ struct ItemLoops {
     const std::uint32_t chunks = storage.chunk_numbers();
     using Bases = std::array<void*, sizeof...(I)>;
     Bases* bases;
-    std::uint8_t* known;  // 0: nothing yet; otherwise `matches` or `lacks`
+    std::uint8_t* known;  // 0 means unknown; otherwise `matches` or `lacks`
     constexpr std::uint8_t matches = 1, lacks = 2;
     {
       std::vector<std::byte>& memory = context.chunk_bases;
@@ -283,7 +283,7 @@ struct ItemLoops {
     }
     return counts;
   }
-  /// Finds the bases of a chunk; false if the handler does not match it.
+  /// Finds the bases of a chunk. Returns false if the handler does not match the chunk.
   template <class Bases, std::size_t... I>
   [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {

@@ -1,5 +1,5 @@
-// The words of the query language: what a handler may take besides its message. signature.h
-// interprets them.
+// The words of the query language: the parameters that a handler may have besides its message.
+// signature.h interprets them.
 #pragma once
 
 #include "registry/handlers/handler.h"

@@ -19,19 +19,19 @@ namespace muster::detail {
 // --- Values from other entities. ---
 
 /// Finds the values of Parent, SelfOrParent, ParentWith, UpTo and Other, and checks the words that
-/// exclude by ancestors, once per row. Does not test whether a row has the same parent as the row
-/// before if the value can be found without it: after rows have come and gone for a while, that
-/// branch is mispredicted too often.
+/// exclude by ancestors, once per row. Does not test whether a row has the same parent as the
+/// previous row if the value can be found without that test: after rows have been added and removed
+/// for a while, its branch is mispredicted too often.
 ///
-/// Valid for one run of rows of a chunk. During the run no row comes, goes, moves or changes its
-/// parent, and no column is laid out anew, so the place of a value stays valid; the value itself is
-/// not stored. A Spawner's new ids may move the directory: directory_moved() is called after each
-/// call of a handler that has a Spawner.
+/// Valid for one run of rows of a chunk. During the run, no row is added, removed, moved or given
+/// another parent, and no column is laid out anew, so the place of a value stays valid. The value
+/// itself is not stored. A Spawner's new ids may move the directory: directory_moved() is called
+/// after each call of a handler that has a Spawner.
 class Elsewhere {
  public:
   Elsewhere() = default;
-  /// For a term with these members. `other` is the entity that the message names, if the source is
-  /// Source::other.
+  /// Creates the lookup for a term with these members. `other` is the entity that the message
+  /// names, if the source is Source::other.
   [[gnu::always_inline]] Elsewhere(RunContext& context, const Chunk& chunk, Source source, TypeId type,
                                    [[maybe_unused]] TypeId anchor, Entity other)
       : storage_(&context.storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
@@ -81,11 +81,11 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
-  /// For Parent and SelfOrParent: true if values are found at the rows' parents; otherwise they are
-  /// the rows' own, or absent.
+  /// For Parent and SelfOrParent: true if values are found at the rows' parents; false if the
+  /// values are the rows' own, or absent.
   bool looks_above() const noexcept { return above_; }
-  /// For the same words: as find(), if nothing must be learned for it; otherwise returns false and
-  /// finds nothing. `above`: looks_above() is known to be true.
+  /// For Parent and SelfOrParent: like find() if the value can be found from cached data; otherwise
+  /// returns false and finds nothing. `above` is true if looks_above() is known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);
@@ -97,7 +97,7 @@ class Elsewhere {
     }
     return true;  // otherwise value_ is always null
   }
-  /// To be called after new ids were taken.
+  /// Must be called after new ids were taken.
   void directory_moved() noexcept { directory_ = storage_->ids().slots(); }
   /// The last result of find().
   const std::byte* found() const noexcept { return value_; }
@@ -106,7 +106,7 @@ class Elsewhere {
   bool has_found() const noexcept { return is_known_ || value_; }
 
  private:
-  /// Finds the value if the beginning of the values in the parent's chunk is known.
+  /// Finds the value if the start of the values in the parent's chunk is known.
   template <std::uint32_t bytes>
   [[gnu::always_inline]] bool find_known(std::uint32_t row) noexcept {
     const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
@@ -164,8 +164,8 @@ struct Parameter;
 template <class P>
 concept QueryWord = requires { sizeof(Parameter<P>); };
 
-/// True if every row that has the type has a value of it. Tags are refused, and a runtime component
-/// may become one.
+/// True if every row that has the type has a value of it. Tags are refused. A runtime component may
+/// become a tag.
 template <class T>
 inline constexpr bool always_in_a_column = requires { TypeTraits<T>::tag; };
 
@@ -474,8 +474,8 @@ constexpr std::uint32_t other_offset() {
     }
   return entities == 1 ? offset : ~0u;
 }
-/// True if the column's beginning and the row suffice to find a parameter, so that rows may
-/// continue in the next chunk.
+/// True if a parameter can be found from the start of its column and the row alone, so that rows
+/// may continue in the next chunk.
 template <class P>
 inline constexpr bool joins = Parameter<P>::plain;
 template <class T>
@@ -488,7 +488,7 @@ template <class T>
 inline constexpr bool joins<With<T>> = !EnableableType<T>;
 template <class T>
 inline constexpr bool joins<Without<T>> = !EnableableType<T>;
-/// True if what is known of a chunk and the row suffice to find a parameter.
+/// True if a parameter can be found from cached data about a chunk and the row alone.
 template <class P>
 inline constexpr bool by_chunk = joins<P>;
 template <class T>

@@ -16,8 +16,8 @@ class RunRules {
   /// A handler must not change between add() and remove().
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
-  /// True if the result is the same as message by message: no two handlers conflict(), at most one
-  /// pushes, none ends a delivery, and their calls need nothing around them. If one changes
+  /// True if the result is the same as message by message, that is, if no two handlers conflict(),
+  /// at most one pushes, none ends a delivery, and their calls need no extra steps. If one changes
   /// messages, a run must be copied.
   bool whole_runs() const noexcept {
     return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;

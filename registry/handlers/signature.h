@@ -206,7 +206,8 @@ struct Invoker {
   // and leaves the others to rows_apart(). It needs no test for a missing value and no join of two
   // paths, which took a quarter of its instructions.
 
-  /// Not for handlers that spawn, which may move what was found, or that may consume.
+  /// False for handlers that spawn, which may move the values that were found, and for handlers
+  /// that may consume.
   static constexpr bool finds_quickly = !consumes && !spawns && (false || ... || detail::found_quickly<Ps>);
   /// Runs each_row() up to and including the first row that is left to rows_apart(). Returns the
   /// next row.
@@ -220,8 +221,8 @@ struct Invoker {
     if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
     return quick_loop<false>(f, m, bases, begin, end, all);
   }
-  /// `above`: all values are found at parents. This gets its own loop: compilers that do not
-  /// unswitch loops (-O2) would test each row.
+  /// `above` is true if all values are found at parents. This case has its own loop, because
+  /// compilers that do not unswitch loops (-O2) would test each row.
   template <bool above, class Kept, class Bases, std::size_t... I>
   [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,
                                                          std::uint32_t end, std::index_sequence<I...> all) {
@@ -235,8 +236,8 @@ struct Invoker {
     }
     return end;
   }
-  /// Handles one row, after which similar rows are found at once, or all remaining rows if they are
-  /// not: a parent lacks such a value, but an ancestor may have it.
+  /// Handles one row if later rows can then be found quickly, and otherwise all remaining rows. The
+  /// latter happens if a parent lacks the value, but an ancestor may have it.
   template <class Kept, class Bases, std::size_t... I>
   [[gnu::noinline]] static std::uint32_t rows_apart(F& f, Kept& m, Bases& bases, std::uint32_t row, std::uint32_t end,
                                                     std::index_sequence<I...>) {
@@ -328,7 +329,7 @@ struct Invoker {
   }
   template <std::size_t... I>
   static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
-    // Unused if a handler takes only its message, about which GCC warns.
+    // Unused if a handler takes only its message. GCC would warn about that.
     [[maybe_unused]] const auto base = [&]<class P>(std::size_t index) {
       if constexpr (P::column)
         return P::touched(rows, rows.columns[index]);
@@ -440,7 +441,7 @@ struct Invoker {
   template <std::size_t... I>
   static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
     const auto one = [&]<class P>(const void* base) {
-      // Computes with integers: an optional column may be absent, and prefetching an invalid
+      // Compute with integers, because an optional column may be absent, and prefetching an invalid
       // address costs nothing.
       if constexpr (P::column)
         __builtin_prefetch(  // NOLINTNEXTLINE(performance-no-int-to-ptr)

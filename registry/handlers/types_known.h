@@ -16,7 +16,7 @@ namespace muster {
 
 class TypesKnown {
  public:
-  /// Both must outlive this; their contents may be exchanged.
+  /// Both must outlive this object; their contents may be exchanged.
   TypesKnown(Storage& storage, HandlerStates& states);
   ~TypesKnown();
 

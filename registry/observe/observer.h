@@ -61,8 +61,8 @@ class Observer {
     const Handler& handler_;
     std::uint64_t begin_ns_ = 0, rows_ = 0;
   };
-  /// Whether to time a call for one row; must be called before the row is added. Never within a
-  /// Scope, which already times it.
+  /// Returns true if a call for one row is to be timed. Must be called before the row is added.
+  /// Never within a Scope, which already times it.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
   /// For a pass spread over workers: add_ns takes the sum of a handler's tasks, add_task each task.
@@ -90,9 +90,9 @@ class Observer {
 
   // --- figures ---
 
-  /// The figures of handlers, in the order of subscription.
+  /// Returns the statistics of handlers, in the order of subscription.
   std::vector<HandlerFigures> handlers() const;
-  /// The figures of message types, in the order in which the types were first delivered.
+  /// Returns the statistics of message types, in the order in which the types were first delivered.
   const std::vector<MessageFigures>& messages() const noexcept { return messages_; }
 
  private:

@@ -23,7 +23,7 @@ namespace muster {
 class SavedTypes {
  public:
   /// `table` holds the current types; saved types that it lacks are added to it. `conversions` are
-  /// the game's own and must outlive this.
+  /// the game's own and must outlive this object.
   explicit SavedTypes(TypeTable& table, const Conversions* conversions = nullptr)
       : table_(table), conversions_(conversions) {}
 
@@ -63,7 +63,7 @@ class SavedTypes {
   Known read(TypeId saved) const;
   /// Null if there is none.
   Conversion conversion(TypeId now) const;
-  /// True if the bytes of its values have changed.
+  /// True if the byte layout of the type's values has changed.
   bool differs(const TypeDescriptor& then) const;
 
   TypeTable& table_;

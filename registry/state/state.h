@@ -45,8 +45,8 @@ struct StateKey {
 
 /// Receives a registry's rows. `version` changes whenever the bytes may have changed, provided that
 /// the registry's begin_version() is called before each save, so a row stored at this version need
-/// not be written again. Versions grow, except that a state which was swapped out returns with its
-/// rows' old versions; no row with different bytes had them.
+/// not be written again. Versions only grow, except that the rows of a state that was swapped out
+/// and returns have their old versions again. No row with different bytes ever had these versions.
 class StateSink {
  public:
   virtual ~StateSink() = default;
@@ -94,7 +94,7 @@ struct LoadReport {
   std::uint64_t lost_requests = 0;
 };
 
-/// Why a state was not accepted: where, and what was found there.
+/// The reason why a state was refused: the place, and a description of what was found there.
 struct StateError {
   StateKey at;
   std::string what;

@@ -50,11 +50,11 @@ struct RegistryRow {
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
   std::uint64_t texts = 0, pending = 0, timers = 0;  ///< counts, by which a lost row is noticed
-  // Added after rows were found whose loss went unnoticed; a row of registry_row_first bytes ends
-  // here.
+  // Counts that were added later, because the loss of such rows went unnoticed. A row of
+  // registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
-  // Added because bounds decide what is carried over; a row of registry_row_counted bytes ends
-  // here.
+  // Limits that were added later, because they decide what is carried over. A row of
+  // registry_row_counted bytes ends here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };
 static_assert(sizeof(RegistryRow) == 24 * 8);
@@ -68,7 +68,8 @@ static_assert(sizeof(ChunkRow) == 16);
 enum class PendingQueue : std::uint32_t { input = 0, cascade = 1 };
 struct PendingRow {
   PendingQueue queue = PendingQueue::input;
-  /// Messages of this batch that were already delivered; now 0, because they are left out.
+  /// Number of messages of this batch that were already delivered. Always 0 now, because delivered
+  /// messages are left out.
   std::uint32_t message = 0;
   std::uint64_t offset = 0;  ///< for tables: offset of the next item in the body
   std::uint64_t open = 0;    ///< 1 for the last posted batch, which the next post may still extend

@@ -272,7 +272,7 @@ class StateReader {
     const auto at = std::ranges::find(*columns, then, &SavedColumn::then);
     return at == columns->end() ? nullptr : &*at;
   }
-  /// As column(), for a component whose layout or name has changed.
+  /// Like column(), for a component whose layout or name has changed.
   [[gnu::cold, gnu::noinline]] void converted_column(const StateKey& key, std::span<const std::byte> bytes,
                                                      Pending& chunk, const SavedColumn& saved) {
     if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
@@ -334,7 +334,8 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Makes a chunk only when its first column arrives: a damaged row may announce any number.
+  /// Makes a chunk only when its first column arrives, because damaged state may announce any
+  /// number of chunks.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =

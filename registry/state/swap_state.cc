@@ -1,4 +1,4 @@
-// Gives a registry another state: one that was loaded, made, or taken out before.
+// Replaces a registry's state with another one, which was loaded, made, or taken out before.
 //
 //   load(source)        rows > StateReader > a separate RegistryState   registry/state/state_reader.cc
 //   swap_state(other)   a state that the registry made or had

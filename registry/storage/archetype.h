@@ -32,7 +32,8 @@ struct StoredType {
   std::uint32_t size = 0;  ///< 0 for tags: they have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
-  /// Functions of a runtime component, which is a tag outside storage; null: plain bytes.
+  /// Functions of a runtime component, which is a tag outside storage. Null if values are plain
+  /// bytes.
   const RuntimeOps* ops = nullptr;
   const StoredType* presence = nullptr;  ///< for an enableable component: its presence column
   bool is_presence = false;              ///< true for a presence column, which is not a component
@@ -47,8 +48,8 @@ struct ColumnSlot {
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;
-/// A presence column's entry. 1: the row's entity has the component; 0: it lacks it, and its value
-/// is all zero.
+/// An entry of a presence column: 1 if the row's entity has the component; 0 if the entity lacks
+/// it, and its value is all zero.
 using PresenceWord = std::uint32_t;
 
 struct Chunk {
@@ -61,9 +62,9 @@ struct Chunk {
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
   std::uint16_t header_lines = 0;  ///< cache lines of this and the slots that follow
-  /// Its rows have no parents and no names, and their values are plain bytes.
+  /// True if the rows have no parents and no names, and their values are plain bytes.
   bool lone = false;
-  /// All its columns are in one block of memory; false: each has its own.
+  /// True if all columns are in one block of memory; false if each has its own block.
   bool in_one_block = true;
 
   Locator locator(std::uint32_t row) const noexcept { return {number, row}; }
@@ -251,7 +252,7 @@ class ChunkPool {
  public:
   /// Makes an empty chunk for `capacity` rows, with all versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
-  /// Announces that `chunks` chunks for `capacity` rows are made next, so that each of their
+  /// Announces that `chunks` chunks for `capacity` rows will be made next, so that each of their
   /// columns gets contiguous memory.
   void expect(const Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::size_t chunks);
   /// Ends the announcement; chunks that were not made are no longer expected.

@@ -71,9 +71,9 @@ class BulkRows::Runs {
 constexpr std::uint32_t forwards = 1, backwards = ~0u;
 
 /// Removes rows of one group. Its state is kept in registers and written to the group at the end,
-/// so everything here is inlined. Rows are processed in runs, because rows that go together mostly
-/// came together: each of several consecutive rows is filled by a row nearer the front than the one
-/// before, and the rows that filled such holes go from the end.
+/// so everything here is inlined. Rows are processed in runs, because rows that are removed
+/// together were mostly added together. The last rows of the group fill the holes of a run one
+/// after another, from the end towards the front.
 class BulkRows::Taker {
  public:
   /// For at most `rows` rows.
@@ -86,10 +86,10 @@ class BulkRows::Taker {
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
-  /// Removes up to `rows` rows that are to go: the one at `at` and those after it (or before it, if
-  /// it is the last of its group). go(at, way, rows) releases them and returns how many, at least
-  /// one. The ids of the group's last rows fill the holes, one after another. Returns how many rows
-  /// were removed.
+  /// Removes up to `rows` rows: the one at `at` and those after it (or before it, if it is the last
+  /// of its group). go(at, way, rows) releases their ids and returns the number of these, at least
+  /// one. The ids of the group's last rows fill the holes, one after another. Returns the number of
+  /// rows removed.
   template <class F>
   [[gnu::always_inline]] std::size_t take(Chunk& chunk, Locator at, std::size_t rows, F go) {
     if (chunk.group != group_) [[unlikely]]

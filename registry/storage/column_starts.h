@@ -27,8 +27,8 @@ class ColumnStarts {
       forget(storage);
   }
   /// By chunk number, for all chunks: adding a locator's bits times bytes() gives the address of
-  /// the row's value. Values up to `no_start` mean: unknown, or the chunk has no column in which
-  /// every row has a value.
+  /// the row's value. Values up to `no_start` mean that the address is unknown, or that the chunk
+  /// has no column in which every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
   /// Size of a value, if any chunk has a start.
@@ -36,7 +36,7 @@ class ColumnStarts {
   /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start;
   /// remembers the start if possible. Null if no ancestor has one.
 #if __has_cpp_attribute(clang::preserve_most)
-  [[gnu::noinline, clang::preserve_most]]  // leaves a loop over rows its registers
+  [[gnu::noinline, clang::preserve_most]]  // lets a loop over rows keep its registers
 #else
   [[gnu::noinline]]
 #endif
@@ -79,7 +79,7 @@ class ColumnStarts {
   std::vector<std::uintptr_t> starts_;
   std::vector<std::uint32_t> known_;  // chunks with known starts
   // Neighboring rows mostly have the same parent.
-  std::uint64_t last_parent_ = 0;  // 0: none
+  std::uint64_t last_parent_ = 0;  // 0 means none
   const std::byte* last_ = nullptr;
 };
 

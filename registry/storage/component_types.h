@@ -22,7 +22,7 @@ class ComponentTypes {
   ComponentTypes() = default;
   ComponentTypes(const ComponentTypes&) = delete;
   ComponentTypes& operator=(const ComponentTypes&) = delete;
-  /// Makes a struct type storable. The descriptor must live as long as this.
+  /// Makes a struct type storable. The descriptor must live as long as this object.
   const StoredType& add(const TypeDescriptor& descriptor);
   /// Null if the type was never added.
   const StoredType* find(TypeId type) const noexcept {

@@ -1,6 +1,6 @@
-// The order of children. Parents and depths are stored in the rows; this holds the links from
-// parents to children and between siblings, for entities that have any. Links are indices: both
-// ends are always alive.
+// The order of children. Parents and depths are stored in the rows; this class holds the links from
+// parents to children and between siblings, for entities that have any. Links are indices, because
+// both ends are always alive.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class Hierarchy {
   bool is_below(Entity e, Entity top) const noexcept;
   bool alive(Entity e) const noexcept { return storage_.alive(e); }
 
-  /// Links a child without siblings before `before`; last if that is nil or not a child of
+  /// Links a child without siblings before `before`, or last if `before` is nil or not a child of
   /// `parent`.
   void link(Entity child, Entity parent, Entity before);
   /// Unlinks a child from its siblings; its own children stay with it.
@@ -86,8 +86,8 @@ class Hierarchy {
   std::uint32_t page_count_ = 0;  // size of `pages_`
 };
 
-/// True if destroying the entity removes only its row, as is usual: it has no name, no parent and
-/// no children, and its values are plain bytes.
+/// True if destroying the entity removes only its row, which is the usual case: it has no name, no
+/// parent and no children, and its values are plain bytes.
 inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
   return row.chunk->lone && hierarchy.children(e) == 0;
 }

@@ -25,7 +25,7 @@ class Locator {
  public:
   static constexpr unsigned row_bits = 10;
   static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< per chunk
-  /// bits() of a row are less; all others are not.
+  /// The bits() of a locator are less than this only if it has a row.
   static constexpr std::uint32_t no_row = 0x80000000u;
   static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< per storage
 

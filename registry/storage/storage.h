@@ -1,5 +1,5 @@
-// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages;
-// callers change it on behalf of one. Users go through EntityRegistry.
+// The passive half of a registry: ids, archetypes, chunks and their versions. Storage does not know
+// messages; callers change it on behalf of a message. Users access it through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ struct MovePlan {
   std::vector<ColumnCopy> kept, zeroed;
 };
 
-/// The part of a storage that swap() exchanges: everything but wiring. Storage documents the
-/// members.
+/// The part of a storage that swap() exchanges: everything except callbacks, logs and preservers.
+/// Storage documents the members.
 struct StorageContents {
   using Ids = EntityAllocator<DirectoryLayout>;
   Ids ids_;
@@ -69,12 +69,12 @@ struct StorageContents {
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
-  // Placed between the two that every row changes, which compilers would otherwise combine in a
-  // 16-byte register.
+  // Placed between the two members that every row changes, which compilers would otherwise combine
+  // in a 16-byte register.
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  // Down to the deepest rows: these have ancestors at all depths above.
+  // One entry per depth, down to the deepest rows, which have ancestors at all depths above.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
@@ -199,7 +199,7 @@ class Storage : private StorageContents {
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   /// The archetype with this number, or null.
   Archetype* archetype_numbered(std::uint64_t number) const noexcept;
-  /// True if archetypes were added since the last call; for the end of calls from outside.
+  /// True if archetypes were added since the last call. Used at the end of calls from outside.
   bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
   /// Drops all archetypes without rows if there are more than 1024 of them and more than twice as
   /// many as those with rows. Their numbers are not reused. on_drop is called first, for code that
@@ -252,8 +252,8 @@ class Storage : private StorageContents {
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
   /// chunk of a plain() archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
-  /// prefetches the directory.
+  /// Like create_run() above, for up to `count` new ids, which are issued as by take_ids() and
+  /// written to the rows. If `far` is true, prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
   /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or
   /// granted, and appends the other ids to `refused`. Writes the values of `payload` to each row at
@@ -275,8 +275,8 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
-  /// remembers an open chunk compares it.
+  /// Changes whenever a chunk is added, removed or laid out anew, or a version begins. Code that
+  /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
   /// for undo: the id is parked.
@@ -338,8 +338,8 @@ class Storage : private StorageContents {
     Group& group = *gone.chunk->group;
     if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
       aim_holes(group);
-    // Not the group's own: the row that fills the hole need not wait for the lookup of the removed
-    // row's chunk.
+    // Use this chunk instead of the group's own, so that the row that fills the hole need not wait
+    // for the lookup of the removed row's chunk.
     Chunk& last = *holes_.last;
     const std::uint32_t from = last.count - 1;
     if (gone.chunk != &last || gone.row != from) {
@@ -376,7 +376,7 @@ class Storage : private StorageContents {
     touch(*row.chunk, presence);
     row.presence(presence) = 1;
   }
-  /// Takes the type from the row; `column` has its values, or is no_column for a tag.
+  /// Removes the type from the row; `column` has its values, or is no_column for a tag.
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
     touch(*row.chunk, presence);
     row.presence(presence) = 0;
@@ -416,7 +416,7 @@ class Storage : private StorageContents {
   std::uint64_t rows() const noexcept { return rows_; }
   /// Bytes allocated for chunks, including memory held for new ones.
   std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row comes, goes, moves or gets another parent.
+  /// Changes whenever a row is added, removed, moved or given another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
@@ -553,7 +553,8 @@ class Storage : private StorageContents {
     Chunk* last = nullptr;
   };
   [[gnu::noinline]] void aim_holes(Group& group);
-  /// Must be called when a multiple of asked_rows is left in a group's last chunk, or none.
+  /// Must be called when the number of rows left in a group's last chunk is a multiple of
+  /// asked_rows, or 0.
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);

@@ -24,7 +24,8 @@ struct TemplateError {
   std::string text() const;  ///< "orcs.json:12: game.orc/body/arm: ..."
 };
 
-/// Limits on a file's demands. Nothing that would exceed one is built: the reader counts first.
+/// Limits on what a file may build. The reader counts first, so nothing that would exceed a limit
+/// is built.
 struct TemplateLimits {
   /// In all templates of the file together, with bases applied.
   std::uint64_t nodes_max = ~std::uint64_t{0};
@@ -43,7 +44,8 @@ struct TemplateLimits {
                                                                                      const TemplateLimits& limits = {});
 
 /// Reads a file like read_templates(), one template at a time, so that the caller can do other work
-/// in between. The registry must outlive this, and may change meanwhile. Not thread-safe.
+/// in between. The registry must outlive this object, and may change between calls. Not
+/// thread-safe.
 class TemplateFile {
  public:
   TemplateFile(std::string_view text, std::string_view file, const EntityRegistry& registry,
@@ -55,7 +57,7 @@ class TemplateFile {
   /// Builds the next template of the file, and those of the file on which it depends. Returns false
   /// at the end, or on an error.
   bool go_on();
-  /// The result of read_templates(); to be called once, after go_on() returned false.
+  /// Returns the result of read_templates(). Must be called once, after go_on() has returned false.
   [[nodiscard]] std::expected<std::vector<TemplateTree>, TemplateError> take();
 
  private:

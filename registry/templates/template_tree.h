@@ -63,10 +63,10 @@ class TemplateTree {
     std::span<Node> children() noexcept { return children_; }
     std::span<const Node> children() const noexcept { return children_; }
 
-    /// Null if it lacks the type.
+    /// Returns null if the node lacks the type.
     Value* component(TypeId type) noexcept;
-    /// The first child of this name; null if there is none, and for the empty name. Takes constant
-    /// time.
+    /// Returns the first child with this name, or null if there is none or if the name is empty.
+    /// Takes constant time.
     Node* child(std::string_view child_name);
     /// Null if no child has the key.
     Node* child(std::uint32_t child_key) noexcept;
@@ -108,8 +108,8 @@ class TemplateTree {
   /// name, and messages after the existing ones. References in `over` then refer to the nodes into
   /// which their targets were merged.
   void merge(Node& node, const TemplateTree& over);
-  /// Also decrements the allowed number of name compares. Returns false, with the tree half merged,
-  /// if it runs out.
+  /// Like above, but also decrements the allowed number of name comparisons. Returns false, with
+  /// the tree partially merged, if that number runs out.
   [[nodiscard]] bool merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left);
   /// The number of nodes, and the bytes of all values.
   struct Size {
@@ -161,13 +161,13 @@ class TemplateTree {
     }
     return *this;
   }
-  /// Adds a text, whose hash `text` fields of the values contain.
+  /// Adds a text, and returns its hash, which `text` fields of the values contain.
   Text text(std::string_view content);
 
-  /// The message that defines the template, or an error: two children of one name, or a reference
-  /// to a removed node.
+  /// Returns the message that defines the template, or an error: two children with the same name,
+  /// or a reference to a removed node.
   std::expected<DefineTemplate, std::string> compile() const;
-  /// Registers the compiled types that it was built from.
+  /// Registers the compiled types that the tree was built from.
   void add_types(TypesKnown& types) const {
     for (void (*add)(TypesKnown&) : needs_) add(types);
   }

@@ -75,7 +75,7 @@ class TemplateValues {
   bool component(TemplateTree::Node& into, const Json::Member& member, const std::string& path);
   /// Adds an initial message to a node.
   bool message(TemplateTree::Node& into, const Json& json, const std::string& path);
-  /// To be called when all nodes exist: makes fields that name a node refer to it.
+  /// Must be called when all nodes exist: makes fields that name a node refer to it.
   bool resolve();
 
  private:

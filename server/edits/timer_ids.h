@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Owner's thread, between inputs, except on_input.
+/// World thread, between inputs, except on_input.
 class TimerIds {
  public:
   /// Collects the ids of all waiting timers, because they are not stored elsewhere after a load.
@@ -31,8 +31,8 @@ class TimerIds {
     if (!due_.empty()) [[unlikely]]
       note(batch);
   }
-  /// Returns ids that were kept for timers and that no timer names any longer. Each run of ids is
-  /// an input.
+  /// Gives back the ids that were kept for timers and that no timer names any longer. Each run of
+  /// ids is given back in one input.
   void give_back();
 
  private:

@@ -1,4 +1,4 @@
-// The answer to ListChildren: a page of an entity's children in their order, or of the roots by id.
+// Answers ListChildren with a page of an entity's children in their order, or of the roots by id.
 #include <vector>
 
 #include "registry/entity_registry.h"

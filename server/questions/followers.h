@@ -1,5 +1,5 @@
-// Sessions that follow a state. When it changes, each is sent the newest state as soon as its queue
-// has room.
+// Sessions that follow a state. When the state changes, each session receives the newest one as
+// soon as its queue has room.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Owner's thread only.
+/// World thread only.
 class Followers {
  public:
   /// Adds a session that has just been sent the state. Has no effect if the session is already a

@@ -31,7 +31,7 @@ class EqualRows {
   Batches find(const Key& key, std::span<const Entity> entities) const;
   Batches keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
   void clear();
-  /// Returns how often find() has found batches.
+  /// Returns the number of times that find() has found batches.
   std::uint64_t hits() const noexcept { return hits_; }
 
  private:

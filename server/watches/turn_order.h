@@ -18,7 +18,7 @@ class TurnOrder {
   void opened(const Session& session);
   void closed(const Session& session);
 
-  /// Begins a round of turns. It has no watches yet.
+  /// Begins a round of turns, which has no watches yet.
   void begin();
   /// Adds a watch to this round. The watch must outlive this object.
   void add(Watch& watch);

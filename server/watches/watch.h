@@ -30,7 +30,7 @@
 
 namespace muster {
 
-/// Figures of a watch, which any thread may read.
+/// Statistics of a watch, which any thread may read.
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< in its scope
   std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
@@ -91,8 +91,8 @@ class Watch {
   void catch_up();
   /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// Releases that state because it uses too much memory. The rest is sent with the values that are
-  /// current when they are sent.
+  /// Releases the state that is being sent because it uses too much memory. The rest is sent with
+  /// current values.
   void let_state_go() { state_.reset(); }
   /// Returns the number of marks. An entity may be marked twice.
   std::size_t marks() const;
@@ -214,7 +214,8 @@ class Watch {
   std::vector<Entity> gone_;  // left the scope, or died
   std::size_t tidy_at_ = tidy_min;
   static constexpr std::size_t tidy_min = 4096;
-  // Each uses a single block of memory, so that a watch of a large world can be destroyed quickly.
+  // Each of these maps uses a single block of memory, so that a watch of a large world can be
+  // destroyed quickly.
   FlatMap<Entity, Told> told_;
   FlatMap<Entity, Entity> listed_;  // children that were sent, with their parents
   std::vector<std::uint64_t> promised_;

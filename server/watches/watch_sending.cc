@@ -204,7 +204,7 @@ bool Watch::send_gone(Frames& frames) {
                       if (!may_know(e)) continue;
                       if (!world().alive(e)) {
                         frames.destroy(e);
-                      } else if (!concerns(e)) {  // otherwise it has come back
+                      } else if (!concerns(e)) {  // otherwise it is back in the scope
                         told_.erase(e);
                         frames.building().append(e, session::Left{});
                       }
@@ -356,7 +356,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   return false;
 }
 
-/// Rows that another watch has sent since the last look are sent as the same bytes.
+/// Reuses the encoded bytes of rows that another watch has sent since the last look.
 void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
   const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
                             (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));

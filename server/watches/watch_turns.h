@@ -78,7 +78,7 @@ class WatchTurns {
   /// largest number of turns at once.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
-  /// Returns how often a watch has used rows that another one had encoded.
+  /// Returns the number of times that a watch has used rows that another one had encoded.
   std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:
