@@ -125,7 +125,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 }
 
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-  // With causes, each message of a run needs its own.
+  // If causes are recorded, each message of a run needs its own cause.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
     const std::uint32_t alive = detail::count_alive(context_.storage, run);
@@ -386,7 +386,7 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
       Rename rename;
       std::memcpy(&rename, payload, sizeof rename);
       constexpr TypeId name = TypeTraits<Name>::id;
-      if (!rename.name) break;  // the name is removed: reported before
+      if (!rename.name) break;  // the name was removed, which was reported before
       if (!archetype.has(name))
         changes_.emplace_back(ChangeKind::added, name);
       else if (structure_.name_of(row.chunk->ids()[row.row]) != rename.name)

@@ -69,7 +69,7 @@ class Delivery {
     long_run(route, run, receipt);
   }
   /// True for runs so short that setting up a run costs more than delivering message by message.
-  /// Such messages must qualify for a run. Not if causes are recorded.
+  /// The messages must qualify for a run, and causes must not be recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
@@ -84,7 +84,7 @@ class Delivery {
     for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
       to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
   }
-  /// For items of the size that the route's `few` expects.
+  /// Delivers a few items, which must have the size that the route's `few` expects.
   [[gnu::always_inline]] static ItemCounts few_straight(RunContext& context, const MessageRoute& route,
                                                         const std::byte* first, std::uint32_t count) {
     context.running = route.few_handler;
@@ -124,7 +124,8 @@ class Delivery {
   AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
   /// Spreads passes over workers; null means one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
-  /// Counts and times calls; null stops. Call sites must agree: HandlerTable::observe_calls.
+  /// Sets the observer that counts and times calls; null stops. Call sites must agree:
+  /// HandlerTable::observe_calls.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
   /// Sets the function that finds texts in queued messages.
@@ -171,7 +172,7 @@ class Delivery {
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
-  /// Runs one handler of a pass. Returns false if its on_begin did.
+  /// Runs one handler of a pass. Returns false if its on_begin returned false.
   bool over_world(const Handler& handler, void* message);
   void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
@@ -256,17 +257,17 @@ class Delivery {
   std::function<void(TextMentions&)> waiting_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
-  std::uint64_t number_ = 0;  // of the next message, as in messages/causes.h
+  std::uint64_t number_ = 0;  // number of the next message, as in messages/causes.h
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;
   std::vector<std::byte> scratch_;
-  std::vector<std::uint32_t> places_;  // of the targets of a run
+  std::vector<std::uint32_t> places_;  // places of the targets of a run
   std::vector<Entity> targets_;
-  // Parallel to the targets of a span: a handler consumed the message.
+  // Parallel to the targets of a span: true if a handler consumed the message.
   std::vector<std::uint8_t> ended_;
   std::vector<std::byte> before_;
-  std::vector<TypeId> types_here_;  // of the entity whose changes are followed
+  std::vector<TypeId> types_here_;  // types of the entity whose changes are followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };
 

@@ -22,7 +22,8 @@ class Executor {
 /// depends on them.
 struct PassCounters {
   std::uint64_t spread = 0;  ///< passes that ran on several workers
-  /// Passes that were too light for that, or had nothing to run in parallel.
+
+  /// Passes that were too light to be spread, or had nothing to run in parallel.
   std::uint64_t alone = 0;
   std::uint64_t tasks = 0;     ///< work items of the passes that were spread
   std::uint64_t barriers = 0;  ///< times that a handler's rows waited for those of a smaller depth

@@ -31,7 +31,7 @@ class InboxLane {
   friend class Inbox;
   struct Entry {
     std::uint64_t request;
-    std::size_t offset;  // of one batch, in `bytes`; a multiple of 16
+    std::size_t offset;  // offset of a batch in `bytes`; a multiple of 16
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;

@@ -16,6 +16,7 @@ constexpr std::size_t input_kinds = 6;  ///< one more than the largest number of
 /// Data that accompanies a batch, but is never part of it.
 struct Envelope {
   std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry, saved with it
+
   /// The session that sent it, as given to the inbox lane or push_batch; 0 means the host itself.
   /// Grants and request numbers belong to sessions.
   std::uint64_t author = 0;
@@ -25,15 +26,16 @@ struct Envelope {
   /// sessions with the host's own token. Messages pushed by handlers and delivered by timers are
   /// not inputs. A user without a session means that the host acted for that user.
   std::uint64_t user = 0;
-  std::uint64_t request = 0;  ///< the session's own number, 0 if none
+  std::uint64_t request = 0;  ///< number chosen by the session, or 0 if none
   InputKind kind = InputKind::push;
   /// Number of times that, between the previous input and this one, the registry resumed messages
   /// that handlers had pushed and a limit had cut off. Each call from outside first does so, even
   /// if it then has no input. A replay must resume them the same number of times.
   std::uint32_t resumed = 0;
-  std::uint32_t drawn = 0;  ///< ids issued for it before sinks saw it; a replay issues as many
-  /// For a post, the number that the next timer would have got, or 0 if not recorded. Timers get
-  /// their numbers when posted; a replay continues from here.
+  std::uint32_t drawn = 0;  ///< number of ids issued before sinks saw the input
+
+  /// For a post, the number that the next timer would have got, or 0 if unknown. Timers get their
+  /// numbers when posted; a replay continues from here.
   std::uint64_t next_timer = 0;
 };
 

@@ -84,7 +84,7 @@ std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::ui
 /// Kind `each` without flags: neither a row set nor causes.
 constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
 
-/// True if the cascade's limit counts the batch as one message: a span.
+/// True if the cascade's limit counts the batch as one message, as for a span.
 bool counts_once(const BatchView& batch) noexcept {
   return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
 }

@@ -67,7 +67,8 @@ class Inputs {
   /// Like push(finish). The batch's targets are new ids, which are issued and written to `ids` and
   /// to the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
-  /// Pushes the consecutive batches in `bytes`, each on its own. The counts are sums.
+  /// Pushes the consecutive batches in `bytes`, each on its own. The counts in the receipt are
+  /// sums.
   Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                        std::uint64_t user);
   /// Pushes a single batch.
@@ -107,7 +108,7 @@ class Inputs {
   /// Reserves the number of a timer that the host has numbered itself, so that the registry does
   /// not issue it.
   void claim_timer(const BatchView& batch);
-  /// Counts and times deliveries; null stops.
+  /// Sets the observer that counts and times deliveries; null stops.
   void set_observer(Observer* observer) noexcept {
     observer_ = observer;
     attended_ = observer_ || pushed_sink_;
@@ -117,7 +118,7 @@ class Inputs {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Takes back ids issued since, because their input does not happen.
+  /// Takes back the ids issued since `before`, because their input does not happen.
   void undraw(const Storage::Drawn& before) noexcept;
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
@@ -132,7 +133,7 @@ class Inputs {
       drop_archetypes();
   }
   void drop_archetypes();
-  /// The end of a push or flush. Returns true if all of the handlers' pushes were delivered.
+  /// Ends a push or flush. Returns true if all of the handlers' pushes were delivered.
   bool end_call() {
     const bool whole = deliver_cascade();
     clean_up();
@@ -142,7 +143,7 @@ class Inputs {
   void tell_flush(Receipt& sum);
   /// Delivers an Advance message and everything that falls due, and ends the call.
   Receipt live_advance(const BatchView& batch);
-  /// Resumes what a cut cascade left.
+  /// Resumes the delivery of messages that a cut cascade left waiting.
   void resume();
   /// Finds the texts that waiting messages mention. Of the cascade's front batch, only the
   /// undelivered part counts, because only that part is saved.
@@ -156,7 +157,7 @@ class Inputs {
   /// Equivalent to tell(); the envelope also records what happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
   /// Issues the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are
-  /// the next ones. Returns how many.
+  /// the next ones. Returns the number of ids issued.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);

@@ -1,4 +1,4 @@
-// How a thread polls before it sleeps until other threads have work for it.
+// Lets a thread poll before it sleeps until other threads have work for it.
 #pragma once
 
 #include <cstdint>

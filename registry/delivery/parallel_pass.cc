@@ -28,7 +28,7 @@ namespace {
 constexpr double task_ns = 20'000;      // minimum time of a task; taking one costs 1 % of it
 constexpr double barrier_ns = 4'000;    // waiting for each other
 constexpr double stage_ns = 8'000;      // waking workers
-constexpr double assumed_row_ns = 100;  // if every pass is to be spread
+constexpr double assumed_row_ns = 100;  // used if every pass is to be spread
 constexpr double branch_row_ns = 4;     // finding a row's branch
 constexpr std::uint32_t tasks_per_worker = 32;
 
@@ -54,7 +54,7 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   Spawner spawner;
   RunContext context;
   std::vector<std::byte> before;   // old bytes of rows that handlers follow
-  std::vector<BatchView> batches;  // of the arena, at the end of the pass
+  std::vector<BatchView> batches;  // batches of the arena at the end of the pass
   std::uint32_t task = 0;
   bool has_turn = false;
   double waited_ns = 0;
@@ -286,7 +286,8 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
     counters_.steps += 1 + node.earlier.size();
-    // The handlers it waits for have joined a stage, perhaps this one, which has not run.
+    // All handlers that this one waits for have joined a stage, but perhaps this stage, which has
+    // not run yet.
     if (handler.options.on_begin &&
         std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
       begun_.push_back(i);

@@ -34,7 +34,7 @@ namespace muster {
 
 class TypesKnown;
 
-/// The registry's own parts, from which workers' outboxes and spawners are made.
+/// The parts of the registry from which workers' outboxes and spawners are made.
 struct PassParts {
   Storage& storage;
   TypesKnown& types;
@@ -74,7 +74,7 @@ class ParallelPass {
     std::uint32_t branch = ~0u;                // used instead of pieces
     std::uint32_t rows = 0;                    // in the pieces
     std::uint32_t worker = 0;                  // the worker that ran it
-    std::size_t first_batch = 0, batches = 0;  // the batches it pushed, among the worker's
+    std::size_t first_batch = 0, batches = 0;  // batches that the task pushed, among the worker's
     std::uint64_t begin_ns = 0;
     double ns = 0;        // without waiting
     bool turned = false;  // it took its turn
@@ -142,17 +142,19 @@ class ParallelPass {
   std::vector<Task> tasks_;
   std::vector<Phase> phases_;
   std::vector<std::uint64_t> rows_at_;  // by depth
+
   // A heap, smallest first: nodes whose predecessors have all joined.
   std::vector<std::uint32_t> ready_;
   // Nodes whose predecessors have all joined, but whose on_begin must wait until this stage has
   // run.
   std::vector<std::uint32_t> begun_;
   std::vector<std::uint32_t> pushers_;  // handlers that push, in order
-  std::size_t next_pusher_ = 0;         // the first of them that has not joined
+  std::size_t next_pusher_ = 0;         // the first pusher that has not joined
   std::vector<std::uint32_t> stage_;    // nodes of the stage, ascending
   std::vector<std::uint32_t> ended_;    // nodes whose phases have all ended
 
   std::uint32_t stage_first_ = 0;  // the first task of the stage; written between stages
+
   // For the current stage.
   Mutex mutex_;
   Condition opened_, turned_;

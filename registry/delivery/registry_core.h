@@ -37,6 +37,7 @@ struct RegistryOptions {
   /// must be equivalent. For tests; no result depends on it.
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see set_executor
+
   /// Passes expected to take less than this, judging by their rows and recent times, run on one
   /// worker. 0 means that every pass is spread, for tests. No result depends on it.
   std::uint64_t pass_serial_below_ns = 40'000;
@@ -49,7 +50,7 @@ struct RegistryOptions {
   /// cascade that is cut short. Must not throw or use the registry. If null, the sentence goes to
   /// standard error, after "muster: ".
   std::function<void(const std::string&)> on_warning = {};
-  /// Gives a sentence to on_warning, or to standard error.
+  /// Passes a sentence to on_warning, or prints it to standard error.
   void warn(const std::string& sentence) const;
 };
 /// The parts of a registry that its inlined calls use. Owned by the registry.
@@ -59,21 +60,26 @@ struct RegistryCore {
     state.bounds = {options.cascade_messages_max, options.cascade_bytes_max};
   }
   Shown<Inside> inside = Inside::nobody;  // see InInput
+
   // Bits of the target of the last push that called a handler directly.
   Shown<std::uint64_t> pushed_to = 0;
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
   static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
   bool told_pushes = false;                        // a sink wants the receipts of pushes
+
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
   std::uint32_t drawn = 0;  // for the next input's envelope
+
   // For the current push that directly calls a handler or changes a row.
   Envelope pushed{.kind = InputKind::push};
   Envelope created{.kind = InputKind::push, .drawn = 1};  // as above, for a push that creates
+
   // The bytes of the last Destroy push, reused for the next one.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};
-  // Sees the inputs: the one sink, or several_, which calls all; null if there is none.
+  // The sink that sees the inputs: the only one, or several_, which calls all. Null if there is
+  // none.
   InputSink* told = nullptr;
   std::vector<InputSink*> sinks;
   // Sinks that want receipts, by kind of input.
@@ -110,13 +116,15 @@ struct RegistryCore {
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
   // Receipt of the last direct push to a handler that needed more steps afterwards.
   Receipt ended;
-  RunContext* context = nullptr;  // Delivery's: what a handler's call may use
+  RunContext* context = nullptr;  // owned by Delivery: objects that a handler's call may use
+
   // The one batch of a push that waits for posted messages; otherwise empty.
   Arena pushing{4096};
   RegistryState state;  // never moves; its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
-  // Calls of the workers in a parallel pass, by worker number; later workers have none here.
+  // Calls of the workers in a parallel pass, by worker number. Workers with higher numbers have no
+  // entry.
   std::array<WorkerCall, 16> workers;
 
   /// True outside handlers while nothing is waiting: a push need not go through the queue.

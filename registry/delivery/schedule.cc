@@ -147,8 +147,7 @@ class Waiting {
  public:
   explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}
 
-  /// The handlers for which the handler of this number waits, ascending. Numbers must be
-  /// consecutive.
+  /// Returns the handlers that handler `number` waits for, ascending. Numbers must be consecutive.
   std::vector<std::uint32_t> next(std::uint32_t number) {
     const Handler& h = *handlers_[number];
     found_.clear();
@@ -172,7 +171,7 @@ class Waiting {
  private:
   struct User {
     std::uint32_t number;
-    bool own_row;  // for components: of the handler's own rows
+    bool own_row;  // for components: true if the access is to the handler's own rows
   };
   struct Users {
     std::vector<User> readers, writers;

@@ -64,16 +64,17 @@ struct PassSchedule {
   struct Node {
     const Handler* handler = nullptr;
     Splitting splitting;
-    /// Earlier nodes with which it conflicts, ascending. Nodes for which one of these already
+    /// Earlier nodes that this one conflicts with, ascending. Nodes for which one of these already
     /// waits, directly or indirectly, may be left out, so that there are about as many as the
     /// handlers have terms.
     std::vector<std::uint32_t> earlier;
     std::vector<std::uint32_t> later;  ///< nodes that have this one in `earlier`, ascending
+
     /// Number of the group, greater than the groups of all nodes in `earlier`. All handlers of a
     /// group may overlap.
     std::uint32_t group = 0;
-    /// Number of passes in which it will not be split, because its tasks recently waited for each
-    /// other.
+    /// Number of passes in which this handler will not be split, because its tasks recently waited
+    /// for each other.
     std::uint32_t in_turn = 0;
     /// Estimated time from the beginning of the pass to the end of this node if the pass is spread.
     /// Decides whether spreading pays off.
@@ -81,11 +82,12 @@ struct PassSchedule {
   };
   std::vector<Node> nodes;
   std::uint32_t groups = 0;
-  std::uint64_t steps = 0;  ///< accesses compared to make it, for tests of complexity
+  std::uint64_t steps = 0;  ///< number of accesses compared to make it, for tests of complexity
 
   // The cost of earlier passes, so that a pass that gains nothing from several workers is not
   // spread. Affects no result.
   double gain = 1;  ///< time on several workers, relative to the time on one
+
   /// Number of passes not to be spread, because the last ones gained nothing.
   std::uint32_t serially = 0;
   std::uint32_t rest = 0;  ///< the last such number

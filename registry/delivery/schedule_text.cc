@@ -35,7 +35,8 @@ class Words {
     const TypeDescriptor* known = types_.find(type);
     return known ? known->name : "type " + std::to_string(type);
   }
-  /// "of the nearest ancestor that has it", or nothing for the entity's own.
+  /// Returns, for example, "of the nearest ancestor that has it", or nothing for the entity's own
+  /// component.
   std::string of(Source source, TypeId anchor) const {
     switch (source) {
       case Source::self: return {};

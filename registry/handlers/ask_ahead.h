@@ -1,4 +1,4 @@
-// Prefetches the next chunks of a pass while it works on one. Within a column the processor
+// Prefetches the next chunks of a pass while a handler works on one. Within a column the processor
 // prefetches by itself, but not from one chunk to the next. A prefetch costs nothing if the memory
 // is already cached, and never faults.
 #pragma once
@@ -32,7 +32,7 @@ inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::
   }
 }
 
-/// Rows of a chunk, and the columns that a handler takes of them.
+/// Rows of a chunk, and the columns of these rows that a handler takes.
 struct RowsOfChunk {
   Chunk* chunk = nullptr;
   const std::uint16_t* columns = nullptr;
@@ -82,7 +82,7 @@ inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& h
     return true;
   });
   if (!handler.takes_ids)
-    // The id from which RunContext::entity is set.
+    // Prefetch the id from which RunContext::entity is set.
     __builtin_prefetch(next.chunk->ids() + next.begin);
   if (!ahead.empty()) context.ahead = &ahead;
 }

@@ -61,12 +61,15 @@ inline const Handler* handler_in(Inside inside) noexcept {
 /// The current call. If the call changes while it is being read, its parts may be mixed from both
 /// calls.
 struct AtWork {
-  std::uint64_t sequence = 0;  ///< of the last input that sinks have seen
-  /// Empty if it has no name or none is being called (the registry itself is working).
+  std::uint64_t sequence = 0;  ///< sequence of the last input that sinks have seen
+
+  /// Name of the handler. Empty if it has no name, or if no handler is being called because the
+  /// registry itself is working.
   std::string handler = {};
-  std::string message = {};  ///< the type that it handles; empty if none is being called
-  Entity entity = {};        ///< the entity it is called for, or nil
-  /// Number of entities covered by this call, `entity` being the first.
+  std::string message = {};  ///< type that the handler handles; empty if none is being called
+  Entity entity = {};        ///< entity that the handler is called for, or nil
+
+  /// Number of entities covered by this call; `entity` is the first.
   std::uint32_t entities = 1;
 };
 

@@ -18,7 +18,8 @@ struct DynamicCall {
   /// Nil if the handler has no terms and the message is a pass.
   Entity self;
   std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty for a change
-  /// Per term, in order; null if absent, without value, or a tag.
+
+  /// One pointer per term, in order. Null if the component is absent, has no value, or is a tag.
   std::span<std::byte* const> values;
   Outbox& outbox;
   Spawner& spawner;

@@ -45,6 +45,7 @@ struct Term {
   Source source = Source::self;
   bool value = true;  ///< false for With and Without, which only decide where the handler runs
   TypeId anchor = 0;  ///< X of parent_with and up_to
+
   /// For an enableable component: rows of an archetype that has it may lack it, so each row is
   /// checked.
   bool enableable = false;
@@ -64,8 +65,8 @@ class RowsAhead {
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// The number of rows to prefetch, spread over the same number of rows at the end of the current
-  /// ones.
+  /// The number of rows to prefetch. They are prefetched during the same number of rows at the end
+  /// of the current ones.
   std::uint32_t rows() const noexcept { return rows_; }
   /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
@@ -101,7 +102,7 @@ struct RunContext {
   Shown<const Handler*> running = {};
   /// Bits of the entity; 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
-  Shown<std::uint32_t> entities = 1;        ///< as in AtWork; 0 if there is no entity
+  Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork; 0 if there are none
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
   AllColumnStarts column_starts = {};
   const RowsAhead* ahead = nullptr;  ///< memory needed after the rows of this call; may be null
@@ -125,12 +126,13 @@ struct KnownChunk;
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
   RunOne run = nullptr;  ///< null if no handler matches
+
   /// The only matching handler, if there is just one and its calls need no extra steps; otherwise
   /// null.
   const Handler* handler = nullptr;
   const std::uint16_t* columns = nullptr;  ///< of that handler
   MessageRoute* route = nullptr;
-  RunKnown known = nullptr;          ///< as `run`, for rows of known chunks
+  RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
   Inside inside = Inside::handlers;  ///< value of RegistryCore::inside during a call of `known`
 };
 /// The `run` of all other call sites: calls the route's handlers, with a copy of the message if one
@@ -162,6 +164,7 @@ using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* firs
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
   int priority = 0;  ///< lower values run first
+
   /// Names of handlers of the same message that must run later (`before`) or earlier (`after`).
   /// Another plugin may add these handlers later. A name that no handler has at the next flush or
   /// advance is reported once through RegistryOptions::on_warning.
@@ -174,7 +177,7 @@ struct HandlerOptions {
   /// for. If it returns false, the pass is skipped.
   std::function<bool()> on_begin = {};
   /// External resources, such as "renderer" or "octree". Reading a resource that no handler writes
-  /// is reported as above if its name resembles one that is written.
+  /// is reported in the same way if its name resembles one that is written.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
@@ -204,6 +207,7 @@ struct Handler {
   bool enabled = true;
   bool whole_rows = false;   ///< takes spans: called once per run of rows
   bool looks_ahead = false;  ///< its `rows` prefetches RunContext::ahead
+
   /// True if its `rows` may continue past a chunk's end, provided that the following chunks
   /// continue all its columns and that the columns it writes have been touched.
   bool joins_chunks = false;
@@ -214,17 +218,20 @@ struct Handler {
   RunItems items = nullptr;
   RunOne one = nullptr;
   RunKnown known = &run_known;  ///< any other function relies on touched columns
+
   /// The column that KnownChunk::base points to, known_ids, or no_column for none.
   std::uint16_t known_base = no_column;
   RunFew few = nullptr;
   std::uint32_t few_bytes = 0;  ///< size of an item without causes
   std::shared_ptr<void> state;  ///< the callable
+
   /// Recent time per row of a pass; measured only if there are several workers.
   double row_ns = 0;
 
   /// Number of value terms with source self: the length of a column list.
   std::uint32_t values = 0;
-  std::uint32_t written = 0;  ///< bit mask of those among the first 32 that are written
+  std::uint32_t written = 0;  ///< bit mask of the written ones among the first 32
+
   /// By archetype index: the columns of the value terms with source self; null if the handler does
   /// not match.
   std::vector<const std::uint16_t*> bound;

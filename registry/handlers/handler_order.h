@@ -20,9 +20,9 @@ class SetupError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Does not own the handlers. A handler that no other waits for, as is usual, is inserted without
-/// moving the others. Otherwise the order is computed anew, in O(n log n) for the handlers and the
-/// names they refer to.
+/// Does not own the handlers. Usually no other handler waits for a new one, which is then inserted
+/// without moving the others. Otherwise the order is computed anew, in O(n log n) for the handlers
+/// and the names they refer to.
 class HandlerOrder {
  public:
   auto begin() const noexcept { return order_.begin(); }

@@ -27,15 +27,17 @@ struct PassSchedule;
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
   std::vector<Handler*> active;  ///< the enabled ones, in order
+
   /// True if a run of messages may go through one handler after another, with the same effects as
   /// message by message.
   bool whole_runs = true;
   bool writes_message = false;
-  /// If this is the route of a change of `component` and not of a message.
+  /// Set if this is the route of a change of `component`, and not of a message.
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message
   std::vector<CallSite> calls;  ///< by archetype index
+
   /// For pushes to one entity; cleared whenever `calls` change or move.
   KnownChunks known;
   /// The `few` of the only handler, if there is just one and its calls need no extra steps;
@@ -43,6 +45,7 @@ struct MessageRoute {
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
   std::uint32_t few_bytes = 0;  ///< size of the items that `few` takes; 0 if it is null
+
   /// True if a handler is called for the entities of this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_index].run != nullptr; }
   struct alignas(16) Unit {
@@ -55,6 +58,7 @@ struct MessageRoute {
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
   RunRules rules;  ///< of the active handlers
+
   /// By archetype index: the number of active handlers that match it.
   std::vector<std::uint32_t> receivers;
 };
@@ -62,6 +66,7 @@ struct MessageRoute {
 /// The part of a registry's state that concerns handlers.
 struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
+
   /// Ordinals of this process's handlers that waiting HandlerRequest messages will start and end.
   /// Not saved: ordinals in loaded state belong to the process that wrote it and have no effect
   /// here.
@@ -112,10 +117,10 @@ class HandlerTable {
   struct Called {
     std::string handler, message;
   };
-  /// The names of a handler and its message; no value if it is not in the table. May be called from
-  /// any thread.
+  /// The names of a handler and its message; no value if the handler is not in the table. May be
+  /// called from any thread.
   std::optional<Called> called(const Handler* handler) const;
-  /// Enables or disables all handlers of a name, including later ones.
+  /// Enables or disables all handlers with this name, including later ones.
   void enable(Text name, bool enabled);
   /// The names of disabled handlers, ascending by hash.
   const std::vector<Text>& disabled() const noexcept { return states_.disabled; }
@@ -201,9 +206,10 @@ class HandlerTable {
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
+
   // Held while handlers_, routes_ or by_type_ change, because other threads read them.
   mutable Mutex shown_;
-  std::vector<Handler*> handlers_;  // raw pointers: those after a removed one move up
+  std::vector<Handler*> handlers_;  // raw pointers, because those after a removed one move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
   UnkeptHandlers unkept_;  // of handlers_

@@ -114,7 +114,7 @@ struct ItemLoops {
     if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
     return std::bit_cast<ItemCounts>(counts);
   }
-  /// `usual`: items have the compile-time layout `offset` and `bytes`.
+  /// If `usual` is true, items have the compile-time layout `offset` and `bytes`.
   template <bool usual>
   static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {
     F& f = Call::callable(handler);
@@ -141,6 +141,7 @@ struct ItemLoops {
       auto bases = Call::bases_of(rows, Call::every);
       const std::uint32_t before = left;
       std::uint32_t stop = left;  // where to try the next block
+
       // Checks whether the next message is for a row of this chunk, and finds the row.
       const auto next = [&] {
         if (left == 0 || !looks_ahead) return false;

@@ -46,7 +46,7 @@ class KnownChunks {
   static constexpr std::uint32_t size_min = 16, size_max = 1u << 15;
   std::unique_ptr<KnownChunk[]> chunks_;
   std::uint64_t size_ = 0;
-  KnownChunk last_;  // for a chunk with a greater number
+  KnownChunk last_;  // used for a chunk whose number is too large for the table
 };
 
 }  // namespace muster

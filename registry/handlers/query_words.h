@@ -57,8 +57,8 @@ class Elsewhere {
     }
   }
 
-  /// The place of the term's value for this row, or null. `bytes`: size of a value; 0 if known only
-  /// at run time.
+  /// The place of the term's value for this row, or null. `bytes` is the size of a value, or 0 if
+  /// known only at run time.
   template <Source source, std::uint32_t bytes = 0>
   [[gnu::always_inline]] const std::byte* find(std::uint32_t row, TypeId type, TypeId anchor) noexcept {
     if constexpr (source == Source::other) return value_;
@@ -113,7 +113,7 @@ class Elsewhere {
     const std::uintptr_t start = starts_[place >> Locator::row_bits];
     is_known_ = start > ColumnStarts::no_start;
     if (!is_known_) [[unlikely]] {
-      value_ = nullptr;  // do not keep the value of the row before
+      value_ = nullptr;  // do not keep the value of the previous row
       return false;
     }
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -130,13 +130,14 @@ class Elsewhere {
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
   const Entity* parents_ = nullptr;  // null if ancestors need not be searched
+
   // Value of the chunk's first row, if the rows' own values are used.
   const std::byte* own_ = nullptr;
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
   const std::uintptr_t* starts_ = nullptr;  // of above_
   const DirectoryEntry* directory_ = nullptr;
-  std::uint64_t parent_ = 0;  // of the row before; 0 for the first row
+  std::uint64_t parent_ = 0;  // parent of the previous row; 0 for the first row
   const std::byte* value_ = nullptr;
   bool is_known_ = false;  // value_ was found through the beginning of its column
   bool by_row_ = false;
@@ -456,7 +457,7 @@ template <ElsewhereValue T, ComponentType X>
 struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
 template <ElsewhereValue T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
-  // The other entity's value: nothing of the handler's own row is used.
+  // The value belongs to the other entity, so nothing of the handler's own row is used.
   static constexpr bool entity = false;
 };
 

@@ -93,8 +93,8 @@ inline constexpr bool is_right_signature = false;
 template <class R, class M, class... Ps>
 inline constexpr bool is_right_signature<R(M, Ps...)> = is_right<R, M, Ps...>();
 
-/// Calls f(arguments...), inlined into the calling loop however large f is: for a handler's one
-/// loop over all rows.
+/// Calls f(arguments...), inlined into the calling loop no matter how large f is. Used for a
+/// handler's single loop over all rows.
 template <class F, class... A>
 [[gnu::always_inline]] inline decltype(auto) call_inlined(F& f, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)
@@ -183,7 +183,7 @@ struct Invoker {
   /// A separate function, so that in_steps() takes no registers. A small message is copied here:
   /// the handler's writes cannot change the copy, so it stays in registers too. The alignment keeps
   /// the start of the loop from crossing a page of code; for short handlers with mispredicted
-  /// calls, that costs 10 %.
+  /// calls, crossing a page costs 10 %.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static bool each_row(F& f, void* message, const ChunkRows& rows,
                                                             std::uint32_t begin, std::uint32_t end,

@@ -16,9 +16,10 @@ class Turn {
   virtual void take() = 0;
 };
 
-/// The calling thread's turn; null unless it runs a handler of a pass that is spread over workers.
+/// The calling thread's turn; null unless the thread runs a handler of a pass that is spread over
+/// workers.
 Turn*& turn_here() noexcept;
-/// The handler that this thread is running for such a pass.
+/// The handler that this thread runs in a pass that is spread over workers.
 const Handler*& running_here() noexcept;
 
 /// Takes the calling thread's turn, if it has one.

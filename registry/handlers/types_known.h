@@ -16,7 +16,7 @@ namespace muster {
 
 class TypesKnown {
  public:
-  /// Both must outlive this object; their contents may be exchanged.
+  /// `storage` and `states` must outlive this object; their contents may be exchanged.
   TypesKnown(Storage& storage, HandlerStates& states);
   ~TypesKnown();
 
@@ -124,7 +124,7 @@ class TypesKnown {
   std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
   std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
   Seen pushed_[pushed_places];
-  Seen routes_[64];  // of types looked up by run-time id
+  Seen routes_[64];  // routes of types looked up by run-time id
   HandlerTable handlers_;
   Storage& storage_;
   struct Gate;

@@ -12,7 +12,7 @@ bool writes(const Handler& handler) noexcept {
   return std::ranges::find(handler.terms, Access::write, &Term::access) != handler.terms.end();
 }
 
-/// True if a call of the handler may change what is saved.
+/// True if a call of the handler may change saved state.
 bool changes_the_world(const Handler& handler) noexcept {
   return handler.pushes || handler.spawns || handler.of_manager || writes(handler);
 }

@@ -14,8 +14,8 @@ namespace muster {
 /// True if journals leave out the message's values.
 inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.journal == JournalPolicy::never; }
 
-/// The handlers of such messages, and the rules for them and for handlers that share resources with
-/// them.
+/// The handlers of unkept messages, and the rules for them and for handlers that share resources
+/// with them.
 class UnkeptHandlers {
  public:
   /// Throws SetupError, naming handler and message, if `handler` is for such a message and

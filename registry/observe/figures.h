@@ -14,7 +14,8 @@ struct HandlerFigures {
   std::uint64_t ordinal = 0;  ///< of its subscription
   std::string name;           ///< empty if subscribed without one
   TypeId message = 0;         ///< what it handles
-  std::uint64_t calls = 0;    ///< batches and passes in which it was called for at least one row
+  std::uint64_t calls = 0;    ///< batches and passes that called the handler for at least one row
+
   /// Number of entities that the handler was called for, counted per message. For a handler without
   /// terms, equal to `calls`.
   std::uint64_t rows = 0;
@@ -33,9 +34,10 @@ struct MessageFigures {
   std::uint64_t caused = 0;                               ///< messages that handlers pushed or timers brought
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
   std::uint64_t dead = 0;                                 ///< targets that were not alive: dropped
+
   /// Messages that a cut cascade left waiting, counted each time.
   std::uint64_t carried = 0;
-  /// Time of its handlers and of the registry's own action.
+  /// Time spent in the handlers of this type and in the registry's own action.
   std::uint64_t ns = 0;
 };
 

@@ -62,7 +62,7 @@ class Observer {
     std::uint64_t begin_ns_ = 0, rows_ = 0;
   };
   /// Returns true if a call for one row is to be timed. Must be called before the row is added.
-  /// Never within a Scope, which already times it.
+  /// Must not be called within a Scope, which already times the call.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
   /// For a pass spread over workers: add_ns takes the sum of a handler's tasks, add_task each task.
@@ -77,7 +77,7 @@ class Observer {
   struct Chain {
     /// Number of the first message delivered; the others are consecutive.
     std::uint64_t first = 0;
-    std::uint64_t cause = 0, last_cause = 0;  ///< of the first message, and of the last
+    std::uint64_t cause = 0, last_cause = 0;  ///< causes of the first message and of the last
   };
   /// Counts a batch, `messages` of which were delivered.
   void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,

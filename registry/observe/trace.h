@@ -49,7 +49,7 @@ class Trace {
     std::uint64_t count = 0;    // input: sequence; batch: messages; handler: rows; watching: chunks, or watches
     std::uint64_t message = 0;  // batch: number of its first message if causes are recorded;
                                 // otherwise 0
-    std::uint64_t cause = 0, last_cause = 0;  // batch: of its first message, and of its last
+    std::uint64_t cause = 0, last_cause = 0;  // batch: causes of its first and its last message
     std::uint64_t messages = 0;               // batch: how many numbers it has
     std::uint32_t name = 0;                   // into names_
     std::uint16_t track = 0;                  // 0 for the registry's thread, n for worker n, or

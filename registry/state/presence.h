@@ -23,7 +23,8 @@ class LackedComponents {
   /// Must be called once all columns were read. Gives the missing components valid values, so that
   /// they are not reported as corrected.
   void fill() const noexcept;
-  /// Must be called once all rows have their entities. Rows move.
+  /// Moves the rows to archetypes without the component. Must be called once all rows have their
+  /// entities.
   void take(Storage& storage);
 
  private:

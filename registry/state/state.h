@@ -86,6 +86,7 @@ struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< number of values
   std::vector<MendedState> listed = {};  ///< the first `listed_max` of them
+
   /// Component and template types that were saved with another layout or name, and what changed:
   /// "game.Health: armor is new". Their values were converted (registry/state/layout_change.h).
   std::vector<std::string> converted = {};

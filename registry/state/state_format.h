@@ -37,7 +37,7 @@
 namespace muster {
 
 /// Format 1 stored when columns had changed, counted from the start of the registry, so equal
-/// states had different rows. It can be read; those counts are skipped.
+/// states had different rows. Format 1 can still be read; these counts are skipped.
 struct RegistryRow {
   std::uint64_t format = 2;
   std::uint64_t sequence = 0;
@@ -49,7 +49,8 @@ struct RegistryRow {
   std::uint64_t indices = 0;  ///< ids ever used, including index 0
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
-  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< counts, by which a lost row is noticed
+  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< row counts, which reveal a lost row
+
   // Counts that were added later, because the loss of such rows went unnoticed. A row of
   // registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;

@@ -71,7 +71,7 @@ class StateReader {
   /// A chunk whose columns have not all been read.
   struct Pending {
     ChunkRow row = {};
-    std::vector<std::uint8_t> found = {};  // by slot: its column was read
+    std::vector<std::uint8_t> found = {};  // by slot: true if the column was read
     Chunk* placed = nullptr;
   };
   /// A column as saved.
@@ -280,7 +280,7 @@ class StateReader {
     if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
     const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot = archetype.slot_of(saved.now);
-    if (slot >= archetype.pod_slots) return;  // now a tag, or only in this process
+    if (slot >= archetype.pod_slots) return;  // the component is now a tag, or a runtime component
     const StoredType& type = *archetype.slot_types[slot];
     if (!expect(!chunk.found[slot], "the column is there twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
@@ -334,13 +334,12 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Makes a chunk only when its first column arrives, because damaged state may announce any
-  /// number of chunks.
+  /// Makes a chunk only when its first column arrives: damaged state may announce any number.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-    // Ancestors have rows at all depths above, and an archetype has a group per depth.
+    // Limit the depth, because an archetype has a group per depth, and ancestors fill all others.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
         !expect(chunk.row.depth < waiting_.size(), "the chunk is deeper than there are chunks"))
       return false;

@@ -13,6 +13,7 @@ namespace muster {
 struct ReadParts {
   TypesKnown& types;               ///< adds saved types that are unknown; see TypesKnown::take_back
   const Conversions* conversions;  ///< the game's own
+
   /// If true, refuses state that was saved with cascade bounds different from those of `into`.
   bool insist_on_bounds;
 };

@@ -90,8 +90,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     if (chunk->in_one_block) at += size;
   }
-  // Fills up to the header's end, so that a search for new versions need not know the number of
-  // columns.
+  // Fill the slots up to the header's end, so that a search for new versions need not know the
+  // number of columns.
   for (std::uint32_t slot = layout.slots; slot < (layout.header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
     new (chunk->slots() + slot) ColumnSlot;
   return chunk;

@@ -62,6 +62,7 @@ struct Chunk {
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
   std::uint16_t header_lines = 0;  ///< cache lines of this and the slots that follow
+
   /// True if the rows have no parents and no names, and their values are plain bytes.
   bool lone = false;
   /// True if all columns are in one block of memory; false if each has its own block.
@@ -80,18 +81,20 @@ struct Chunk {
 struct Group {
   std::vector<Chunk*> chunks;
   Chunk* last = nullptr;          ///< the last of `chunks`; null if there are none
-  std::uint64_t rows_before = 0;  ///< in all chunks but the last
+  std::uint64_t rows_before = 0;  ///< rows in all chunks but the last
   std::uint64_t rows() const noexcept { return rows_before + (last ? last->count : 0); }
 };
 
 struct Archetype {
   std::uint32_t number = 0;   ///< in order of creation, saved, never reused
   std::uint64_t version = 0;  ///< Storage::version() when it was created
-  std::uint32_t index = 0;    ///< in tables of this process; reused after a drop
-  /// In all groups; 0 if no entity has exactly these components.
+  std::uint32_t index = 0;    ///< index in tables of this process; reused after a drop
+
+  /// Number of chunks in all groups; 0 if no entity has exactly these components.
   std::uint32_t chunks = 0;
   std::vector<TypeId> types;                  ///< ascending, tags included
   std::vector<const StoredType*> components;  ///< parallel to `types`
+
   /// Parallel to `types`: slot in a chunk, no_column for tags.
   std::vector<std::uint16_t> columns;
   /// Parallel to `types`: slot of the presence column; no_column if all rows have it.
@@ -103,9 +106,10 @@ struct Archetype {
   bool small_values = true;                   ///< all values have sizes that are is_small()
   bool enableable = false;                    ///< some of its types have presence columns
   bool simple = true;                         ///< plain() and not enableable
-  std::uint32_t layout = 0;                   ///< counts how often slots were reassigned
+  std::uint32_t layout = 0;                   ///< number of times that slots were reassigned
   std::uint32_t row_bytes = 0;                ///< size of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
+
   /// Results of EntityRegistry::components() for rows that lack types, from this input and possibly
   /// earlier ones.
   std::set<std::vector<TypeId>> present;
@@ -128,7 +132,7 @@ struct Archetype {
       if (types[i] == type) return columns[i];
     return no_column;
   }
-  /// True if it is one of `types`; rows may still lack an enableable one: see Row::has().
+  /// True if the type is one of `types`. Rows may still lack an enableable type; see Row::has().
   bool has(TypeId type) const noexcept {
     for (const TypeId t : types)
       if (t == type) return true;
@@ -169,7 +173,7 @@ struct ValuePlace {
 constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
 /// Copies a value from a row of one column to a row of another. Sizes that are is_small() need no
-/// call of memcpy; `small` says that all are.
+/// call of memcpy; `small` means that all sizes are.
 template <bool small = false>
 [[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
                                               std::size_t from_row, std::uint32_t size) noexcept {

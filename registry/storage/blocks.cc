@@ -27,7 +27,7 @@ std::size_t slab_bytes_after(std::size_t total) noexcept {
   return std::clamp(std::max(total / share_large, std::min(total / share_small, slab_bytes_small)), slab_bytes_min,
                     slab_bytes_max);
 }
-/// Makes room for one more, so that nothing can fail after memory was allocated.
+/// Makes room for one more slab, so that nothing can fail after memory was allocated.
 void make_room(auto& slabs) {
   if (slabs.size() == slabs.capacity()) slabs.reserve(slabs.size() * 2 + 4);
 }

@@ -52,6 +52,7 @@ class Blocks {
   struct Slab {
     std::byte* begin = nullptr;
     std::array<std::uint64_t, slab_blocks_max / 64> free{};  // free blocks, as bits
+
     // No word of `free` before this one has a bit set.
     std::uint32_t open = 0;
     std::uint32_t free_blocks = 0, blocks = 0;
@@ -64,7 +65,7 @@ class Blocks {
     std::size_t total = 0;    // bytes of all slabs
     std::size_t free_blocks = 0;
     std::size_t open = 0;           // no slab before this one has a free block
-    bool was_dropped = false;       // some of its memory was in the last return to the system
+    bool was_dropped = false;       // some of its memory was returned to the system last time
     std::vector<Slab*> slabs = {};  // ascending by address
   };
   std::uint32_t shelf_of(std::uint32_t purpose, std::uint32_t bytes);
@@ -80,7 +81,7 @@ class Blocks {
   std::vector<Shelf> shelves_;
   FlatMap<std::uint64_t, std::uint32_t> shelf_by_key_;  // purpose << 32 | bytes -> place in shelves_
   std::vector<std::unique_ptr<Slab>> slabs_;            // ascending by address
-  std::size_t bytes_ = 0, unused_bytes_ = 0;            // of all slabs; of unused slabs
+  std::size_t bytes_ = 0, unused_bytes_ = 0;            // bytes of all slabs, and of unused slabs
   std::size_t dropped_bytes_ = 0;                       // returned to the system last time
   std::size_t kept_bytes_ = 0;                          // unused memory that may always be held
   std::size_t expected_slabs_ = 0;

@@ -100,7 +100,7 @@ class BulkRows::Taker {
       end_ -= static_cast<std::uint32_t>(taken);
       std::memset(elsewhere_ + first_.bits() + end_, 0, taken);
     } else {
-      // A row that fills a hole must not be one of those that go.
+      // A row that fills a hole must not be one of the rows being removed.
       const std::uint32_t row = at.row();
       const std::uint32_t most = &chunk == last_ ? (end_ - row) / 2 : std::min(end_, chunk.count - row);
       taken = go(at, forwards, std::min<std::size_t>(rows, most));
@@ -292,7 +292,7 @@ struct BulkRows::Goers {
   Entity* into;
   Locator first;
 
-  /// Moves those at `at` and the following rows (in direction `way`).
+  /// Moves the entities at `at` and in the following rows (in direction `way`).
   [[gnu::noinline]] std::size_t go(Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     const Goers self = *this;
     for (std::size_t i = 0; i < rows; ++i, at = at + way) {

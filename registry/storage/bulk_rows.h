@@ -57,7 +57,7 @@ class BulkRows {
   /// between calls.
   std::vector<std::uint8_t> elsewhere_;
   std::vector<Kept> kept_;     // scratch memory of a Taker
-  std::vector<Chunk*> empty_;  // in the order in which they became empty
+  std::vector<Chunk*> empty_;  // chunks in the order in which they became empty
   std::vector<Moved> moved_;
   struct Level {  // for change_depth
     std::vector<Moved> tree, kept;

@@ -78,6 +78,7 @@ class ColumnStarts {
   std::uint64_t stamp_ = 0;
   std::vector<std::uintptr_t> starts_;
   std::vector<std::uint32_t> known_;  // chunks with known starts
+
   // Neighboring rows mostly have the same parent.
   std::uint64_t last_parent_ = 0;  // 0 means none
   const std::byte* last_ = nullptr;
@@ -86,7 +87,7 @@ class ColumnStarts {
 /// The starts of all types that one thread uses.
 class AllColumnStarts {
  public:
-  /// The starts of a type; begin() has been called. The reference stays valid.
+  /// Returns the starts of a type; begin() has been called. The reference stays valid.
   ColumnStarts& of(const Storage& storage, const Chunk& chunk, TypeId type) {
     ColumnStarts& starts = of(type);
     starts.begin(storage, chunk);

@@ -96,7 +96,7 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
     }
     return page[index & ((1u << page_bits) - 1)];
   };
-  // Pre-order traversal by links: no recursion, whatever the depth.
+  // Pre-order traversal by links, without recursion, regardless of the depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
     const Links* here = &links_of(at);
     if (count == std::size(some)) [[unlikely]] {

@@ -25,7 +25,7 @@ class Hierarchy {
 
   Entity parent(Entity e) const noexcept;
   std::uint32_t depth(Entity e) const noexcept;
-  /// The text of its Name component; nil if it has none.
+  /// The text of the entity's Name component; nil if it has none.
   Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }

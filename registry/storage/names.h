@@ -71,8 +71,8 @@ class Names {
  public:
   explicit Names(const Hierarchy& hierarchy) noexcept : hierarchy_(hierarchy) {}
 
-  /// The child of `parent` (nil: the roots) with this name, or nil. Also searches children that
-  /// were left out.
+  /// The child of `parent` (nil stands for the roots) with this name, or nil. Also searches
+  /// children that were left out.
   Entity find(Entity parent, Text name) const noexcept {
     if (left_out(parent)) return search(parent, name);
     const Entity* known = by_name_.find({parent, name});
@@ -150,7 +150,7 @@ class Names {
   const Hierarchy& hierarchy_;
   FlatMap<Key, Entity, KeyHash> by_name_;
   std::vector<std::uint64_t> left_out_;           // one bit per parent's index
-  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // for names that siblings would share
+  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // suffixes of names that siblings would share
   std::uint64_t tried_ = 0;
 };
 

@@ -356,7 +356,7 @@ class Storage : private StorageContents {
   /// ids' directory entries: they will soon fill holes, and the processor does not detect the
   /// backward reads. For registries of at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// Prefetches only their ids and entries.
+  /// Like ask_for_last_rows(), but prefetches only the ids and entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
   /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
   /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
@@ -429,7 +429,7 @@ class Storage : private StorageContents {
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
-  /// gets two rows. Stops and returns false at the first id that is not; the rows before it have
+  /// gets two rows. Stops and returns false at the first id that was not; the rows before it have
   /// their entries.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }

@@ -27,12 +27,13 @@ struct TemplateError {
 /// Limits on what a file may build. The reader counts first, so nothing that would exceed a limit
 /// is built.
 struct TemplateLimits {
-  /// In all templates of the file together, with bases applied.
+  /// Limit on the nodes in all templates of the file together, with bases applied.
   std::uint64_t nodes_max = ~std::uint64_t{0};
-  std::uint64_t bytes_max = ~std::uint64_t{0};  ///< of their values
+  std::uint64_t bytes_max = ~std::uint64_t{0};  ///< bytes of their values
+
   /// Limit on comparisons of names that find children, bases and nodes that values refer to.
   std::uint64_t compares_max = ~std::uint64_t{0};
-  std::size_t name_bytes_max = ~std::size_t{0};  ///< of the name of a template or node
+  std::size_t name_bytes_max = ~std::size_t{0};  ///< limit on the name of a template or node
 };
 
 /// Reads the templates of a file, in order, with bases and overrides applied. Defines nothing.

@@ -50,7 +50,7 @@ class TemplateChecks {
     compares_left_ -= names;
     return true;
   }
-  /// For TemplateTree::merge, which does the counting.
+  /// Returns the number of allowed comparisons for TemplateTree::merge, which does the counting.
   std::uint64_t& compares_left() noexcept { return compares_left_; }
   bool too_many_compares(std::uint32_t line, const std::string& path);
 
@@ -81,9 +81,9 @@ class TemplateValues {
  private:
   /// A field that will hold another node's id, as written in the file.
   struct Named {
-    std::uint32_t node;  // key of the node whose value it is in
+    std::uint32_t node;  // key of the node whose value contains the field
     bool message;
-    std::size_t index;  // of the message; for a component, its type
+    std::size_t index;  // index of the message; for a component, its type
     std::uint32_t offset;
     std::string target;
     std::uint32_t line;

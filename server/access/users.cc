@@ -257,7 +257,7 @@ std::expected<void, UserFault> Users::write() const {
   const int folder =
       ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);  // without it, a power failure may restore the previous list
+    ::fsync(folder);  // without this sync, a power failure may restore the previous list
     ::close(folder);
   }
   return {};

@@ -315,7 +315,7 @@ class EditWalk {
       moved += found.entities;
       heights += found.height + 1;
       const std::uint64_t below = registry_.alive(parent) ? registry_.depth(parent) + 1 : 0;
-      // The new parent is searched for below the entity.
+      // The world searches for the new parent below the entity.
       if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
     }
     if (apart) return true;
@@ -505,8 +505,8 @@ class EditWalk {
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
-  constexpr double many = 1000;        // counted steps that are enough to compare
-  constexpr double long_time = 10000;  // measured steps that are always enough to compare
+  constexpr double many = 1000;        // counted steps that suffice for a comparison
+  constexpr double long_time = 10000;  // measured steps that suffice for any comparison
   constexpr double nearly_one = 1.01;
   if (edit.kind() == BatchKind::timed) return;
   const double counted = static_cast<double>(delivery + steps_around);

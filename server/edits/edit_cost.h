@@ -72,8 +72,8 @@ class EditJudge {
   WorldBudget world_budget_;
   std::uint64_t steps_ = 0;
   std::unordered_map<TypeId, double> dearness_;  // above 1 for messages with slow handlers
-  TypeId known_type_ = 0;                        // the type known to steps_of_known(), or 0
-  std::uint64_t known_steps_ = 0;                // of one message of that type, without its bytes
+  TypeId known_type_ = 0;                        // the type that steps_of_known() knows, or 0
+  std::uint64_t known_steps_ = 0;                // steps of one such message, without its bytes
   std::vector<std::uint32_t> marks_;             // by index: the last walk that visited the entity
   std::uint32_t walk_ = 0;
 };

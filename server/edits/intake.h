@@ -1,4 +1,4 @@
-// Passes requests from sessions to the world. Edits are costed and pushed one at a time, so that
+// Passes requests from sessions to the world. Edits are judged and pushed one at a time, so that
 // each is judged against the current world. Questions go to their queue. Sessions take turns, and a
 // turn is bounded in steps, or in the time that the steps should take if edits take longer. The
 // session that would finish first comes first, so a session that sends little waits for one edit of
@@ -21,7 +21,7 @@ struct IntakeCounters {
   std::uint64_t edits = 0;           ///< entered the world
   std::uint64_t refused = 0;         ///< rejected before they reached the world
   std::uint64_t steps = 0;           ///< the computed costs of edits
-  std::uint64_t take_steps_max = 0;  ///< of the most expensive call of take
+  std::uint64_t take_steps_max = 0;  ///< steps of the most expensive call of take
 };
 
 /// World thread only.
@@ -54,7 +54,7 @@ class Intake {
     bool idle = true;
     bool stands = false;           // nothing more to take from it in this call
     bool put_off = false;          // its next edit exceeded the remaining steps of a call
-    std::uint64_t next_steps = 0;  // of its next edit, if that was judged and postponed
+    std::uint64_t next_steps = 0;  // steps of its next edit, if that was judged and postponed
   };
   /// Returns the processor time since the last call, which is the time of one request.
   std::uint64_t look_at_time();

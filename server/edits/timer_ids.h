@@ -45,12 +45,13 @@ class TimerIds {
   std::unordered_map<TimerId, std::uint64_t> due_;         // of the timers in kept_
   std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> its count in kept_
   std::vector<TimerId> cancelled_;                         // since the last give_back
+
   // Timers that a handler or another timer cancels are not reported. After each change, the kept
   // timers are therefore checked in turn, at most this many at a time.
   static constexpr std::size_t looks_max = 1000;
   std::size_t looks_left_ = 0;
   Timers::Key looked_at_{};                  // the last one checked
-  std::uint64_t sequence_ = 0, now_ns_ = 0;  // of the registry, at the last give_back
+  std::uint64_t sequence_ = 0, now_ns_ = 0;  // values of the registry at the last give_back
 };
 
 }  // namespace muster

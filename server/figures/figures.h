@@ -18,15 +18,15 @@ struct Figures {
   std::uint64_t requests_waiting_bytes = 0;                ///< of all sessions, waiting for the world
   std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< unanswered
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
-  std::uint64_t journal_bytes = 0;  ///< of the journal after the saved state
+  std::uint64_t journal_bytes = 0;  ///< bytes of the journal after the saved state
   std::string disk_error = {};      ///< why edits are refused, or empty if they are not
   std::string save_error = {};      ///< error of the last automatic save, or empty
 };
 
 class TimeCounts;
 
-/// Returns a percentile of the counted times in ns, which the fraction `share` (0.5 for half) of
-/// them does not exceed. Returns 0 if there are no times.
+/// Returns the percentile `share` (0.5 for the median) of the counted times in ns, or 0 if there
+/// are none.
 std::uint64_t below_share(const TimeCounts& times, double share);
 /// Returns the resident memory of this process in bytes, or 0 if unknown.
 std::uint64_t resident_bytes();

@@ -68,7 +68,7 @@ bool Looks::is_free() {
     // There was no memory for the copy of a column, so the next Look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
-        if (uid != 0) uid = no_uid;  // still to be reported as removed if it disappears
+        if (uid != 0) uid = no_uid;  // the chunk is still reported as removed if it disappears
       looked_ = 0;
     }
     return true;

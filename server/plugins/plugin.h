@@ -68,8 +68,10 @@ struct MusterPlugin {
   std::uint32_t abi_version;  ///< always the first member, so that any server can read it
   std::uint32_t layout;       ///< muster_plugin_layout, as computed by its compiler
   std::uint64_t headers;      ///< muster_plugin_headers of the headers it was compiled with
-  const char* name;           ///< unique among a server's plugins; the same for all builds of one
+  const char* name;           ///< unique among a server's plugins; the same for all builds of a
+                              ///< plugin
   const char* build;          ///< identifies the code; stored with every save, for replays
+
   /// Subscribes the plugin's handlers in a registry, and returns the instance. On failure, returns
   /// null and writes a zero-terminated sentence of at most error_bytes to `error`. Must not throw.
   /// The registry outlives the instance.

@@ -58,7 +58,7 @@ class QuestionQueue {
  private:
   struct Line {
     std::shared_ptr<Session> session;
-    std::deque<Question> questions;  // the first is `current` after it has begun
+    std::deque<Question> questions;  // the first question is `current` after it has begun
     std::unique_ptr<Inquiry> current;
     std::uint64_t taken = 0;  // steps, starting at the others' value when it joined
     bool stands = false;      // no further progress is possible in this round

@@ -30,7 +30,7 @@ class TurnOrder {
  private:
   struct Line {
     std::uint32_t watches = 0;
-    std::uint64_t spent_ns = 0;  // since the session became active, relative to the others
+    std::uint64_t spent_ns = 0;  // time since the session became active, relative to the others
     std::uint64_t turned = 0;    // number of its last turn
     std::uint64_t round = 0;     // last round with one of its watches
     bool sorted = false;
@@ -43,7 +43,7 @@ class TurnOrder {
   bool is_heap_ = false;
   Line* current_ = nullptr;
   Watch* watch_ = nullptr;
-  std::uint64_t clock_ns_ = 0;  // spent_ns of the line with the last turn
+  std::uint64_t clock_ns_ = 0;  // spent_ns of the line that had the last turn
   std::uint64_t turns_ = 0, round_ = 0;
 };
 

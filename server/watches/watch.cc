@@ -78,6 +78,7 @@ class Watch::Marking {
   const std::span<const TypeId> components_;
   const bool structure_;
   std::unordered_map<const SeenKind*, std::vector<std::vector<Entity>*>> lists_;  // in values_
+
   // Neighbors are usually alike.
   const SeenKind* last_ = nullptr;
   const std::vector<std::vector<Entity>*>* of_last_ = nullptr;

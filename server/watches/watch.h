@@ -34,6 +34,7 @@ namespace muster {
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< in its scope
   std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
+
   /// Steady time at which the oldest unsent value was found; 0 if there is none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
   std::atomic<bool> is_open = false;  ///< true after begin()
@@ -108,7 +109,8 @@ class Watch {
   std::uint64_t due_ns = 0;
   std::uint64_t turned = 0;  ///< number of its last turn; see turn_order.h
   ByteBudget budget;
-  std::uint64_t event_sequence = 0;  ///< of the last event that was sent or reported as lost
+  std::uint64_t event_sequence = 0;  ///< sequence of the last event that was sent or reported as
+                                     ///< lost
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
     constexpr double never_ns = 1e18;  // thirty years
@@ -193,12 +195,12 @@ class Watch {
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
-  WatchAsked asked_;  // without lists of entities, which are in the sets below
+  WatchAsked asked_;  // the request without its lists of entities, which are in the sets below
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
   EntitySet scope_;  // named entities and descendants; unused if the scope is the whole world
-  EntitySet shown_;  // with a filter: the entities that pass it
+  EntitySet shown_;  // with a filter: the entities that pass the filter
 
   // Unsent changes. The lists may contain entities that have since died or changed again; the
   // values that are current when they are sent are used.

@@ -16,9 +16,13 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slice_entities = 256;           // between two checks of the queue's room
-constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, to share a slow connection fairly
-constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts sent with a slice; usually fewer
+constexpr std::size_t slice_entities = 256;           // number of entities between two checks of
+                                                      // the queue's room
+constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, so that watches share a slow
+                                                      // connection fairly
+constexpr std::size_t slice_text_bytes = 256u << 10;  // bytes of texts sent with a slice; usually
+                                                      // fewer
+
 // Approximate size of the data sent about one entity's structure.
 constexpr std::uint32_t told_row_bytes = 64;
 constexpr std::size_t row_name_bytes_max = 4096;  // of a child's name
@@ -93,7 +97,7 @@ class Watch::Frames {
  private:
   struct Slice {
     BatchBuilder own{watch_batch_bytes};
-    EqualRows::Batches equal;  // sent after the others; may be null
+    EqualRows::Batches equal;  // batches sent after the others; may be null
   };
   void end_slice() {
     const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
@@ -163,7 +167,7 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// Returns how many of the entities to send at once: at most `rows`, and few enough that they refer
+/// Returns the number of entities to send at once: at most `rows`, and few enough that they refer
 /// to no more than about 256 KiB of texts that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {

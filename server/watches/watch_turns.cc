@@ -25,9 +25,12 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t dead_max = 1u << 18;            // remembered for watches that wait for room
-constexpr std::uint64_t opening_ns = 1'000'000;       // for the state of an opened or changed watch
-constexpr std::size_t states_bytes_max = 256u << 20;  // of blocks of states still being sent
+constexpr std::size_t dead_max = 1u << 18;            // dead entities remembered for watches that
+                                                      // wait for room
+constexpr std::uint64_t opening_ns = 1'000'000;       // time for the state of an opened or changed
+                                                      // watch
+constexpr std::size_t states_bytes_max = 256u << 20;  // bytes of blocks of states that are still
+                                                      // being sent
 
 }  // namespace
 

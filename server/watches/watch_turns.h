@@ -44,7 +44,7 @@ struct WatchOrder {
   struct Close {
     std::optional<std::uint64_t> request;  ///< if set, answered by Unwatched
   };
-  std::uint64_t watch = 0, sequence = 0;  ///< the world's at the time of the order
+  std::uint64_t watch = 0, sequence = 0;  ///< the world's sequence at the time of the order
   std::variant<Open, Become, Change, Close> what;
 };
 struct NoWatches {};
@@ -62,6 +62,7 @@ class WatchTurns {
 
   struct Turn {
     bool more = false;  ///< time ran out although there was room
+
     /// Time until a watch that is waiting for its rate or budget is due; 0 if there is none.
     std::uint64_t due_in_ns = 0;
     std::uint64_t watches = 0;  ///< watches that had a turn
@@ -74,7 +75,7 @@ class WatchTurns {
   /// are waiting for their sessions to read.
   std::uint64_t look_due_ns() const;
 
-  /// Returns the number of marks in all watches, for tests and figures. turns_max() returns the
+  /// Returns the number of marks in all watches, for tests and statistics. turns_max() returns the
   /// largest number of turns at once.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }

@@ -107,7 +107,8 @@ struct World::Impl {
   WorldOptions options;
   const std::uint64_t epoch = drawn_epoch();
   WorkMark mark;
-  std::unique_ptr<ThreadPool> pool;  // null: one worker, or the host's own executor
+  std::unique_ptr<ThreadPool> pool;  // null if there is one worker, or the host has its own
+                                     // executor
   EntityRegistry registry;
   Handlers handlers;
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
@@ -115,6 +116,7 @@ struct World::Impl {
   LoadReport load_report;
   RecoveryReport recovery;
   std::vector<std::vector<std::byte>> saved_schemas;  // until the journal has been read
+
   // grants of sessions and threads that existed before the load
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;
 
@@ -127,10 +129,11 @@ struct World::Impl {
   HostCalls calls;
   bool ended = false;  // the inbox has been taken for the last time
   TimeCounts tick_times;
-  std::uint64_t code_mark = 0;  // of the code and handlers as installed
+  std::uint64_t code_mark = 0;  // identifies the code and handlers as installed
   std::string stands;           // why the world is stopped; empty if it is not
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
+
   // without hz: true if the registry's clock was left running
   bool timers_wait = false;
   Saver saver;                       // uses the file exclusively once the world is open

@@ -29,12 +29,13 @@
 namespace muster {
 
 struct WorldOptions {
-  double hz = 0;  ///< ticks per second; 0: events only, or frames of any length
+  double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
   OpenMode open = OpenMode::open_or_create;
   /// Identity of code outside the running program that affects what handlers do. Stored with every
   /// checkpoint and journal group. See code_identity().
   std::string code = {};
   Durability durability = Durability::checkpoint;  ///< what is on disk between commits
+
   /// Time from a commit to the next automatic one if the world has changed; 0 means never. The
   /// actual time is at least fifty times as long as it took to begin the last commit.
   std::chrono::nanoseconds autosave{0};
@@ -73,7 +74,8 @@ struct WorldOptions {
   /// continues; may be null.
   std::function<void(const std::string&)> on_hang = {};
   RegistryOptions registry = {};
-  std::uint32_t workers = 1;  ///< threads for passes, with the world thread; 0: one per processor
+  std::uint32_t workers = 1;  ///< threads for passes, including the world thread; 0 means one per
+                              ///< processor
 };
 
 /// One tick. Converts to false if there was no tick, for instance after stop().

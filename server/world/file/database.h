@@ -52,7 +52,7 @@ class Statement {
  private:
   friend class Database;
   sqlite3_stmt* statement_ = nullptr;
-  bool bound_ = true;  // every bind since the last reset succeeded
+  bool bound_ = true;  // true if every bind since the last reset succeeded
 };
 
 /// One connection, used by one thread at a time.

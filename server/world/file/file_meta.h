@@ -24,6 +24,7 @@ struct FileMeta {
   std::uint64_t tick = 0;
   std::uint64_t rows = 0;  ///< rows in `state`
   std::string digest;      ///< see checksum.h
+
   /// The last journal group contained in the state, or 0, and its checksum, which seeds the next
   /// group's. Absent in format 1.
   std::uint64_t group = 0, chain = 0;
@@ -37,7 +38,7 @@ struct FileMeta {
 /// The contents of a world file without its -wal.
 struct FileAlone {
   std::string world;           ///< empty if it cannot be read
-  std::uint64_t sequence = 0;  ///< of the last input in the state
+  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< last group in the journal or the state
 };

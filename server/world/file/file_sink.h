@@ -72,7 +72,7 @@ class FileSink : public StateSink {
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
   std::vector<std::int64_t> replaced_, removals_;             // row ids; removals have no bytes
-  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // equal to the rows in the file
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows that equal those in the file
   std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows in this save
   SinkCounts counts_;
   std::optional<WorldError> error_;

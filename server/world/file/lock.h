@@ -65,7 +65,11 @@ class WorldLock {
   /// Returns true if the lock file is the original, not a copy of it.
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
-  int descriptor() const noexcept { return file_; }  ///< of the world file, or -1 before it exists
+  int descriptor() const noexcept {
+    return file_;
+  }  ///< descriptor of the world file, or -1 before
+  ///< it exists
+
   /// Records what is durable and which -wal contains it, without syncing. After a power cut, the
   /// mark may be older than the file but never newer.
   void set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group, WalSalts wal) noexcept;
@@ -86,7 +90,7 @@ class WorldLock {
   int fd_ = -1;
   int file_ = -1;  // the world file, or -1 before it exists
   std::string lock_path_;
-  std::int64_t found_process_ = 0;  // from the lock file; restored unless a mark was set
+  std::int64_t found_process_ = 0;  // value from the lock file; restored unless a mark was set
   bool is_marked_ = false;
   LockMark mark_;
   bool remove_at_end_ = false;

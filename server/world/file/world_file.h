@@ -46,6 +46,7 @@ struct CheckpointStamp {
   std::string code = {};                              ///< code identity of the host
   std::uint64_t types_fingerprint = 0;                ///< `types` is written if this changed
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+
   /// If true and rows, sequence and tick equal those of the last checkpoint, nothing is written and
   /// the last report is returned.
   bool only_if_changed = false;
@@ -128,7 +129,8 @@ class WorldFile {
   /// Returns true if the file and its -wal are as this object left them. Does not read their
   /// contents. If false, call still_there().
   bool is_as_left() const;
-  /// Fails if the file is displaced, or if it cannot be read to find out.
+  /// Fails if the file is displaced, or if that cannot be determined because the file cannot be
+  /// read.
   [[nodiscard]] std::expected<void, WorldError> still_there();
   /// Returns a sentence about the displaced file, including its path, or null if it is not
   /// displaced. Any thread; valid as long as this object exists.
@@ -219,7 +221,7 @@ class WorldFile {
   std::expected<void, WorldError> read_again(bool alone) const;
   /// Describes how the file without its -wal differs from its earlier state. Empty if it does not.
   std::string alone_differs() const;
-  /// Removes leftover rows until `enough` returns true, and returns how many it removed.
+  /// Removes leftover rows until `enough` returns true. Returns the number of rows that it removed.
   std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
   /// Removes rows and groups, and commits the caller's transaction.
   std::expected<void, WorldError> remove_some_past(const std::function<bool()>& enough);
@@ -255,7 +257,8 @@ class WorldFile {
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
     std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
-    std::size_t removed = 0;                                  // how many of them were removed
+    std::size_t removed = 0;                                  // number of vanished rows that were
+                                                              // removed
   };
 
   std::string shown_, path_;
@@ -278,9 +281,10 @@ class WorldFile {
   std::optional<std::uint64_t> in_file_;   // result of merge_beside()
   std::optional<FileStamp> merged_;        // the file after a merge
   bool foreign_wal_ = false;               // the -wal belongs to another process
-  bool lock_is_synced_ = false;            // since this process took the lock
+  bool lock_is_synced_ = false;            // the lock file was synced since this process took the
+                                           // lock
   bool file_differs_ = false;              // from commit() to settle()
-  bool unread_wal_ = false;                // foreign, and not yet verified to belong to the file
+  bool unread_wal_ = false;                // a foreign -wal, not yet verified to belong to the file
   FileAlone alone_;                        // the file without its -wal, when opened or last merged
   std::optional<FileAlone> merged_alone_;  // becomes alone_ in end_merge()
   std::unique_ptr<FileWatch> watch_;       // null if there is no file yet

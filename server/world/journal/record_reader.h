@@ -21,6 +21,7 @@ struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
   std::size_t offset = 0;  ///< offset in the group
+
   /// The envelope of an input. Other records have only the sequence of the preceding input.
   Envelope envelope = {};
   /// The batch of an input. Empty for a flush, and for an input that was not kept.
@@ -34,6 +35,7 @@ struct JournalRecord {
 struct JournalFault {
   std::size_t offset = 0;  ///< offset of the byte in the group
   std::string text;        ///< a sentence that describes the byte
+
   /// True if the record is framed correctly but its payload does not match the known types. Reading
   /// can continue.
   bool can_go_on = false;

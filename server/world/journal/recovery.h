@@ -44,15 +44,17 @@ struct RecoveryReport {
   std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
   std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
   std::uint64_t edits = 0;       ///< edits that were applied from those groups
+
   /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, and edits
   /// that do not fit. Messages that no journal keeps are not counted.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};                   ///< why only edits were applied, a sentence
+  std::string why = {};                   ///< a sentence that says why only edits were applied
   std::string died = {};                  ///< the input at which the last process died, if known
   std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, in words
   std::string not_there = {};             ///< set if the input to leave out is not in the journal
-  std::string stopped = {};               ///< the input before which recovery stopped, a sentence
+  std::string stopped = {};               ///< a sentence about the input before which recovery
+                                          ///< stopped
   std::uint64_t failed = 0;               ///< edits that could not be applied
   std::vector<std::string> listed = {};   ///< the first failed edits, with their positions
 
@@ -75,6 +77,7 @@ class Recovery {
     std::string code = {};  ///< the host's code, as for JournalRecorder
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< if not empty, only edits are applied, for this reason
+
     /// Binary schemas of the checkpoint, in order. If only edits are applied, these convert edits
     /// whose types have changed. Without schemas, such edits are not converted.
     std::vector<std::vector<std::byte>> schemas = {};
@@ -106,7 +109,7 @@ class Recovery {
   std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
   /// Returns the types of the checkpoint and of later schemas, or null if they are unknown.
   SavedTypes* then();
-  /// Returns these types if the group was written with them; otherwise null.
+  /// Returns the types from then() if the group was written with them; otherwise null.
   SavedTypes* then(const JournalGroup& group);
   void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
 
@@ -118,6 +121,7 @@ class Recovery {
   std::uint64_t tick_;
   std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint and later
   std::shared_ptr<SavedTypes> then_;             // made from schemas_ when needed
+
   // True while only posts have been replayed. The checkpoint may contain them as posted; each
   // replayed post replaces the first of these.
   bool posts_first_ = true;

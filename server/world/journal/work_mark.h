@@ -26,6 +26,7 @@ namespace muster {
 /// An input at which processes died.
 struct WorkSuspect {
   std::uint64_t sequence = 0;  ///< sequence of the input being handled
+
   /// The tick being made at the time; 0 if there was none or the input was being replayed from the
   /// journal.
   std::uint64_t tick = 0;
@@ -34,6 +35,7 @@ struct WorkSuspect {
   std::uint64_t deaths = 0;   ///< consecutive processes that died there
   bool hung = false;          ///< a process was killed while a handler was not returning
   bool by_the_last = false;   ///< the last process died there
+
   /// Returns true if the input must not be retried automatically.
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };

@@ -31,7 +31,7 @@ std::string FileWatch::begin() {
 std::string FileWatch::know_wal() {
   const std::string& path = wal_path_;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return {};  // in another journal mode, none exists until a write
+  if (descriptor < 0) return {};  // in another journal mode, there is no -wal until a write
   wal_ = stamp_of(descriptor);
   if (!has_open(wal_, descriptor)) {
     ::close(descriptor);

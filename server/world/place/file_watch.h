@@ -33,7 +33,9 @@ class FileWatch {
     /// Describes the file or -wal that was removed or replaced; empty if both are in place.
     std::string gone;
     std::string hidden;  ///< why the system denies access; empty if it does not
-    /// True if another program wrote to it. Only the content shows whether that matters.
+
+    /// True if another program wrote to the file or its -wal. Only the content shows whether that
+    /// matters.
     bool file_differs = false, wal_differs = false;
     bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };

@@ -47,7 +47,7 @@ struct Saver::Saving {
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   bool begun = false;                 // the queue's thread
-  bool is_current = false;            // the queue's thread: only removing replaced rows remains
+  bool is_current = false;            // only removing replaced rows remains (the queue's thread)
   std::atomic<bool> between = false;  // groups may be written between its steps
   std::atomic<bool> done = false;
 };
@@ -512,7 +512,7 @@ void Saver::end_saving() {
   used_.emplace(over->give_back());
   if (!over->written) {
     given_up_ = 0;
-    saved_schemas_ = 0;  // they may not be in the file
+    saved_schemas_ = 0;  // the schemas may not be in the file
     notice_failure();
     return over->then(std::unexpected(std::move(over->written.error())));
   }

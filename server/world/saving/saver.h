@@ -67,6 +67,7 @@ class Saver {
     /// Time between groups with Durability::batched.
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
     std::chrono::nanoseconds autosave{0};  ///< time until the next automatic save; 0 means never
+
     /// Limit on the journal's bytes since the last save; 0 means none. At 80 %, a save begins
     /// regardless of `autosave`, and `warn` is called. At 100 %, the world waits for that save; if
     /// it fails, recording stops. `warn` is also called if another program's reader keeps 80 % of
@@ -80,6 +81,7 @@ class Saver {
     /// Bytes of waiting records above which the disk is considered to lag.
     std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;
     std::function<void(const std::string&)> warn = {};  ///< called on the world thread; may be null
+
     /// Called when durability is lost for good; may be null.
     std::function<void(const std::string&)> fail = {};
   };
@@ -206,7 +208,8 @@ class Saver {
   Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
   std::unique_ptr<Saving> saving_;
   std::optional<StateCopy> used_;               // the last copy, kept for its memory
-  std::uint64_t saved_version_ = 0;             // from begin_version before the last save, or 0
+  std::uint64_t saved_version_ = 0;             // result of begin_version before the last save, or
+                                                // 0
   int given_up_ = 0;                            // consecutive saves that were given up
   std::optional<Clock::time_point> next_save_;  // the next automatic save; none if nothing changed
   std::chrono::nanoseconds save_every_;         // longer than `autosave` if saves are slow
@@ -221,12 +224,12 @@ class Saver {
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
   bool lagged_ = false;  // a save is due because the disk was lagging
-  std::string error_;    // as last seen by the world thread
+  std::string error_;    // the error as last seen by the world thread
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
   SpareRecords spare_;     // filled by the queue's thread, used by recorder_
   StepSize step_size_;     // the queue's thread
-  bool in_steps_ = false;  // the queue's thread: a save is being written in steps
+  bool in_steps_ = false;  // a save is being written in steps (the queue's thread)
   Mutex mutex_;
   std::string failure_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> merged_ = false;  // set when the merge of begin_merge() has ended

@@ -20,6 +20,7 @@ class Watchdog {
   /// All functions are called on the watchdog's thread.
   struct Host {
     std::function<std::optional<AtWork>()> at_work;  ///< EntityRegistry::at_work
+
     /// Called with true if the input hangs, and with false when it continues.
     std::function<void(bool on)> hangs;
     /// Called when a hang begins and ends; may be null.
