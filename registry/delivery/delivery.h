@@ -24,7 +24,7 @@ namespace muster {
 class ParallelPass;
 
 /// Calls a handler whose writes another handler follows, row by row, comparing before and after.
-/// ComponentChanged messages go to `changed`, after what the handler pushed for the row. `before`
+/// ComponentChanged messages go to `changed`, after the handler's own pushes for the row. `before`
 /// is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
@@ -96,7 +96,7 @@ class Delivery {
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   /// Calls all handlers of one message for one row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
-  /// Numbers messages from now on as those of this input; the numbers are the causes of handlers'
+  /// From now on, numbers messages as those of this input. The numbers are the causes of handlers'
   /// pushes.
   void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
   /// The number of the next message; 0 if causes are not recorded.
@@ -135,8 +135,8 @@ class Delivery {
 
  private:
   static constexpr std::uint32_t destroyed_ahead = 12;
-  /// For a batch of Destroy: prefetches what the messages after `i` will read. Destroyed entities
-  /// may be anywhere in memory.
+  /// Prefetches the data that the messages after `i` of a Destroy batch will read. Destroyed
+  /// entities may be anywhere in memory.
   void ask_for_destroyed(const BatchView& batch, std::uint32_t i) const noexcept;
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   /// Runs one handler after another.
@@ -177,8 +177,8 @@ class Delivery {
   void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
-  /// Refuses a pass as a whole if its message is structural, or if handlers change or consume it:
-  /// these work on a copy per target, which a pass does not have.
+  /// Refuses a pass as a whole if its message is structural, or if handlers change or consume it.
+  /// Such handlers work on a copy per target, which a pass does not have.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
   /// True if any handler follows how entities are created, destroyed or changed.
   bool is_watched(const MessageRoute& route) const noexcept {

@@ -1,5 +1,5 @@
-// The interface of journals, replication and tests: they see every input (not what handlers push),
-// sealed, before it is delivered.
+// The interface for journals, replication and tests, which see every input, sealed, before it is
+// delivered. Messages that handlers push are not inputs.
 #pragma once
 
 #include <cstddef>

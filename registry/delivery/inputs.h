@@ -186,8 +186,7 @@ class Inputs {
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
   bool warned_of_cut_ = false;
-  bool attended_ = false;  // an observer or a pushed sink sees batches of the cascade: one test for
-                           // both
+  bool attended_ = false;  // true if an observer or a pushed sink sees batches of the cascade
 };
 
 /// Reports an input and everything it caused to the observer, if there is one.

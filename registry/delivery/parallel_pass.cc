@@ -249,7 +249,8 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // A handler that posts must not overtake another one that posts: its turn would never come.
+    // A handler that posts must not overtake another one that posts, because its turn would then
+    // never come.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);

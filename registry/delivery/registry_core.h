@@ -26,9 +26,9 @@ class Executor;
 
 /// Limits and settings of a registry.
 struct RegistryOptions {
-  // Limits on what the handlers of one input may push, in messages and payload bytes; the rest is
-  // carried over. They apply to new registries: they affect state and are saved with it, and a
-  // loaded registry has its saved limits.
+  // Limits on the messages that the handlers of one input may push, by number and by payload bytes;
+  // the rest is carried over. The limits apply to new registries. They affect state and are saved
+  // with it, and a loaded registry has its saved limits.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
   /// If true, state saved with different limits is not loaded; the error names both.
@@ -149,8 +149,8 @@ struct RegistryCore {
   Several several_{sinks};
 };
 
-/// Marks that handlers (or the named hooks) are being called, which must not use the registry
-/// meanwhile.
+/// Marks that handlers (or the hooks named by `who`) are being called and must not use the
+/// registry.
 class InInput {
  public:
   explicit InInput(RegistryCore& core, Inside who = Inside::handlers) noexcept : inside_(core.inside) { inside_ = who; }

@@ -12,8 +12,8 @@ namespace muster {
 
 struct Handler;
 
-/// A value that one thread writes and others may read. This costs the writing thread nothing: its
-/// stores are never torn, and its reads are plain.
+/// A value that one thread writes and others may read. The writing thread pays nothing for this:
+/// its stores are never torn, and its reads are plain.
 template <class T>
 class Shown {
  public:

@@ -102,13 +102,13 @@ struct RunContext {
   Shown<const Handler*> running = {};
   /// Bits of the entity; 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
-  Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork; 0 if there are none
+  Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork, or 0
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
   AllColumnStarts column_starts = {};
   const RowsAhead* ahead = nullptr;  ///< memory needed after the rows of this call; may be null
 };
 
-/// A stand-in for a chunk if a handler uses no entity: its rows are never read.
+/// A stand-in for a chunk, whose rows are never read. Used if a handler uses no entity.
 Chunk& no_chunk() noexcept;
 
 /// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the
@@ -201,8 +201,9 @@ struct Handler {
   bool consumes = false;        ///< may end the delivery to a target
   bool pushes = false;          ///< takes an Outbox or a Spawner
   bool spawns = false;
-  bool has_state =
-      false;  ///< captures or an object: conflicts with other handlers that have state unless resources are declared
+  /// True if the handler has captures or an object. It then conflicts with other handlers that have
+  /// state, unless resources are declared.
+  bool has_state = false;
   bool of_manager = false;  ///< a non-const member function of a manager
   bool enabled = true;
   bool whole_rows = false;   ///< takes spans: called once per run of rows

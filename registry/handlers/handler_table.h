@@ -32,7 +32,7 @@ struct MessageRoute {
   /// message by message.
   bool whole_runs = true;
   bool writes_message = false;
-  /// Set if this is the route of a change of `component`, and not of a message.
+  /// Set only if this is the route of a change of `component` instead of a message.
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message

@@ -12,7 +12,7 @@ class Turn {
  public:
   virtual ~Turn() = default;
   /// Returns once everything that a single worker would have done earlier is done. Workers later in
-  /// the order wait meanwhile.
+  /// the order wait in the meantime.
   virtual void take() = 0;
 };
 

@@ -117,7 +117,8 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// need() while several workers run handlers: checks under a lock, and adds types in turn.
+  /// Like need(), for use while several workers run handlers: checks under a lock, and adds types
+  /// in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;

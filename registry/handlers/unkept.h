@@ -1,6 +1,6 @@
 // Restricts the handlers of messages that no journal records (journal: "never"). Such a message is
-// delivered once and cannot be replayed, so nothing that is saved may depend on it: its handlers
-// may only read.
+// delivered once and cannot be replayed, so saved state must not depend on it, and its handlers may
+// only read.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Counts and times deliveries while a registry is observed. Delivery checks for an observer once
-// per batch and once per handler of a pass, never per row; for single messages, call sites are
-// replaced by ones that count (HandlerTable::observe_calls).
+// per batch and once per handler of a pass, never per row. For single messages, call sites are
+// replaced by call sites that count (HandlerTable::observe_calls).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@
 namespace muster {
 
 /// Must be called once all columns of a chunk were read. Zeroes the values of components that a row
-/// lacks, whatever was saved. Returns false if a presence column has a value other than 0 and 1.
+/// lacks, regardless of the saved values. Returns false if a presence column has a value other than
+/// 0 and 1.
 [[nodiscard]] bool settle_presence(Chunk& chunk) noexcept;
 
 /// Collects rows that lack a component which was enableable when saved but no longer is. These rows

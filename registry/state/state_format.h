@@ -54,7 +54,7 @@ struct RegistryRow {
   // Counts that were added later, because the loss of such rows went unnoticed. A row of
   // registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
-  // Limits that were added later, because they decide what is carried over. A row of
+  // Limits that were added later, because they decide which messages are carried over. A row of
   // registry_row_counted bytes ends here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };

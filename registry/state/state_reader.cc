@@ -115,7 +115,8 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// The limits decide what a cascade carries over, so state keeps the ones it was saved with.
+  /// The limits decide which messages a cascade carries over, so state keeps the limits that it was
+  /// saved with.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&

@@ -29,7 +29,7 @@ struct Group;
 /// A component type as Storage knows it. Storage owns it; it never moves.
 struct StoredType {
   TypeId id = 0;
-  std::uint32_t size = 0;  ///< 0 for tags: they have no column
+  std::uint32_t size = 0;  ///< 0 for tags, which have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
   /// Functions of a runtime component, which is a tag outside storage. Null if values are plain

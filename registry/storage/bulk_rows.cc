@@ -211,8 +211,8 @@ struct BulkRows::Freed {
   std::uint32_t indices;
   const Hierarchy* hierarchy;  // null if no entity has children
 
-  /// Frees those of `ids` that are at `at` and the following rows (in direction `way`) and stand
-  /// alone. A separate function, so that its variables stay in registers.
+  /// Frees the ids in `ids` that are at `at` and in the following rows (in direction `way`) and
+  /// stand alone. A separate function, so that its variables stay in registers.
   [[gnu::noinline]] std::size_t go(const Entity* ids, Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     DirectoryEntry* const entries = directory;
     std::uint64_t* const marks = versions;

@@ -226,7 +226,7 @@ class Storage : private StorageContents {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Rows are expected as long as this exists.
+  /// The next rows are expected until this object is destroyed.
   class ExpectedRows {
    public:
     ExpectedRows() = default;
@@ -353,8 +353,8 @@ class Storage : private StorageContents {
       rows_left(group);
   }
   /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
-  /// ids' directory entries: they will soon fill holes, and the processor does not detect the
-  /// backward reads. For registries of at least rows_far_away rows.
+  /// ids' directory entries. These rows will soon fill holes, and the processor does not detect the
+  /// backward reads. Useful for registries of at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
   /// Like ask_for_last_rows(), but prefetches only the ids and entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;

@@ -34,8 +34,8 @@ class EditJudge {
       : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
   /// Returns the cost in the current world. Returns a fault if the edit would cost too much, would
-  /// nest entities too deeply, names ids that do not belong to the session, or exceeds what the
-  /// session or the world may hold.
+  /// nest entities too deeply, names ids that do not belong to the session, or exceeds a limit of
+  /// the session or the world.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
   /// Like judge, but without the limit on cost, which does not apply to seldom work.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Session& from, BatchView edit);

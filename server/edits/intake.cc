@@ -152,7 +152,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   line.put_off = false;
   line.next_steps = 0;
   push(from, *request, *cost);
-  const std::uint64_t took_ns = look_at_time();  // includes judging, which takes little time for messages of the game
+  const std::uint64_t took_ns = look_at_time();  // includes judging, which is fast for such
+                                                 // messages
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(from, *request);
   from.requests.pop();

@@ -2,7 +2,7 @@
 // each is judged against the current world. Questions go to their queue. Sessions take turns, and a
 // turn is bounded in steps, or in the time that the steps should take if edits take longer. The
 // session that would finish first comes first, so a session that sends little waits for one edit of
-// another session and not for one of each.
+// another session, rather than for one edit of every session.
 #pragma once
 
 #include <cstdint>

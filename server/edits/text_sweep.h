@@ -19,8 +19,8 @@ class TextSweep {
  public:
   TextSweep(EntityRegistry& registry, std::size_t at_once = 10'000) : registry_(registry), at_once_(at_once) {}
 
-  /// Makes the world drop those of the next texts that no session has sent or received and that the
-  /// host does not keep. Returns false after the last texts.
+  /// Makes the world drop the next texts, except those that a session has sent or received or that
+  /// the host keeps. Returns false after the last texts.
   bool go_on(std::span<const std::shared_ptr<Session>> sessions);
   std::uint64_t dropped() const noexcept { return dropped_; }
 

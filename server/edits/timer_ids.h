@@ -46,8 +46,8 @@ class TimerIds {
   std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> its count in kept_
   std::vector<TimerId> cancelled_;                         // since the last give_back
 
-  // Timers that a handler or another timer cancels are not reported. After each change, the kept
-  // timers are therefore checked in turn, at most this many at a time.
+  // Limit on the kept timers that are checked after each change. The check is necessary because
+  // timers that a handler or another timer cancels are not reported.
   static constexpr std::size_t looks_max = 1000;
   std::size_t looks_left_ = 0;
   Timers::Key looked_at_{};                  // the last one checked

@@ -30,8 +30,8 @@ struct QuestionCounters {
   std::uint64_t slice_steps_max = 0;  ///< of the most expensive slice
 };
 
-/// World thread only. Its length is bounded by each session's limit `ServerLimits::requests_max`;
-/// this class decreases Session::open_questions.
+/// World thread only. The queue's length is bounded by each session's limit
+/// `ServerLimits::requests_max`. Decreases Session::open_questions.
 class QuestionQueue {
  public:
   /// Creates the inquiry of a question when its turn comes.

@@ -1,6 +1,6 @@
 // Work that cannot be cut into slices and is not bounded by steps: a save, a hash of the whole
-// state, or a plugin's reload. It is spaced out so that most of the world thread stays available to
-// the world, however often it is requested.
+// state, or a plugin's reload. Such work is spaced out, so that most of the world thread's time is
+// left for the world, no matter how often the work is requested.
 #pragma once
 
 #include <algorithm>

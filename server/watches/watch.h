@@ -1,8 +1,8 @@
 // One watch: its scope, and the changes that it has not sent yet. It stores no values, only the
-// rows to read again when its session's queue has room. A slow client therefore costs only lists of
-// ids, and later gets the latest values; the simulation never waits. The initial state, or the
-// state after a change of the watch, is sent as the world was when it was requested, however long
-// that takes. Later changes follow.
+// rows to read again when its session's queue has room. A slow client therefore costs only the
+// memory for lists of ids, and gets the latest values later; the simulation never waits. The
+// initial state, or the state after a change of the watch, is sent as of the time of the request,
+// no matter how long that takes. Later changes follow.
 //
 //   become, change    the scope changes: affected entities are marked              server/watches/watch.cc
 //   catch_up          changes since the last turn: affected entities are marked    server/watches/watch.cc
@@ -205,8 +205,8 @@ class Watch {
   // Unsent changes. The lists may contain entities that have since died or changed again; the
   // values that are current when they are sent are used.
   std::map<TypeId, std::vector<Entity>> values_;
-  // The next component in values_. Components take turns, so that one that changes constantly does
-  // not delay the others.
+  // The next component in values_. Components take turns, so that a constantly changing component
+  // does not delay the others.
   TypeId next_component_ = 0;
   Entity next_entity_;
   std::uint64_t round_ns_ = 0;  // start of this round

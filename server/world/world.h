@@ -31,7 +31,7 @@ namespace muster {
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
   OpenMode open = OpenMode::open_or_create;
-  /// Identity of code outside the running program that affects what handlers do. Stored with every
+  /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group. See code_identity().
   std::string code = {};
   Durability durability = Durability::checkpoint;  ///< what is on disk between commits

@@ -98,7 +98,7 @@ std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, co
           WorldErrorCode::in_use, shown,
           process != 0 ? "in use by process " + std::to_string(process) : std::string("in use by another process")));
     }
-    // A previous owner may have removed the file between our open and our lock; this lock then
+    // A previous owner may have removed the file between our open and our lock; our lock then
     // guards nothing.
     if (!same_file(fd, lock_path) && attempt < 100) {
       ::close(std::exchange(lock.fd_, -1));

@@ -65,9 +65,8 @@ class WorldLock {
   /// Returns true if the lock file is the original, not a copy of it.
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
-  int descriptor() const noexcept {
-    return file_;
-  }  ///< descriptor of the world file, or -1 before
+  int descriptor() const noexcept { return file_; }  ///< descriptor of the world file, or -1 before
+
   ///< it exists
 
   /// Records what is durable and which -wal contains it, without syncing. After a power cut, the

@@ -464,7 +464,7 @@ std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
 void WorldFile::set_mark(std::uint64_t group) noexcept {
   const bool was_unknown = !lock_.mark().wal;
   lock_.set_mark(meta_.world, meta_.checkpoint, group, watch_->salts());
-  // The salts of the first -wal are random; those of later ones follow from them.
+  // The salts of the first -wal are random; the salts of later ones follow from them.
   if (was_unknown) lock_.sync();
 }
 

@@ -1,5 +1,5 @@
 // Reuses the memory of large groups, because the system provides fresh memory page by page. Small
-// groups do not need this.
+// groups do not need this optimization.
 #pragma once
 
 #include <array>

@@ -68,8 +68,8 @@ class PreservedColumns final : public ColumnPreserver {
     std::uint32_t column, size;
     State state = State::waits;  // accessed by atomic_ref after the first take()
   };
-  /// Moves a column out of the state `waits`. Returns false if it was not in that state; it is then
-  /// no longer read in place.
+  /// Moves a column out of the state `waits`. Returns false if the column was not in that state,
+  /// and is therefore no longer read in place.
   static bool claim(Column& column) noexcept;
   /// Returns the chunk's slot in first_, which must not be empty.
   std::size_t place_of(std::uint64_t chunk_uid) const noexcept;

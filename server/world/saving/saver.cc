@@ -495,7 +495,8 @@ void Saver::note_saved(std::uint64_t version) {
 }
 
 void Saver::wait_for_saving() {
-  // A save that was given up is restarted. Nothing changes meanwhile, so the new save succeeds.
+  // A save that was given up is restarted. The world does not change in the meantime, so the new
+  // save succeeds.
   while (saving_) {
     queue_.drain();
     end_saving();

@@ -1,5 +1,5 @@
-// Checks the calls of World::next_frame and World::poll: they must come from one thread, one at a
-// time, and not from a handler. Also measures how long the host has called neither.
+// Checks that calls of World::next_frame and World::poll come from one thread, one at a time, and
+// not from a handler. Also measures how long the host has called neither.
 #pragma once
 
 #include <atomic>

@@ -77,8 +77,8 @@ class FrequentProcessorClock {
   Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// A histogram of times. The width of a class is at most 1/32 of its times. Uses seven kilobytes,
-/// however many times are counted. Not thread-safe.
+/// A histogram of times. The width of a class is at most 1/32 of its times. Uses seven kilobytes
+/// regardless of the number of counted times. Not thread-safe.
 class TimeCounts {
  public:
   static constexpr std::uint32_t classes = 832;
