@@ -45,9 +45,9 @@ class Branches {
   std::uint32_t cut_ = 0;
   bool even_ = false;
   std::vector<std::vector<Run>> jobs_;
-  std::vector<std::uint32_t> first_;  // by chunk number: index of its rows in top_
-  std::vector<std::uint32_t> top_;    // per row: its ancestor's row at the depth of the cut
-  std::vector<std::uint32_t> below_;  // per row of that depth: number of rows in its branch
+  std::vector<std::uint32_t> first_;  // index of a chunk's rows in top_, by chunk number
+  std::vector<std::uint32_t> top_;    // per row: row of its ancestor at the depth of the cut
+  std::vector<std::uint32_t> below_;  // per row at the cut: number of rows in its branch
   std::vector<std::uint32_t> job_;    // per row of that depth
 };
 

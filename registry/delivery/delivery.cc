@@ -317,7 +317,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
     before.clear();
     for (const FollowedColumn& written : handler.followed) {
       const std::uint16_t slot = columns[written.column];
-      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
+      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent, or has no bytes
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       const std::byte* at = chunk.slots()[slot].data + row * size;
       before.insert(before.end(), at, at + step * size);
@@ -326,7 +326,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
     const std::byte* was = before.data();
     for (const FollowedColumn& written : handler.followed) {
       const std::uint16_t slot = columns[written.column];
-      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
+      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent, or has no bytes
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       for (std::uint32_t i = row; i < row + step; ++i, was += size)
         if (std::memcmp(was, chunk.slots()[slot].data + i * size, size) != 0)

@@ -47,7 +47,7 @@ class Delivery {
   /// Delivers up to `messages_max` messages from the cursor on, and advances it. Returns true when
   /// the batch is done. A batch to a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
-  /// Delivers messages [begin, end) of a batch of kind each.
+  /// Delivers messages [begin, end) of a batch of kind `each`.
   [[gnu::always_inline]] void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
                                    Receipt& receipt) {
     if (!route.builtin) [[likely]]
@@ -58,8 +58,8 @@ class Delivery {
       builtin(batch, route, batch.target(i), batch.payload(i), receipt);
     }
   }
-  /// Delivers POD messages to one entity each, [begin, end) of a batch of kind each. Not for
-  /// messages that the registry acts on.
+  /// Delivers messages [begin, end) of a batch of kind `each`: POD messages, each to one entity.
+  /// Not for messages that the registry acts on.
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
     const BatchHeader& header = batch.header();
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);

@@ -26,12 +26,10 @@ struct PassCounters {
   /// Passes that were too light to be spread, or had nothing to run in parallel.
   std::uint64_t alone = 0;
   std::uint64_t tasks = 0;     ///< work items of the passes that were spread
-  std::uint64_t barriers = 0;  ///< times that a handler's rows waited for those of a smaller depth
+  std::uint64_t barriers = 0;  ///< times that a handler's rows waited for rows of a smaller depth
   std::uint64_t branches = 0;  ///< tasks that were whole branches of the hierarchy
-  std::uint64_t turns =
-      0;  ///< tasks that waited for all earlier ones, because they set a timer, or added a text or a type
-  std::uint64_t steps =
-      0;  ///< handlers, and pairs in which one waits for the other, visited while tasks were put in order
+  std::uint64_t turns = 0;     ///< tasks that waited for all earlier ones to set a timer, or add a text or type
+  std::uint64_t steps = 0;     ///< handlers and pairs of waiting handlers visited while tasks were put in order
 };
 
 }  // namespace muster

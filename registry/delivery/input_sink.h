@@ -11,11 +11,11 @@
 namespace muster {
 
 enum class InputKind : std::uint8_t { push = 1, post = 2, flush = 3, advance = 4, inbox = 5 };
-constexpr std::size_t input_kinds = 6;  ///< one more than the largest number of a kind
+constexpr std::size_t input_kinds = 6;  ///< one more than the largest InputKind
 
 /// Data that accompanies a batch, but is never part of it.
 struct Envelope {
-  std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry, saved with it
+  std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry; saved with the registry
 
   /// The session that sent it, as given to the inbox lane or push_batch; 0 means the host itself.
   /// Grants and request numbers belong to sessions.

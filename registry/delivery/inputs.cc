@@ -59,9 +59,9 @@ void give_back(Arena& arena) noexcept {
     arena.trim(kept * arena.segment_bytes());
 }
 
-/// Payload bytes of messages [begin, end), with a table's first at `offset` in the body; a span's
-/// payload counts once. The cascade's limit counts them: the result depends on the messages, not on
-/// how batches hold them.
+/// Returns the payload bytes of messages [begin, end). `offset` is the place of a table's first
+/// message in the body. A span's payload counts once. The cascade's limit counts these bytes,
+/// because the result must depend on the messages, and not on how batches hold them.
 std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::uint64_t end,
                             std::size_t offset) noexcept {
   switch (batch.kind()) {
@@ -548,7 +548,7 @@ bool Inputs::deliver_caused() {
     give_back(cascade);
     return true;
   }
-  cascade.seal();  // carried-over batches are never extended, so that loaded ones are identical
+  cascade.seal();  // carried-over batches are never extended, so loaded batches are identical
   ++core_.state.counters.carried;
   if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));

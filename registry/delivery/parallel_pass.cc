@@ -25,7 +25,7 @@ namespace muster {
 
 namespace {
 
-constexpr double task_ns = 20'000;      // minimum time of a task; taking one costs 1 % of it
+constexpr double task_ns = 20'000;      // minimum time of a task; taking a task costs 1 % of this
 constexpr double barrier_ns = 4'000;    // waiting for each other
 constexpr double stage_ns = 8'000;      // waking workers
 constexpr double assumed_row_ns = 100;  // used if every pass is to be spread
@@ -59,7 +59,7 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   bool has_turn = false;
   double waited_ns = 0;
   WorkerCall unseen;
-  WorkerCall* call = &unseen;  // where observers see its current call, if there is room
+  WorkerCall* call = &unseen;  // place where observers see the worker's call, if there is room
 };
 
 ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns)

@@ -45,7 +45,7 @@ struct PassParts {
   const std::shared_ptr<EntityRegistry*>& self;
   const EntityRegistry& registry;
   BatchWriter& cascade;
-  std::span<WorkerCall> calls;  // the workers' current calls for observers, as far as there is room
+  std::span<WorkerCall> calls;  // the workers' current calls, for observers, if there is room
 };
 
 class ParallelPass {
@@ -88,7 +88,7 @@ class ParallelPass {
     std::uint32_t behind = 0;  // number of nodes that must join a stage before this one
     std::uint32_t first_task = 0, end_task = 0;
     std::uint32_t phase = 0, end_phase = 0;  // the running phase, and the end of its phases
-    std::uint32_t waits = 0;                 // number of handlers of the stage that it waits for
+    std::uint32_t waits = 0;                 // number of handlers in the stage to wait for
     std::uint32_t left = 0;                  // unfinished tasks of the phase
   };
 
@@ -134,7 +134,7 @@ class ParallelPass {
   PassCounters counters_;
   Observer* observer_ = nullptr;
 
-  // For the current pass; members are reused to save allocations.
+  // Data for the current pass; members are reused to save allocations.
   const PassSchedule* schedule_ = nullptr;
   void* message_ = nullptr;
   std::vector<NodeRun> nodes_;
@@ -161,7 +161,7 @@ class ParallelPass {
   std::vector<Phase> open_ MUSTER_GUARDED_BY(
       mutex_);  // a heap, lowest first: tasks that are not taken yet; [first, end) shrinks from the front
   std::vector<std::uint8_t> done_ MUSTER_GUARDED_BY(mutex_);  // by task, from stage_first_ on
-  std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // all tasks before it are done
+  std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // number of the first unfinished task
   std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,
                          waiting_turn_ MUSTER_GUARDED_BY(mutex_) = 0;
   // Counts events for waiting threads; also read without the lock.

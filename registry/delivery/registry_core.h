@@ -72,7 +72,7 @@ struct RegistryCore {
   bool sink_threw = false;
   std::uint32_t drawn = 0;  // for the next input's envelope
 
-  // For the current push that directly calls a handler or changes a row.
+  // Envelopes of the current push that directly calls a handler or changes a row.
   Envelope pushed{.kind = InputKind::push};
   Envelope created{.kind = InputKind::push, .drawn = 1};  // as above, for a push that creates
 

@@ -171,7 +171,7 @@ class Waiting {
  private:
   struct User {
     std::uint32_t number;
-    bool own_row;  // for components: true if the access is to the handler's own rows
+    bool own_row;  // true if the access is to the handler's own rows, for components
   };
   struct Users {
     std::vector<User> readers, writers;

@@ -40,7 +40,7 @@ struct Conflict {
   TypeId first_anchor = 0, second_anchor = 0;
   std::string resource = {};
 };
-/// All conflicts; empty if the two may overlap.
+/// Returns all conflicts of two handlers; empty if the two may overlap.
 std::vector<Conflict> conflicts(const Handler& first, const Handler& second);
 
 enum class Split : std::uint8_t {
@@ -68,7 +68,7 @@ struct PassSchedule {
     /// waits, directly or indirectly, may be left out, so that there are about as many as the
     /// handlers have terms.
     std::vector<std::uint32_t> earlier;
-    std::vector<std::uint32_t> later;  ///< nodes that have this one in `earlier`, ascending
+    std::vector<std::uint32_t> later;  ///< nodes that have this node in `earlier`, ascending
 
     /// Number of the group, greater than the groups of all nodes in `earlier`. All handlers of a
     /// group may overlap.
@@ -82,7 +82,7 @@ struct PassSchedule {
   };
   std::vector<Node> nodes;
   std::uint32_t groups = 0;
-  std::uint64_t steps = 0;  ///< number of accesses compared to make it, for tests of complexity
+  std::uint64_t steps = 0;  ///< number of accesses compared to make the schedule, for tests
 
   // The cost of earlier passes, so that a pass that gains nothing from several workers is not
   // spread. Affects no result.

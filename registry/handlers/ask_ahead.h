@@ -78,7 +78,7 @@ inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& h
     return ask_for_rows(handler, *next.chunk, next.columns);
   ahead.clear(next.end - next.begin);
   each_broken_off(handler, here, next, [&](const std::byte* from, std::uint32_t bytes, std::uintptr_t apart) {
-    if (apart >= 64) ahead.add(from, bytes);  // otherwise it is in the next cache line
+    if (apart >= 64) ahead.add(from, bytes);  // otherwise the column is in the next cache line
     return true;
   });
   if (!handler.takes_ids)
@@ -87,7 +87,7 @@ inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& h
   if (!ahead.empty()) context.ahead = &ahead;
 }
 
-/// Marks the columns of a chunk that the handler writes as touched.
+/// Marks as touched the columns of a chunk that the handler writes.
 inline void touch_written(Storage& storage, const Handler& handler, Chunk& chunk, const std::uint16_t* columns) {
   for (std::uint32_t left = handler.written; left != 0; left &= left - 1)
     if (const std::uint16_t slot = columns[std::countr_zero(left)]; slot != no_column) storage.touch(chunk, slot);

@@ -32,7 +32,7 @@ class Shown {
   /// For the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// For all other threads: returns a value that it had, perhaps not the newest.
+  /// Returns a past or current value, perhaps not the newest. For all threads but the writing one.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:
@@ -47,7 +47,7 @@ enum class Inside : std::uint64_t {
   nobody,
   handlers,
   readers
-};  // as wide as the values that RegistryCore::is_quiet() combines it with
+};  // must be as wide as the values that is_quiet() combines it with
 
 inline Inside inside_of(const Handler& handler) noexcept {
   return static_cast<Inside>(reinterpret_cast<std::uintptr_t>(&handler));
@@ -76,7 +76,7 @@ struct AtWork {
 /// What a worker of a pass is doing.
 struct WorkerCall {
   Shown<const Handler*> handler;  ///< null if idle
-  Shown<std::uint64_t> entity;    ///< bits of the task's first entity; 0 if it has none
+  Shown<std::uint64_t> entity;    ///< bits of the task's first entity, or 0
   Shown<std::uint32_t> entities;  ///< number in the task
 };
 

@@ -29,7 +29,7 @@ struct DynamicCall {
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< for handlers without terms: call per entity, or once per pass
+  bool per_entity = true;  ///< if there are no terms: call the handler per entity, or once per pass
   bool pushes = true;
 };
 

@@ -34,7 +34,7 @@ enum class Source : std::uint8_t {
   parent_with,     ///< T of the nearest ancestor that has X; absent if that ancestor lacks T
   up_to,           ///< the nearest that has it, from the entity itself up to the nearest that has X
   any,             ///< Lookup: read by id
-  other,           ///< of the entity that the message names, or of its nearest ancestor that has it
+  other,           ///< from the entity that the message names, or its nearest ancestor that has it
 };
 
 /// One component that a handler uses.
@@ -46,8 +46,8 @@ struct Term {
   bool value = true;  ///< false for With and Without, which only decide where the handler runs
   TypeId anchor = 0;  ///< X of parent_with and up_to
 
-  /// For an enableable component: rows of an archetype that has it may lack it, so each row is
-  /// checked.
+  /// True for an enableable component. Rows of an archetype that has the component may lack it, so
+  /// each row is checked.
   bool enableable = false;
 };
 
@@ -143,13 +143,13 @@ void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row)
 /// Handler::known_base of a handler whose first parameter is the rows' ids.
 constexpr std::uint16_t known_ids = no_column - 1;
 
-/// Consecutive POD messages to one target each: `bytes` apart, starting at `first`, with the target
-/// at 0 and the payload at `offset`.
+/// Consecutive POD messages, each to one target. They are `bytes` apart, starting at `first`, with
+/// the target at offset 0 and the payload at `offset`.
 struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
-  /// Per item: the bits of the Locator of the target's row, or Locator::no_row. Null if they were
-  /// not looked up.
+  /// For each item, the bits of the Locator of the target's row, or Locator::no_row. Null if the
+  /// rows were not looked up.
   const std::uint32_t* places = nullptr;
 };
 struct ItemCounts {
@@ -177,7 +177,7 @@ struct HandlerOptions {
   /// for. If it returns false, the pass is skipped.
   std::function<bool()> on_begin = {};
   /// External resources, such as "renderer" or "octree". Reading a resource that no handler writes
-  /// is reported in the same way if its name resembles one that is written.
+  /// is also reported once if its name resembles one that is written.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
@@ -196,7 +196,7 @@ struct Handler {
   std::vector<Term> terms;
   /// Offset in the message of the entity that terms with source other refer to.
   std::uint32_t other_offset = ~0u;
-  bool once = false;            ///< uses no entity and no component, so a pass calls it once
+  bool once = false;            ///< uses no entity or component: called once per pass
   bool writes_message = false;  ///< takes Msg& or may consume
   bool consumes = false;        ///< may end the delivery to a target
   bool pushes = false;          ///< takes an Outbox or a Spawner
@@ -214,11 +214,11 @@ struct Handler {
   bool joins_chunks = false;
   bool takes_ids = false;                ///< reads the id of every row
   bool takes_parents = false;            ///< reads the parent of every row
-  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this one writes
+  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this handler writes
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
-  RunKnown known = &run_known;  ///< any other function relies on touched columns
+  RunKnown known = &run_known;  ///< all functions but run_known rely on touched columns
 
   /// The column that KnownChunk::base points to, known_ids, or no_column for none.
   std::uint16_t known_base = no_column;
@@ -231,10 +231,10 @@ struct Handler {
 
   /// Number of value terms with source self: the length of a column list.
   std::uint32_t values = 0;
-  std::uint32_t written = 0;  ///< bit mask of the written ones among the first 32
+  std::uint32_t written = 0;  ///< bit mask of the written values among the first 32
 
-  /// By archetype index: the columns of the value terms with source self; null if the handler does
-  /// not match.
+  /// The columns of the value terms with source self, by archetype index. Null if the handler does
+  /// not match the archetype.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;

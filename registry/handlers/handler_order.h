@@ -38,11 +38,11 @@ class HandlerOrder {
   /// Removes the handler, and returns its former place, or no value if others may have moved.
   std::optional<std::size_t> remove(Handler& handler);
 
-  /// Handlers compared and edges followed so far. Tests of complexity use it.
+  /// Handlers compared and edges followed so far. Used by tests of complexity.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  /// How handlers refer to a name.
+  /// Counts the references of handlers to a name.
   struct Named {
     std::uint32_t there = 0;          // handlers that have it
     std::uint32_t run_before_it = 0;  // requests to run before it

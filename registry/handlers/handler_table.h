@@ -38,13 +38,13 @@ struct MessageRoute {
   bool builtin = false;         ///< true if the registry itself acts on the message
   std::vector<CallSite> calls;  ///< by archetype index
 
-  /// For pushes to one entity; cleared whenever `calls` change or move.
+  /// A cache for pushes to one entity. Cleared whenever `calls` change or move.
   KnownChunks known;
   /// The `few` of the only handler, if there is just one and its calls need no extra steps;
   /// otherwise null.
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
-  std::uint32_t few_bytes = 0;  ///< size of the items that `few` takes; 0 if it is null
+  std::uint32_t few_bytes = 0;  ///< size of the items that `few` takes; 0 if `few` is null
 
   /// True if a handler is called for the entities of this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_index].run != nullptr; }
@@ -59,7 +59,7 @@ struct MessageRoute {
   HandlerOrder order;
   RunRules rules;  ///< of the active handlers
 
-  /// By archetype index: the number of active handlers that match it.
+  /// The number of active handlers that match an archetype, by archetype index.
   std::vector<std::uint32_t> receivers;
 };
 
@@ -171,7 +171,7 @@ class HandlerTable {
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
   /// Handlers compared, plus handlers, terms and archetypes visited because handlers were added,
-  /// removed or enabled. Tests of complexity use it.
+  /// removed or enabled. Used by tests of complexity.
   std::uint64_t steps() const noexcept;
 
  private:
@@ -181,7 +181,7 @@ class HandlerTable {
   /// handler's present or former place; empty if other handlers moved too.
   void handler_came(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
   void handler_left(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
-  /// Updates a route from its order alone.
+  /// Recomputes a route from the order of its handlers.
   void refresh(MessageRoute& route);
   /// Updates everything that depends on a route's active handlers.
   void active_changed(MessageRoute& route, bool was_followed);
@@ -209,7 +209,7 @@ class HandlerTable {
 
   // Held while handlers_, routes_ or by_type_ change, because other threads read them.
   mutable Mutex shown_;
-  std::vector<Handler*> handlers_;  // raw pointers, because those after a removed one move up
+  std::vector<Handler*> handlers_;  // raw pointers, because those after a removed handler move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
   UnkeptHandlers unkept_;  // of handlers_

@@ -32,12 +32,12 @@ inline Entity target_of(const std::byte* item) noexcept {
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
-/// Storage::locate() for loops that have the directory in a local variable.
+/// Like Storage::locate(), for loops that have the directory in a local variable.
 [[gnu::always_inline]] inline std::uint64_t locate_in(const DirectoryEntry* directory, std::size_t indices,
                                                       Entity e) noexcept {
   return e.index < indices ? locator_of(directory[e.index], e) : ~std::uint64_t{0};
 }
-/// The number of items whose targets are alive.
+/// Returns the number of items whose targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
 /// True if a run is long enough that remembering the columns of chunks pays off.
 inline bool jumps(const Storage& storage, const ItemRun& run) noexcept {
@@ -86,7 +86,7 @@ struct ItemLoops {
   /// notices sooner than if the target's row had to be found first.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
-    std::uint64_t counts = 0;  // handled in the lower half, dead in the upper: one register
+    std::uint64_t counts = 0;  // lower half: handled; upper half: dead; one register for both
     do {
       if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
         counts += one_dead;
@@ -147,7 +147,8 @@ struct ItemLoops {
         if (left == 0 || !looks_ahead) return false;
         const Entity target = target_of(at);
         if (target.index >= indices) return false;
-        // For a locator of this chunk, the result is its row; for any other, it is greater.
+        // If the locator is in this chunk, the result is its row; otherwise the result is greater
+        // than any row.
         const std::uint64_t at_row = locator_of(directory[target.index], target) ^ first_locator;
         if (at_row >= chunk_rows_max) return false;
         row = static_cast<std::uint32_t>(at_row);

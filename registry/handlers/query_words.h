@@ -1,5 +1,5 @@
 // Defines, for each word of a handler's query, which term it makes and how its value is found for
-// the rows of a chunk. registry/handlers/parameters.h explains what the words mean.
+// the rows of a chunk. registry/handlers/parameters.h explains the words.
 #pragma once
 
 #include <cstddef>
@@ -81,10 +81,10 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
-  /// For Parent and SelfOrParent: true if values are found at the rows' parents; false if the
-  /// values are the rows' own, or absent.
+  /// Returns true if the values of Parent or SelfOrParent are found at the rows' parents, and false
+  /// if they are the rows' own, or absent.
   bool looks_above() const noexcept { return above_; }
-  /// For Parent and SelfOrParent: like find() if the value can be found from cached data; otherwise
+  /// Like find() if the value of Parent or SelfOrParent can be found from cached data; otherwise
   /// returns false and finds nothing. `above` is true if looks_above() is known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
@@ -92,7 +92,7 @@ class Elsewhere {
     if constexpr (source == Source::self_or_parent) {
       if (own_)
         value_ = own_ + std::size_t{row} * own_bytes_;
-      else if (by_row_) [[unlikely]]  // not a member call, which would force this out of registers
+      else if (by_row_) [[unlikely]]  // a member call would force this object out of registers
         value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
     }
     return true;  // otherwise value_ is always null
@@ -139,7 +139,7 @@ class Elsewhere {
   const DirectoryEntry* directory_ = nullptr;
   std::uint64_t parent_ = 0;  // parent of the previous row; 0 for the first row
   const std::byte* value_ = nullptr;
-  bool is_known_ = false;  // value_ was found through the beginning of its column
+  bool is_known_ = false;  // value_ was found through the start of its column
   bool by_row_ = false;
 };
 
@@ -205,7 +205,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
       if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
     return touched(rows, slot);
   }
-  /// base() for a column that was touched since the last begin_version.
+  /// Like base(), for a column that was touched since the last begin_version.
   static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
     return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
   }
@@ -214,7 +214,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
   }
 };
 
-/// For enableable components: checks rows one by one.
+/// Checks rows one by one, because rows may lack an enableable component.
 template <class T, Presence presence_>
 struct EnableableParameter : ColumnTerm<T, presence_> {
   using Value = std::remove_const_t<T>;

@@ -23,7 +23,7 @@ class RunRules {
     return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;
   }
   bool writes_message() const noexcept { return writing_ > 0; }
-  /// Components and resources visited so far. Tests of complexity use it.
+  /// Components and resources visited so far. Used by tests of complexity.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
@@ -37,7 +37,7 @@ class RunRules {
 
   std::unordered_map<TypeId, Use> components_;
   std::unordered_map<std::string, Use> externals_;
-  std::uint32_t clashing_ = 0;  // components and resources that one handler writes and another uses
+  std::uint32_t clashing_ = 0;  // components and resources written by one handler and used by another
   std::uint32_t hidden_ = 0;    // handlers with state that name no resources
   std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0, consuming_ = 0;
   std::uint64_t steps_ = 0;

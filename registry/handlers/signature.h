@@ -202,9 +202,9 @@ struct Invoker {
     }
     return consumed;
   }
-  // For handlers that take values of parents. The loop handles rows whose values are found at once,
-  // and leaves the others to rows_apart(). It needs no test for a missing value and no join of two
-  // paths, which took a quarter of its instructions.
+  // Used for handlers that take values of parents. The loop handles rows whose values are found at
+  // once, and leaves the others to rows_apart(). The loop needs no test for a missing value and no
+  // join of two paths, which took a quarter of its instructions.
 
   /// False for handlers that spawn, which may move the values that were found, and for handlers
   /// that may consume.
@@ -264,7 +264,7 @@ struct Invoker {
     else
       return true;
   }
-  /// present(), after a successful find_quickly().
+  /// Like present(), after a successful find_quickly().
   template <class P, class Base>
   static bool is_there(Base& base, std::uint32_t row) noexcept {
     if constexpr (detail::found_quickly<P>)
@@ -384,7 +384,7 @@ struct Invoker {
     if (known_parameter == sizeof...(Ps)) return no_column;
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
-  /// one() for a row of a known chunk, whose columns have been touched.
+  /// Like one(), for a row of a known chunk, whose columns have been touched.
   static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};

@@ -77,7 +77,7 @@ class TypesKnown {
   /// Forgets, like forget_runtime(), every runtime component for whose functions `whose` returns
   /// true, even if handlers use it. Returns their ids.
   std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
-  /// A component type by id; null if unknown or not a component.
+  /// Returns the component type with this id, or null if it is unknown or not a component.
   const StoredType* component(TypeId type);
 
   /// The number of known types, components and messages.
@@ -123,7 +123,7 @@ class TypesKnown {
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
   std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
-  std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
+  std::atomic<TypeId> seen_[64] = {};   // caches the types that need() has made known
   Seen pushed_[pushed_places];
   Seen routes_[64];  // routes of types looked up by run-time id
   HandlerTable handlers_;

@@ -28,7 +28,7 @@ class UnkeptHandlers {
   void check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const;
   void add(const Handler& handler) { handlers_.push_back(&handler); }
   void remove(const Handler& handler) { std::erase(handlers_, &handler); }
-  /// Handlers visited so far. Tests of complexity use it.
+  /// Handlers visited so far. Used by tests of complexity.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -12,7 +12,7 @@ namespace muster {
 
 struct HandlerFigures {
   std::uint64_t ordinal = 0;  ///< of its subscription
-  std::string name;           ///< empty if subscribed without one
+  std::string name;           ///< empty if the handler was subscribed without a name
   TypeId message = 0;         ///< what it handles
   std::uint64_t calls = 0;    ///< batches and passes that called the handler for at least one row
 
@@ -24,14 +24,15 @@ struct HandlerFigures {
   std::uint64_t ns = 0;
 };
 
-/// Messages are counted when they are delivered, not when they are pushed; timed messages when they
-/// fall due.
+/// Messages are counted when they are delivered, not when they are pushed. Timed messages are
+/// counted when they fall due.
 struct MessageFigures {
   TypeId type = 0;
   std::string name;
   /// Messages from outside. A message to a span counts once.
   std::uint64_t pushed = 0;
-  std::uint64_t caused = 0;                               ///< messages that handlers pushed or timers brought
+  std::uint64_t caused = 0;                               ///< messages that handlers pushed or
+                                                          ///< timers delivered
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
   std::uint64_t dead = 0;                                 ///< targets that were not alive: dropped
 

@@ -65,8 +65,8 @@ class Observer {
   /// Must not be called within a Scope, which already times the call.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
-  /// For a pass spread over workers: add_ns takes the sum of a handler's tasks, add_task each task.
-  /// Workers are numbered from 0.
+  /// Used for a pass spread over workers. add_ns takes the sum of a handler's tasks, add_task takes
+  /// each task. Workers are numbered from 0.
   void add_ns(const Handler& handler, std::uint64_t ns) { entry(handler).figures.ns += ns; }
   void add_task(const Handler& handler, std::uint32_t worker, std::uint64_t begin_ns, std::uint64_t ns,
                 std::uint64_t rows);
@@ -111,7 +111,7 @@ class Observer {
 
   const TypeTable& types_;
   Trace* trace_;
-  std::vector<Entry> entries_;  // by ordinal; entries of handlers never called have ordinal 0
+  std::vector<Entry> entries_;  // indexed by ordinal; ordinal 0 if the handler was never called
   std::vector<MessageFigures> messages_;
   std::unordered_map<TypeId, std::size_t> message_of_;
   std::uint64_t call_ = 1;

@@ -50,7 +50,7 @@ class Trace {
     std::uint64_t message = 0;  // batch: number of its first message if causes are recorded;
                                 // otherwise 0
     std::uint64_t cause = 0, last_cause = 0;  // batch: causes of its first and its last message
-    std::uint64_t messages = 0;               // batch: how many numbers it has
+    std::uint64_t messages = 0;               // batch: number of numbered messages
     std::uint32_t name = 0;                   // into names_
     std::uint16_t track = 0;                  // 0 for the registry's thread, n for worker n, or
                                               // watches_track
@@ -62,7 +62,7 @@ class Trace {
   std::uint32_t name(std::uint64_t key, std::string_view text);
 
   std::size_t slices_max_;
-  std::vector<Slice> slices_;  // a ring once it is full
+  std::vector<Slice> slices_;  // used as a ring once it is full
   std::size_t next_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint16_t tracks_ = 1;

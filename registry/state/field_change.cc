@@ -24,7 +24,7 @@ const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescript
 
 using Value = std::array<std::uint8_t, 64>;
 
-/// `values` are one or two values of that field.
+/// Converts one or two `values` of the field that `set` names.
 std::expected<void, SchemaError> convert_field(SetField& set, std::span<Value* const> values, SavedTypes& types) {
   if (!types.is_saved(set.component)) return {};
   const auto reading = types.reading(set.component);

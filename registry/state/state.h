@@ -85,10 +85,11 @@ struct MendedState {
 struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< number of values
-  std::vector<MendedState> listed = {};  ///< the first `listed_max` of them
+  std::vector<MendedState> listed = {};  ///< the first `listed_max` corrections
 
-  /// Component and template types that were saved with another layout or name, and what changed:
-  /// "game.Health: armor is new". Their values were converted (registry/state/layout_change.h).
+  /// Component and template types that were saved with another layout or name, and how they
+  /// changed: "game.Health: armor is new". Their values were converted
+  /// (registry/state/layout_change.h).
   std::vector<std::string> converted = {};
   /// Requests from inside handlers to subscribe or end a handler that were still waiting when the
   /// state was saved. They belong to the process that made them and have no effect here.

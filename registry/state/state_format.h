@@ -72,7 +72,7 @@ struct PendingRow {
   /// Number of messages of this batch that were already delivered. Always 0 now, because delivered
   /// messages are left out.
   std::uint32_t message = 0;
-  std::uint64_t offset = 0;  ///< for tables: offset of the next item in the body
+  std::uint64_t offset = 0;  ///< offset of a table's next item in the body
   std::uint64_t open = 0;    ///< 1 for the last posted batch, which the next post may still extend
   std::uint64_t zero = 0;
 };

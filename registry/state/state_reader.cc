@@ -71,7 +71,7 @@ class StateReader {
   /// A chunk whose columns have not all been read.
   struct Pending {
     ChunkRow row = {};
-    std::vector<std::uint8_t> found = {};  // by slot: true if the column was read
+    std::vector<std::uint8_t> found = {};  // true if a slot's column was read; indexed by slot
     Chunk* placed = nullptr;
   };
   /// A column as saved.
@@ -79,7 +79,7 @@ class StateReader {
     TypeId then, now;
     std::uint32_t bytes;         // size of one value
     const LayoutChange* change;  // null if the bytes are unchanged
-    TypeId lacked = 0;           // set if it is the presence column of this component
+    TypeId lacked = 0;           // set if the column is the presence column of this component
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -115,8 +115,7 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// The limits decide which messages a cascade carries over, so state keeps the limits that it was
-  /// saved with.
+  /// The limits decide what a cascade carries over, so state keeps the limits it was saved with.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&
@@ -153,7 +152,7 @@ class StateReader {
     }
     const auto [unused, alive, large] = count_id_states({states, count});
     alive_ += alive;
-    free_ids_ += unused - retired;  // without stray indices, all retired ids are unused
+    free_ids_ += unused - retired;  // all retired ids are unused, unless there are stray indices
     retired_ += retired;
     if (stray != 0 || large != alive)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
@@ -421,7 +420,7 @@ class StateReader {
     const Refusal refusal = structure_.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
-  /// An aligned copy of a batch in the current types, verified except for values that are
+  /// Returns an aligned copy of a batch in the current types, verified except for values that are
   /// corrected. Null if it is invalid or cannot be converted.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
     Mended mended{.listed_max = LoadReport::listed_max};

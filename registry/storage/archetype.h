@@ -26,7 +26,7 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// A component type as Storage knows it. Storage owns it; it never moves.
+/// A component type as known to Storage, which owns it. It never moves.
 struct StoredType {
   TypeId id = 0;
   std::uint32_t size = 0;  ///< 0 for tags, which have no column
@@ -61,7 +61,7 @@ struct Chunk {
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
-  std::uint16_t header_lines = 0;  ///< cache lines of this and the slots that follow
+  std::uint16_t header_lines = 0;  ///< cache lines of this header and the slots that follow
 
   /// True if the rows have no parents and no names, and their values are plain bytes.
   bool lone = false;
@@ -86,8 +86,8 @@ struct Group {
 };
 
 struct Archetype {
-  std::uint32_t number = 0;   ///< in order of creation, saved, never reused
-  std::uint64_t version = 0;  ///< Storage::version() when it was created
+  std::uint32_t number = 0;   ///< number in order of creation; saved, never reused
+  std::uint64_t version = 0;  ///< Storage::version() when the archetype was created
   std::uint32_t index = 0;    ///< index in tables of this process; reused after a drop
 
   /// Number of chunks in all groups; 0 if no entity has exactly these components.
@@ -99,16 +99,17 @@ struct Archetype {
   std::vector<std::uint16_t> columns;
   /// Parallel to `types`: slot of the presence column; no_column if all rows have it.
   std::vector<std::uint16_t> presences;
-  std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
-  std::vector<std::uint32_t> slot_bytes;      ///< by slot: size of one value
-  std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
-  std::uint16_t name_column = no_column;      ///< column of muster.Name
-  bool small_values = true;                   ///< all values have sizes that are is_small()
-  bool enableable = false;                    ///< some of its types have presence columns
-  bool simple = true;                         ///< plain() and not enableable
-  std::uint32_t layout = 0;                   ///< number of times that slots were reassigned
-  std::uint32_t row_bytes = 0;                ///< size of one row with id and parent
-  std::vector<Group> groups;                  ///< by depth
+  /// Indexed by slot. Null for ids and parents; runtime components are last.
+  std::vector<const StoredType*> slot_types;
+  std::vector<std::uint32_t> slot_bytes;   ///< size of one value; indexed by slot
+  std::uint32_t pod_slots = column_first;  ///< number of slots before those of runtime components
+  std::uint16_t name_column = no_column;   ///< column of muster.Name
+  bool small_values = true;                ///< true if all values have sizes that are is_small()
+  bool enableable = false;                 ///< true if some of the types have presence columns
+  bool simple = true;                      ///< plain() and not enableable
+  std::uint32_t layout = 0;                ///< number of times that slots were reassigned
+  std::uint32_t row_bytes = 0;             ///< size of one row, including id and parent
+  std::vector<Group> groups;               ///< by depth
 
   /// Results of EntityRegistry::components() for rows that lack types, from this input and possibly
   /// earlier ones.

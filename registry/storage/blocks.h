@@ -64,8 +64,8 @@ class Blocks {
     std::uint32_t bytes = 0;  // size of a block
     std::size_t total = 0;    // bytes of all slabs
     std::size_t free_blocks = 0;
-    std::size_t open = 0;           // no slab before this one has a free block
-    bool was_dropped = false;       // some of its memory was returned to the system last time
+    std::size_t open = 0;           // no slab before this index has a free block
+    bool was_dropped = false;       // memory of this shelf was returned to the system last time
     std::vector<Slab*> slabs = {};  // ascending by address
   };
   std::uint32_t shelf_of(std::uint32_t purpose, std::uint32_t bytes);

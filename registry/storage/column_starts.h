@@ -26,9 +26,9 @@ class ColumnStarts {
     if (stamp_ != storage.stamp() || starts_.size() < storage.chunk_numbers()) [[unlikely]]
       forget(storage);
   }
-  /// By chunk number, for all chunks: adding a locator's bits times bytes() gives the address of
-  /// the row's value. Values up to `no_start` mean that the address is unknown, or that the chunk
-  /// has no column in which every row has a value.
+  /// Start addresses by chunk number, for all chunks. Adding a locator's bits times bytes() gives
+  /// the address of the row's value. Values up to `no_start` mean that the address is unknown, or
+  /// that the chunk has no column in which every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
   /// Size of a value, if any chunk has a start.

@@ -31,7 +31,7 @@ class EntityAllocator {
 
   EntityAllocator() { slots_.append(Layout::first_index, Slot{}); }
 
-  /// The id that create() would return.
+  /// Returns the id that create() would return.
   Id peek() const noexcept {
     if (free_.size() > Layout::minimum_free)
       return Layout::make(free_.front(), Layout::generation(slots_[free_.front()]));

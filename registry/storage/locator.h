@@ -11,7 +11,7 @@ namespace muster {
 
 /// States of an id without a row.
 enum class IdState : std::uint32_t {
-  free = 0,      ///< in the FIFO, never granted or retired
+  free = 0,      ///< the index is in the FIFO, never granted or retired
   reserved = 1,  ///< issued by this registry; its Create is on the way
   granted = 2,   ///< given to another thread or a session
 

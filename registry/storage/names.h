@@ -63,7 +63,7 @@ class FreeSuffixes {
  private:
   std::uint32_t end_ = first;
   std::uint32_t given_back_ = 0;
-  std::size_t first_word_ = 0;  // no word before it has a bit set, if any word has
+  std::size_t first_word_ = 0;  // no word before this index has a bit set, if any word has
   std::vector<std::uint64_t> free_;
 };
 
@@ -122,8 +122,8 @@ class Names {
     std::swap(suffixes_, other.suffixes_);
     std::swap(tried_, other.tried_);
   }
-  /// Names that free_name() has tried, plus roughly the number of names with known suffixes. Tests
-  /// of complexity use it.
+  /// Names that free_name() has tried, plus roughly the number of names with known suffixes. Used
+  /// by tests of complexity.
   std::uint64_t tried() const noexcept { return tried_; }
   std::size_t suffixed() const noexcept { return suffixes_.size(); }
 

@@ -59,7 +59,7 @@ class RingQueue {
 
   std::vector<T> block_;
   std::size_t room_ = 0, mask_ = 0;  // size of the block, and size - 1
-  std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since it grew
+  std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since the block last grew
 };
 
 }  // namespace muster

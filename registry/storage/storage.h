@@ -457,7 +457,7 @@ class Storage : private StorageContents {
     ids_.give_back(e.index);
   }
   void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
-  /// take_ids() for ids that are not contiguous in the queue.
+  /// Like take_ids(), for ids that are not contiguous in the queue.
   void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
@@ -472,7 +472,7 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// mark_id() for an index that was marked before, as is every index that was ever issued.
+  /// Like mark_id(), for an index that was marked before, as is every index that was ever issued.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
@@ -509,7 +509,7 @@ class Storage : private StorageContents {
   void destroy_values(const StoredType& type);
   /// Must be called when the size of a type's values has changed.
   void lay_out_again(TypeId type);
-  /// Offers the preservers everything that they have not preserved yet.
+  /// Offers the preservers all columns that they have not preserved yet.
   void leave_to_preservers();
   /// Removes a row and destroys its runtime values, except those of types in `kept`, which were
   /// relocated.

@@ -1,4 +1,5 @@
-// Templates from a file: FlatBuffers JSON of schema/template.fbs. docs/templates.md shows one.
+// Reads templates from a file in the FlatBuffers JSON of schema/template.fbs. docs/templates.md
+// shows an example.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Receipt;
 struct TemplateError {
   std::string file;
   std::uint32_t line = 0;
-  std::string path;          ///< "game.orc/body/arm"; empty if it concerns the file
+  std::string path;          ///< "game.orc/body/arm"; empty if the error concerns the file
   std::string what;          ///< a whole sentence
   std::string text() const;  ///< "orcs.json:12: game.orc/body/arm: ..."
 };

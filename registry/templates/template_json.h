@@ -18,7 +18,7 @@ struct Json {
   std::uint32_t line = 1;
   std::string text;
   std::vector<Json> items;
-  std::vector<Member> members;  ///< in source order; names are unique
+  std::vector<Member> members;  ///< members in source order; names are unique
 
   const Json* find(std::string_view name) const noexcept;
   /// A description for errors: "an object", "the text 'x'".

@@ -55,7 +55,7 @@ TemplateTree::Node* TemplateTree::Node::child(std::string_view child_name) {
     const auto at = std::ranges::find_if(children_, fits);
     return at == children_.end() ? nullptr : &*at;
   };
-  constexpr std::size_t few = 16;  // up to this number of children are scanned
+  constexpr std::size_t few = 16;  // maximum number of children to scan without an index
   if (children_.size() <= few) return search();
   for (; indexed_ < children_.size(); ++indexed_)
     if (const std::uint64_t hash = hash64(children_[indexed_].name_); !by_name_.find(hash))

@@ -70,7 +70,7 @@ class TemplateTree {
     Node* child(std::string_view child_name);
     /// Null if no child has the key.
     Node* child(std::uint32_t child_key) noexcept;
-    /// Names of children compared so far. Tests of complexity use it.
+    /// Names of children compared so far. Used by tests of complexity.
     std::uint64_t compared() const noexcept { return compared_; }
 
    private:
@@ -189,7 +189,7 @@ class TemplateTree {
   std::vector<void (*)(TypesKnown&)> needs_;
 };
 
-/// The names of a path, unescaped.
+/// Returns the unescaped names in a path.
 std::vector<std::string> path_names(std::string_view path);
 
 }  // namespace muster

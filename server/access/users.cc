@@ -188,7 +188,7 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // lists of earlier versions may have such names
+  if (has_invisible(name))  // lists of earlier versions may have invisible characters in names
     return std::unexpected(
         UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
   if (users_.size() >= users_max)

@@ -50,11 +50,11 @@ class Intake {
  private:
   struct Line {
     std::shared_ptr<Session> session;
-    std::uint64_t taken = 0;  // steps, starting at the others' value after idle time
+    std::uint64_t taken = 0;  // steps; an idle line continues at the value of the others
     bool idle = true;
-    bool stands = false;           // nothing more to take from it in this call
-    bool put_off = false;          // its next edit exceeded the remaining steps of a call
-    std::uint64_t next_steps = 0;  // steps of its next edit, if that was judged and postponed
+    bool stands = false;           // nothing more can be taken from the line in this call
+    bool put_off = false;          // the line's next edit exceeded the remaining steps of a call
+    std::uint64_t next_steps = 0;  // steps of the line's next edit, if it was judged and postponed
   };
   /// Returns the processor time since the last call, which is the time of one request.
   std::uint64_t look_at_time();

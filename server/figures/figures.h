@@ -14,12 +14,12 @@ struct Figures {
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
                 tick_max_ns = 0;                           ///< processor time; classes are an eighth wide
   std::uint64_t edits = 0, edits_refused = 0;              ///< since the server began
-  std::uint64_t answers_waiting_bytes = 0;                 ///< of all sessions, waiting for clients
-  std::uint64_t requests_waiting_bytes = 0;                ///< of all sessions, waiting for the world
+  std::uint64_t answers_waiting_bytes = 0;                 ///< in all sessions, waiting for clients
+  std::uint64_t requests_waiting_bytes = 0;                ///< in all sessions, waiting for the world
   std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< unanswered
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
   std::uint64_t journal_bytes = 0;  ///< bytes of the journal after the saved state
-  std::string disk_error = {};      ///< why edits are refused, or empty if they are not
+  std::string disk_error = {};      ///< reason why edits are refused, or empty
   std::string save_error = {};      ///< error of the last automatic save, or empty
 };
 

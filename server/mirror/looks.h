@@ -51,7 +51,7 @@ class Looks {
   struct Wanted {
     std::uint32_t users = 0;
     bool is_new = true;      // not included in a look yet
-    std::uint32_t size = 0;  // as in the last look; unknown until an entity has the component
+    std::uint32_t size = 0;  // size in the last look; unknown until an entity has the component
   };
   struct Column {
     TypeId type;

@@ -30,12 +30,12 @@ class SeenState {
     std::uint64_t uid = 0;  ///< 0 if there is no chunk with this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
-    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< by row; depth 0 has no parents
+    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< indexed by row; depth 0 has no parents
   };
   struct Column {
     TypeId type = 0;
     std::uint32_t size = 0;                            ///< size of a value; 0 without values
-    const TypeDescriptor* descriptor = nullptr;        ///< null if the registry does not know it
+    const TypeDescriptor* descriptor = nullptr;        ///< null if unknown to the registry
     std::vector<std::shared_ptr<std::byte[]>> copies;  ///< by chunk number; null without values
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;

@@ -66,8 +66,8 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 extern "C" {
 struct MusterPlugin {
   std::uint32_t abi_version;  ///< always the first member, so that any server can read it
-  std::uint32_t layout;       ///< muster_plugin_layout, as computed by its compiler
-  std::uint64_t headers;      ///< muster_plugin_headers of the headers it was compiled with
+  std::uint32_t layout;       ///< muster_plugin_layout, as computed by the plugin's compiler
+  std::uint64_t headers;      ///< muster_plugin_headers of the headers used to compile the plugin
   const char* name;           ///< unique among a server's plugins; the same for all builds of a
                               ///< plugin
   const char* build;          ///< identifies the code; stored with every save, for replays

@@ -58,8 +58,8 @@ struct AnswerSources {
   ActivityCount& activity;
   ClockQuestions& clock;
   DurableQuestions& durable;
-  Seldom& seldom;          ///< for all seldom work except opening watches
-  Seldom& watches_seldom;  ///< for opening watches, which does not wait for other work
+  Seldom& seldom;          ///< schedules all seldom work except opening watches
+  Seldom& watches_seldom;  ///< schedules the opening of watches separately
 };
 
 }  // namespace muster

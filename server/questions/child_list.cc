@@ -130,7 +130,7 @@ class SiblingList final : public ChildList {
   std::uint32_t total() const override { return asked_.registry.child_count(page_.entity); }
 
   static constexpr std::size_t passed_max = 128;
-  std::vector<Entity> passed_;  // the last children that were passed
+  std::vector<Entity> passed_;  // the last children that the listing has passed
   std::uint32_t place_ = 0;     // of the next child
 };
 

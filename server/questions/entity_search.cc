@@ -130,8 +130,8 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  std::vector<std::uint32_t> known_;  // by index: generation, and whether it is below `under_`; 0
-                                      // means unknown
+  // By index: the generation, and whether the entity is below `under_`; 0 means unknown.
+  std::vector<std::uint32_t> known_;
   std::vector<Entity> passed_;
 };
 

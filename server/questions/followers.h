@@ -41,7 +41,7 @@ class Followers {
  private:
   struct Follower {
     std::shared_ptr<Session> session;
-    std::uint64_t told = 0;  // `changes_` when it was last sent
+    std::uint64_t told = 0;  // value of `changes_` when the state was last sent
   };
   std::vector<Follower> all_;
   std::uint64_t changes_ = 1;

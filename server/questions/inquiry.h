@@ -23,7 +23,7 @@ class Inquiry {
     again,      ///< the steps are used up
     room,       ///< no room in the session's queue, which wakes the desk
     elsewhere,  ///< waits for another thread, which wakes the desk
-    later,      ///< waits until it is due (server/questions/seldom.h)
+    later,      ///< waits until the work is due (server/questions/seldom.h)
   };
 
   Inquiry() = default;

@@ -27,7 +27,7 @@ struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
   std::uint64_t steps = 0;            ///< of all slices
-  std::uint64_t slice_steps_max = 0;  ///< of the most expensive slice
+  std::uint64_t slice_steps_max = 0;  ///< steps of the most expensive slice
 };
 
 /// World thread only. The queue's length is bounded by each session's limit
@@ -60,8 +60,8 @@ class QuestionQueue {
     std::shared_ptr<Session> session;
     std::deque<Question> questions;  // the first question is `current` after it has begun
     std::unique_ptr<Inquiry> current;
-    std::uint64_t taken = 0;  // steps, starting at the others' value when it joined
-    bool stands = false;      // no further progress is possible in this round
+    std::uint64_t taken = 0;  // steps; a new line starts at the value of the others
+    bool stands = false;      // the line can make no further progress in this round
   };
   Line* next();
   void go_on(Line& line, Steps& steps);

@@ -31,10 +31,10 @@ class TurnOrder {
   struct Line {
     std::uint32_t watches = 0;
     std::uint64_t spent_ns = 0;  // time since the session became active, relative to the others
-    std::uint64_t turned = 0;    // number of its last turn
-    std::uint64_t round = 0;     // last round with one of its watches
+    std::uint64_t turned = 0;    // number of the watch's last turn
+    std::uint64_t round = 0;     // last round with a watch of this line
     bool sorted = false;
-    std::vector<Watch*> waiting;  // if sorted, the next one is last
+    std::vector<Watch*> waiting;  // once sorted, the next watch is last
   };
   static bool later(const Line* a, const Line* b);
 

@@ -193,7 +193,7 @@ void Watch::add_scope(Entity e) {
 }
 
 void Watch::mark_dead(Entity e, bool structure) {
-  if (structure) told_.put(e, Told{});  // the client knows the entity, because it named it
+  if (structure) told_.put(e, Told{});  // the client knows the entity, because the request named it
   gone_.push_back(e);
 }
 

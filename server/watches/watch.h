@@ -107,7 +107,7 @@ class Watch {
 
   // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< number of its last turn; see turn_order.h
+  std::uint64_t turned = 0;  ///< number of the watch's last turn; see turn_order.h
   ByteBudget budget;
   std::uint64_t event_sequence = 0;  ///< sequence of the last event that was sent or reported as
                                      ///< lost
@@ -195,12 +195,12 @@ class Watch {
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
-  WatchAsked asked_;  // the request without its lists of entities, which are in the sets below
+  WatchAsked asked_;  // the request without its lists of entities, which are in the sets
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
   EntitySet scope_;  // named entities and descendants; unused if the scope is the whole world
-  EntitySet shown_;  // with a filter: the entities that pass the filter
+  EntitySet shown_;  // entities that pass the filter, if there is one
 
   // Unsent changes. The lists may contain entities that have since died or changed again; the
   // values that are current when they are sent are used.

@@ -13,7 +13,7 @@ class EntityRegistry;
 
 /// Lists of type ids are sorted and have no duplicates.
 struct WatchAsked {
-  bool changeable = false;  ///< from Follow: values are sent as Values, and the watch may change
+  bool changeable = false;  ///< created by Follow: sends Values, and may change
   bool world = false;
   std::vector<Entity> entities;
   bool subtree = false;

@@ -208,7 +208,7 @@ bool Watch::send_gone(Frames& frames) {
                       if (!may_know(e)) continue;
                       if (!world().alive(e)) {
                         frames.destroy(e);
-                      } else if (!concerns(e)) {  // otherwise it is back in the scope
+                      } else if (!concerns(e)) {  // otherwise the entity is back in the scope
                         told_.erase(e);
                         frames.building().append(e, session::Left{});
                       }

@@ -61,7 +61,7 @@ class WatchTurns {
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;  ///< time ran out although there was room
+    bool more = false;  ///< time ran out, although the queues had room
 
     /// Time until a watch that is waiting for its rate or budget is due; 0 if there is none.
     std::uint64_t due_in_ns = 0;

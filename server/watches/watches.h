@@ -93,7 +93,8 @@ class Watches {
   /// Returns true if messages from handlers are watched. Otherwise, they cause watches no work.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
   /// For use without a thread. can_go_on() returns true if watches are waiting for a turn, marks()
-  /// the number of all marks, and turns_max() the largest number of turns after a flush.
+  /// returns the number of all marks, and turns_max() returns the largest number of turns after a
+  /// flush.
   bool can_go_on() const noexcept { return can_go_on_; }
   std::size_t marks() const { return turns_.marks(); }
   std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
@@ -141,11 +142,11 @@ class Watches {
   std::vector<Entry> entries_;
   std::size_t types_known_ = 0;
   std::uint64_t opened_ = 0;  // number of watches opened
-  bool told_any_ = false;     // a look was passed on since there have been watches
+  bool told_any_ = false;     // a look was passed on since the first watch was opened
   bool can_go_on_ = false;
   std::size_t chunks_listed_ = 0;  // in the last look
 
-  WatchTurns turns_;  // used by the thread, if there is one
+  WatchTurns turns_;  // used by the watch thread, if there is one
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // started with the first watch

@@ -130,11 +130,11 @@ struct World::Impl {
   bool ended = false;  // the inbox has been taken for the last time
   TimeCounts tick_times;
   std::uint64_t code_mark = 0;  // identifies the code and handlers as installed
-  std::string stands;           // why the world is stopped; empty if it is not
+  std::string stands;           // reason why the world is stopped, or empty
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
 
-  // without hz: true if the registry's clock was left running
+  // Without hz: true if the registry's clock was left running.
   bool timers_wait = false;
   Saver saver;                       // uses the file exclusively once the world is open
   std::optional<Watchdog> watchdog;  // observes the registry; may be empty

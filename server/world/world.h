@@ -34,7 +34,7 @@ struct WorldOptions {
   /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group. See code_identity().
   std::string code = {};
-  Durability durability = Durability::checkpoint;  ///< what is on disk between commits
+  Durability durability = Durability::checkpoint;  ///< guarantees between commits
 
   /// Time from a commit to the next automatic one if the world has changed; 0 means never. The
   /// actual time is at least fifty times as long as it took to begin the last commit.
@@ -80,7 +80,7 @@ struct WorldOptions {
 
 /// One tick. Converts to false if there was no tick, for instance after stop().
 struct Frame {
-  float dt = 0;               ///< in seconds: 1/hz or, without hz, the length of the frame
+  float dt = 0;               ///< time in seconds: 1/hz or, without hz, the length of the frame
   std::uint64_t tick = 0;     ///< 1, 2, 3 ... over the world's lifetime
   std::uint64_t now_ns = 0;   ///< the registry's clock
   std::uint64_t late_ns = 0;  ///< delay of the tick in ns; 0 for a step

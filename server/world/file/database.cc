@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr int busy_ms = 2000;  // how long to wait for other connections
+constexpr int busy_ms = 2000;  // time to wait for other connections, in ms
 
 }  // namespace
 

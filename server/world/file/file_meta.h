@@ -37,7 +37,7 @@ struct FileMeta {
 
 /// The contents of a world file without its -wal.
 struct FileAlone {
-  std::string world;           ///< empty if it cannot be read
+  std::string world;           ///< empty if the file cannot be read
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< last group in the journal or the state

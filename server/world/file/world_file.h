@@ -34,7 +34,7 @@ namespace muster {
 struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
   bool check_structure = true;            ///< check all pages when opening, at about 3 GB/s
-  std::uint64_t merge_bytes = 16u << 20;  ///< size of the -wal at which it is merged
+  std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
   std::string vfs = {};                   ///< a registered SQLite VFS; tests use a failing disk
   const FileMeta* continues = nullptr;    ///< checkpoint of the world to continue, or null
 };
@@ -44,7 +44,7 @@ struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
   std::string code = {};                              ///< code identity of the host
-  std::uint64_t types_fingerprint = 0;                ///< `types` is written if this changed
+  std::uint64_t types_fingerprint = 0;                ///< if changed, the table `types` is written
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
 
   /// If true and rows, sequence and tick equal those of the last checkpoint, nothing is written and
@@ -55,7 +55,7 @@ struct CheckpointStamp {
 /// Selects when the -wal is merged into the file, if a merge is due after a write.
 enum class Merges : std::uint8_t {
   at_once,    ///< before the call returns
-  by_caller,  ///< by the caller, who calls begin_merge() soon after the write
+  by_caller,  ///< merged by the caller, who calls begin_merge() soon after the write
 };
 
 /// Limits on one step of a checkpoint; a single row may exceed them.

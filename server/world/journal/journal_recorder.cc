@@ -212,7 +212,6 @@ void JournalRecorder::end_group() {
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
   if (open_.last < open_.first) {  // only schemas of a withdrawn input, which are recorded again
-                                   // later
     open_ = {};
     schemas_ = schemas_before_;
     types_known_ = types_before_;

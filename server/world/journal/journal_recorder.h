@@ -96,7 +96,7 @@ class JournalRecorder final : public InputSink {
   bool uncounted_ = false;                    // inputs were not kept since the last counters record
   bool paused_ = false;
   JournalGroup open_;            // the group is not open if it has no records
-  std::size_t last_record_ = 0;  // offset in the open group, or its end if there is none
+  std::size_t last_record_ = 0;  // offset in the open group, or the group's end if there is none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

@@ -174,7 +174,7 @@ SavedTypes* Recovery::then() {
   if (then_ || schemas_.empty()) return then_.get();
   auto made = std::make_shared<SavedTypes>(registry_.types(), &conversions(registry_));
   for (const auto& schema : schemas_)
-    if (!made->add(schema)) return nullptr;  // unexpected: the checkpoint was read with this schema
+    if (!made->add(schema)) return nullptr;  // not expected: the checkpoint was read with it
   if (!made->settle()) return nullptr;
   then_ = std::move(made);
   return then_.get();

@@ -43,7 +43,7 @@ struct RecoveryReport {
   std::uint64_t inputs = 0;      ///< inputs that were replayed exactly
   std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
   std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
-  std::uint64_t edits = 0;       ///< edits that were applied from those groups
+  std::uint64_t edits = 0;       ///< edits that were applied from such groups
 
   /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, and edits
   /// that do not fit. Messages that no journal keeps are not counted.
@@ -76,7 +76,7 @@ class Recovery {
   struct Start {
     std::string code = {};  ///< the host's code, as for JournalRecorder
     std::uint64_t tick = 0;
-    std::string not_exact = {};  ///< if not empty, only edits are applied, for this reason
+    std::string not_exact = {};  ///< if not empty, the reason why only edits are applied
 
     /// Binary schemas of the checkpoint, in order. If only edits are applied, these convert edits
     /// whose types have changed. Without schemas, such edits are not converted.
@@ -119,7 +119,7 @@ class Recovery {
   const std::vector<std::uint64_t> skip_;
   WorkMark* const mark_;
   std::uint64_t tick_;
-  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint and later
+  std::vector<std::vector<std::byte>> schemas_;  // schemas of the checkpoint and of later records
   std::shared_ptr<SavedTypes> then_;             // made from schemas_ when needed
 
   // True while only posts have been replayed. The checkpoint may contain them as posted; each

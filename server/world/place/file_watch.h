@@ -32,7 +32,7 @@ class FileWatch {
   struct Seen {
     /// Describes the file or -wal that was removed or replaced; empty if both are in place.
     std::string gone;
-    std::string hidden;  ///< why the system denies access; empty if it does not
+    std::string hidden;  ///< reason why the system denies access, or empty
 
     /// True if another program wrote to the file or its -wal. Only the content shows whether that
     /// matters.

@@ -29,7 +29,7 @@ struct WalSalts {
 struct WalEnd {
   WalSalts salts = {};
   std::uint32_t page_bytes = 0;
-  bool is_big_endian = false;  ///< byte order of its checksums
+  bool is_big_endian = false;  ///< byte order of the checksums
   std::uint64_t frames = 0;
   std::uint32_t checksum[2] = {};  ///< checksum of the last frame, or of the header if there is
                                    ///< none

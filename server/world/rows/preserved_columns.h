@@ -84,7 +84,7 @@ class PreservedColumns final : public ColumnPreserver {
   SpareBlocks spare_;
   std::vector<Column> columns_;
   std::vector<std::uint32_t> first_;  // hash table by chunk_uid: first column + 1, or 0
-  std::size_t chunks_ = 0;            // in first_, which is at most half full
+  std::size_t chunks_ = 0;            // number of chunks in first_, which is at most half full
   std::vector<std::byte> taken_;      // for take()
   SpareBlocks::Block given_;          // for take()
   std::uint32_t given_size_ = 0;

@@ -60,7 +60,7 @@ class StateCopy final : public StateSink {
   enum class From : std::uint8_t { here, known, columns };
   struct Row {
     std::uint64_t key, version;
-    std::uint32_t number;  // in here_ or columns_; for a known row, the key's column
+    std::uint32_t number;  // index in here_ or columns_; for a known row, the key's column
     StateSection section;
     From from;
   };

@@ -41,14 +41,14 @@ struct Saver::Saving {
   }
   EntityRegistry& registry;
   StateCopy copied;
-  std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry keeps them
+  std::vector<const TypeDescriptor*> types;  // types of the stamp, which the registry keeps alive
   CheckpointStamp stamp;
-  std::uint64_t version;  // everything in the copy has this version or an earlier one
+  std::uint64_t version;  // all rows of the copy have this version or an earlier one
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   bool begun = false;                 // the queue's thread
-  bool is_current = false;            // only removing replaced rows remains (the queue's thread)
-  std::atomic<bool> between = false;  // groups may be written between its steps
+  bool is_current = false;            // only the removal of replaced rows remains (queue's thread)
+  std::atomic<bool> between = false;  // true between two steps, when groups may be written
   std::atomic<bool> done = false;
 };
 
@@ -423,7 +423,7 @@ void Saver::merge() {
     return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
   };
   if (merged_.load(std::memory_order_acquire)) end_merge();
-  if (is_long(all_wait_at) && host_.wake) host_.wake();  // report what is durable before waiting
+  if (is_long(all_wait_at) && host_.wake) host_.wake();  // reports what is durable before waiting
   while (is_long(all_wait_at)) {
     if (!file_.wal_use().is_merging()) begin_merge();
     end_merge();

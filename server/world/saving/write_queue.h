@@ -79,7 +79,7 @@ class WriteQueue {
   mutable Mutex mutex_;
   Condition came_, went_;
   std::deque<Work> waiting_ MUSTER_GUARDED_BY(mutex_);
-  std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // of waiting and current work
+  std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // bytes of waiting and current work
   std::move_only_function<Steps()> step_;            // set only by the thread, under the lock
   bool step_waits_ MUSTER_GUARDED_BY(mutex_) = false, goes_on_ MUSTER_GUARDED_BY(mutex_) = false;
   bool working_ MUSTER_GUARDED_BY(mutex_) = false, ends_ MUSTER_GUARDED_BY(mutex_) = false;

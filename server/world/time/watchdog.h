@@ -47,7 +47,7 @@ class Watchdog {
   const Host host_;
   // Used only by the watchdog's thread.
   std::uint64_t sequence_ = 0;           // of the current input
-  std::chrono::nanoseconds in_work_{0};  // time spent on it so far
+  std::chrono::nanoseconds in_work_{0};  // time spent on the current input so far
   bool busy_ = false, hangs_ = false;
   mutable Mutex mutex_;
   Condition ends_now_;
