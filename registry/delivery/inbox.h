@@ -20,10 +20,10 @@ class Inbox;
 /// its registry.
 class InboxLane {
  public:
-  /// Copies one or more consecutive batches, which must be complete and verified. Each is its own
-  /// input, and all have this request. Returns false and takes none if the lane would exceed
-  /// bytes_max; the writer may wait or drop them. For an empty span, returns true and does nothing.
-  /// Stops the program if the bytes end inside a batch.
+  /// Copies one or more consecutive batches, which must be complete and verified. Each batch is its
+  /// own input, and all inputs have the number `request`. Returns false and takes none if the lane
+  /// would exceed bytes_max; the writer may wait or drop them. For an empty span, returns true and
+  /// does nothing. Stops the program if the bytes end inside a batch.
   [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
   std::uint64_t author() const noexcept { return author_; }
   std::uint64_t user() const noexcept { return user_; }

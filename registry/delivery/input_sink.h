@@ -17,8 +17,8 @@ constexpr std::size_t input_kinds = 6;  ///< one more than the largest InputKind
 struct Envelope {
   std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry; saved with the registry
 
-  /// The session that sent it, as given to the inbox lane or push_batch; 0 means the host itself.
-  /// Grants and request numbers belong to sessions.
+  /// The session that sent the input, as given to the inbox lane or push_batch; 0 means the host
+  /// itself. Grants and request numbers belong to sessions.
   std::uint64_t author = 0;
   /// The user responsible, as given together with the session. A user outlives sessions and may
   /// have several at once, so histories belong to users. 0 means no numbered user: everything that

@@ -57,7 +57,7 @@ class ParallelPass {
   ~ParallelPass();
 
   /// Delivers to every matching entity; sets `called` if a handler was called. Returns false and
-  /// does nothing if the pass is lighter than the work of spreading it.
+  /// does nothing if the pass takes less work than spreading it would.
   bool deliver(MessageRoute& route, void* message, bool& called);
   /// Records how long a handler took for its rows of a pass, to judge the next one.
   static void learn(Handler& handler, std::uint64_t rows, double ns) noexcept;

@@ -113,7 +113,7 @@ Chunk& no_chunk() noexcept;
 
 /// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the
 /// POD or, for tables, to a std::span<const std::byte>. `columns` has a slot per value term with
-/// source self. Returns true if the message was consumed.
+/// source `self`. Returns true if the message was consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
 
@@ -194,7 +194,7 @@ struct Handler {
   std::uint32_t part = 0;     ///< see EntityRegistry::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
-  /// Offset in the message of the entity that terms with source other refer to.
+  /// Offset in the message of the entity that terms with source `other` refer to.
   std::uint32_t other_offset = ~0u;
   bool once = false;            ///< uses no entity or component: called once per pass
   bool writes_message = false;  ///< takes Msg& or may consume
@@ -229,12 +229,12 @@ struct Handler {
   /// Recent time per row of a pass; measured only if there are several workers.
   double row_ns = 0;
 
-  /// Number of value terms with source self: the length of a column list.
+  /// Number of value terms with source `self`: the length of a column list.
   std::uint32_t values = 0;
   std::uint32_t written = 0;  ///< bit mask of the written values among the first 32
 
-  /// The columns of the value terms with source self, by archetype index. Null if the handler does
-  /// not match the archetype.
+  /// The columns of the value terms with source `self`, by archetype index. Null if the handler
+  /// does not match the archetype.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;

@@ -37,7 +37,7 @@ class RunRules {
 
   std::unordered_map<TypeId, Use> components_;
   std::unordered_map<std::string, Use> externals_;
-  std::uint32_t clashing_ = 0;  // components and resources written by one handler and used by another
+  std::uint32_t clashing_ = 0;  // components and resources written by one and used by another
   std::uint32_t hidden_ = 0;    // handlers with state that name no resources
   std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0, consuming_ = 0;
   std::uint64_t steps_ = 0;

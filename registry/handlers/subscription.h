@@ -44,8 +44,8 @@ class [[nodiscard("the handler ends with it: keep the Subscription as long as th
   std::uint64_t ordinal_ = 0;
 };
 
-/// The handlers of one game or plugin, as returned by an install function. They end together. Also
-/// owns objects that they use.
+/// The handlers of one game or plugin, as returned by an install function. They end together. This
+/// object also owns objects that the handlers use.
 class [[nodiscard("the handlers end with it: keep the Handlers as long as they are to run")]] Handlers {
  public:
   Handlers() = default;

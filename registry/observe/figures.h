@@ -31,8 +31,7 @@ struct MessageFigures {
   std::string name;
   /// Messages from outside. A message to a span counts once.
   std::uint64_t pushed = 0;
-  std::uint64_t caused = 0;                               ///< messages that handlers pushed or
-                                                          ///< timers delivered
+  std::uint64_t caused = 0;                               ///< messages from handlers or timers
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
   std::uint64_t dead = 0;                                 ///< targets that were not alive: dropped
 

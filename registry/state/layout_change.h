@@ -28,9 +28,9 @@ class LayoutChange {
   using Find = std::function<const TypeDescriptor*(TypeId)>;
 
   /// Both types must be structs. `find_then` and `find_now` return the structs nested in them. An
-  /// error gives the name of the field that cannot be converted in the newer layout, or in the
-  /// older one if the newer layout has no such field. With a game's own `conversion`, which is
-  /// called for each value afterwards, such a field has its default and is not an error.
+  /// error names the field that cannot be converted, by its name in the newer layout if it has one
+  /// there. With a game's own `conversion`, which is called for each value afterwards, such a field
+  /// has its default and is not an error.
   [[nodiscard]] static std::expected<LayoutChange, SchemaError> between(const TypeDescriptor& then,
                                                                         const Find& find_then,
                                                                         const TypeDescriptor& now, const Find& find_now,

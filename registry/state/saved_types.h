@@ -37,8 +37,7 @@ class SavedTypes {
   struct Reading {
     const TypeDescriptor* then = nullptr;
     const TypeDescriptor* now = nullptr;
-    const LayoutChange* change = nullptr;  ///< null if the bytes are unchanged, or if the type is a
-                                           ///< table
+    const LayoutChange* change = nullptr;  ///< null if the bytes are unchanged, or for a table
   };
   /// Returns how values of a saved type are read. An error says which field cannot be converted, or
   /// that the type is in no schema.

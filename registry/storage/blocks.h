@@ -10,7 +10,7 @@
 // memory is unused, and a column is interrupted once per 4 MiB. An unused slab stays with its
 // shelf, so rows that come and go need no system calls. When another shelf needs a slab, unused
 // slabs are returned to the system if they are more than an eighth of the used memory. If a shelf
-// then needs again what it returned, twice as much is held from then on.
+// then needs memory that it has returned, twice as much is held from then on.
 #pragma once
 
 #include <array>
@@ -38,9 +38,10 @@ class Blocks {
   /// Takes back a block from take(). It is kept, poisoned under AddressSanitizer, for the next
   /// take() of its purpose and size.
   void give_back(void* block) noexcept;
-  /// Announces that `count` blocks will be taken next. Those for which there are no free blocks get
-  /// slabs that fit, unless a usual slab is much larger. The slabs stay until forget_expected(),
-  /// even while unused. If memory runs out, some blocks are expected, and nothing else has changed.
+  /// Announces that `count` blocks will be taken next. Blocks beyond the free ones get slabs that
+  /// fit exactly, unless a usual slab is much larger. The slabs stay until forget_expected(), even
+  /// while unused. If memory runs out, only some of the blocks are expected, and nothing else has
+  /// changed.
   void expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t count);
   /// Stops expecting blocks that were announced but not taken.
   void forget_expected() noexcept;

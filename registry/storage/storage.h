@@ -32,9 +32,9 @@ class ColumnPreserver {
   /// Called while the chunk's rows and their count are unchanged and the slot still has its old
   /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before a chunk's memory is reused, whether its columns were preserved or not: because
-  /// the chunk is dropped, or because its rows were laid out anew in other memory, which a chunk of
-  /// the same uid then has.
+  /// Called before a chunk's memory is reused, whether or not its columns were preserved. Either
+  /// the chunk is dropped, or its rows were laid out anew in other memory, which a chunk with the
+  /// same uid then has.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
@@ -166,8 +166,9 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
-  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
+  /// Takes ids that may be created, so that they are in no state, like those from take_ids().
+  /// Returns false and does nothing if an id may not be created, occurs twice, or is in another
+  /// state than the first.
   bool take_given(std::span<const Entity> ids) noexcept;
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
@@ -190,8 +191,8 @@ class Storage : private StorageContents {
   const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
   const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
-  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
-  /// needed.
+  /// Returns the archetype of `types`, and creates it if needed. The types must be ascending and
+  /// distinct, and must have been added before.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
@@ -250,7 +251,8 @@ class Storage : private StorageContents {
     std::uint32_t begin, count;
   };
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
-  /// chunk of a plain() archetype has room for, at least one. They have all its types.
+  /// chunk of a plain() archetype has room for, at least one. The rows have all types of the
+  /// archetype.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
   /// Like create_run() above, for up to `count` new ids, which are issued as by take_ids() and
   /// written to the rows. If `far` is true, prefetches the directory.

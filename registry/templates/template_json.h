@@ -1,4 +1,4 @@
-// Parses JSON as flatc accepts it, with line numbers: the format of template files.
+// Parses the format of template files: JSON as accepted by flatc. Keeps line numbers for errors.
 #pragma once
 
 #include <cstddef>

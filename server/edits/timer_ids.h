@@ -43,7 +43,7 @@ class TimerIds {
   EntityRegistry& registry_;
   std::map<Timers::Key, std::vector<std::uint32_t>> kept_;
   std::unordered_map<TimerId, std::uint64_t> due_;         // of the timers in kept_
-  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> number of its occurrences in kept_
+  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> occurrences in kept_
   std::vector<TimerId> cancelled_;                         // since the last give_back
 
   // Limit on the kept timers that are checked after each change. The check is necessary because

@@ -1,5 +1,5 @@
 // The watches of sessions, on the world thread. Lists changes (Looks), collects watched events, and
-// passes both on with the sessions' requests, in one order. A separate thread (WatchTurns)
+// passes both on with the sessions' requests, in a single order. A separate thread (WatchTurns)
 // compares, selects and encodes. Without that thread, after_flush() does this.
 //
 //   world thread     follow, after_flush ... Looks, EventKeeper -> news       passes news on and continues

@@ -31,15 +31,16 @@ class FileJournal {
                                                      const std::string& shown);
   /// Returns true if there are groups that read() has not yet read.
   bool is_unread() const noexcept { return unread_; }
-  /// Returns the highest group number in the file, valid or not, or that of the checkpoint's last
-  /// group if the file has no groups.
+  /// Returns the highest group number in the file, whether or not the group is valid, or the number
+  /// of the checkpoint's last group if the file has no groups.
   std::uint64_t newest() const noexcept { return newest_; }
   /// Returns the last valid group, or the checkpoint's last group while groups are unread.
   const JournalEnd& end() const noexcept { return end_; }
 
   /// Passes the verified groups after the checkpoint to `take`, in order, with bytes aligned to 16.
-  /// If a group is wrong, fails and names it: SQLite commits are atomic, so a partial group can
-  /// only mean damage. Must run inside the caller's read transaction. Changes nothing.
+  /// If a group is wrong, fails with an error that names it. SQLite commits are atomic, so a
+  /// partial group can only mean damage. Must run inside the caller's read transaction. Changes
+  /// nothing.
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
                                                               const std::string& shown, const Take& take);
 

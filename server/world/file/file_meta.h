@@ -25,8 +25,8 @@ struct FileMeta {
   std::uint64_t rows = 0;  ///< rows in `state`
   std::string digest;      ///< see checksum.h
 
-  /// The last journal group contained in the state, or 0, and its checksum, which seeds the next
-  /// group's. Absent in format 1.
+  /// The last journal group contained in the state, or 0, and its checksum, which seeds the
+  /// checksum of the next group. Absent in format 1.
   std::uint64_t group = 0, chain = 0;
 };
 

@@ -218,7 +218,7 @@ void JournalRecorder::close_group() {
     return;
   }
   look_at_code();
-  // It is unknown which handlers handled which of the group's inputs, so its code cannot be
+  // It is unknown which handlers handled which of the group's inputs, so the group's code cannot be
   // reproduced.
   if (open_.code != code_) open_.code += ", then " + code_;
   open_.last_tick = tick_;

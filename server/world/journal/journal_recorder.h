@@ -67,8 +67,8 @@ class JournalRecorder final : public InputSink {
   void look_at_code();
   void learn_schemas();
   void find_unkept();
-  /// Returns true if the journal keeps the batch. It does not keep messages with journal: "never"
-  /// whose handlers only read. Timed batches are part of the state and are kept.
+  /// Returns true if the journal keeps the batch. The journal does not keep messages with journal:
+  /// "never", whose handlers only read. Timed batches are part of the state and are kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
   /// Returns the open group's last record if it is an unkept record; otherwise null.

@@ -1,4 +1,4 @@
-// Reads a -wal without SQLite, to check that it is complete and the expected one. Changes nothing.
+// Reads a -wal without SQLite, to check that it is the expected one and complete. Changes nothing.
 //
 //   0          32         56       56 + page
 //   | header   | frame 1: | its page | frame 2 ...

@@ -24,9 +24,9 @@ namespace muster {
 
 class PreservedColumns final : public ColumnPreserver {
  public:
-  /// `bytes_max` limits the bytes of copies. Beyond it no more copies are made, and the save is
-  /// given up; see given_up(). The memory for copies may be larger by half, and an eighth of it may
-  /// be kept for later copies.
+  /// `bytes_max` limits the bytes of copies. Beyond this limit, no more copies are made, and the
+  /// save is given up; see given_up(). The memory for copies may be larger by half, and an eighth
+  /// of it may be kept for later copies.
   explicit PreservedColumns(std::uint64_t bytes_max) : bytes_max_(bytes_max), spare_(bytes_max / 8) {}
   PreservedColumns(const PreservedColumns&) = delete;
   PreservedColumns& operator=(const PreservedColumns&) = delete;

@@ -20,9 +20,9 @@ class StateCopy final : public StateSink {
   /// Does not copy rows that `known` contains with the same version. If `known` is null, copies all
   /// rows. `known` is used only while the copy is being filled.
   explicit StateCopy(const KeptRows* known) : known_(known) {}
-  /// Leaves columns in place and passes each on once; until then, call preserver() before they
-  /// change. `saved` is the result of EntityRegistry::begin_version before a save that is
-  /// completely in `known`, or 0. Storage rows older than `saved` are not looked up.
+  /// Leaves columns in place, and passes each one on once. Until then, preserver() must be called
+  /// before a column changes. `saved` is the result of EntityRegistry::begin_version before a save
+  /// that is completely in `known`, or 0. Storage rows older than `saved` are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
   /// Like the constructor above, but reuses the memory of `used`, which must be cleared.

@@ -112,8 +112,8 @@ class Saver {
   /// Queues recorded inputs for writing if they are due, and begins a save if one is due.
   void hand_over(Clock::time_point now);
   /// Call this about once a second. Checks that the file is still at its path and has not been
-  /// changed by others. If it has, writes the state to another file next to it (WorldFile::rescue),
-  /// retrying until that succeeds; error() reports both.
+  /// changed by others. If it is not there or has been changed, writes the state to another file
+  /// next to it (WorldFile::rescue), retrying until that succeeds; error() reports both.
   void look_at_file(Clock::time_point now);
   /// Returns when to call look_at_file() next, or nothing if never.
   std::optional<Clock::time_point> next_look() const noexcept;
