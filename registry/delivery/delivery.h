@@ -116,8 +116,8 @@ class Delivery {
     const Handler* const one = context_.running;
     return one ? one : running_here();
   }
-  /// The current call, here or on one of these workers, without its sequence. May be called from
-  /// any thread.
+  /// Returns the current call, on this thread or on one of these workers, without its sequence. May
+  /// be called from any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
   /// Describes a call of this handler, if the handler still exists. `entity` has the bits of the
   /// first of the entities, or is 0 if there is none.

@@ -52,7 +52,7 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
-/// Releases most memory of an arena after a burst, but keeps what usual ticks need.
+/// Releases most memory of an arena after a burst, but keeps the amount that usual ticks need.
 void give_back(Arena& arena) noexcept {
   constexpr std::size_t storm = 256, kept = 64;  // segments
   if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]

@@ -126,8 +126,8 @@ class Inputs {
  private:
   class Observed;
   /// The last step of a push, flush or advance, after its own input. If archetypes were added and
-  /// too many have no rows, drops these. This depends only on state and inputs (a call without an
-  /// input does not do it), because archetype numbers are state.
+  /// too many have no rows, drops the latter. The decision depends only on state and inputs,
+  /// because archetype numbers are state. A call without an input drops nothing.
   void clean_up() {
     if (core_.state.storage.archetypes_came()) [[unlikely]]
       drop_archetypes();

@@ -97,7 +97,7 @@ class ParallelPass {
     return node.splitting.split == Split::whole || node.in_turn > 0;
   }
   bool worth(PassSchedule& schedule, std::uint64_t& total_rows, double& total_ns);
-  /// Finds the nodes that may join the first stage, as far as other nodes are concerned.
+  /// Finds the nodes that no other node keeps from joining the first stage.
   void begin_stages(const PassSchedule& schedule);
   /// Calls on_begin of the nodes that join. Returns false if none are left.
   bool next_stage(const PassSchedule& schedule, bool& called);

@@ -127,7 +127,7 @@ struct RegistryCore {
   // entry.
   std::array<WorkerCall, 16> workers;
 
-  /// True outside handlers while nothing is waiting: a push need not go through the queue.
+  /// True outside handlers while nothing is waiting. A push then need not go through the queue.
   bool is_quiet() const noexcept {
     return (static_cast<std::uint64_t>(inside.get()) | general_way | state.input.batches() | state.cascade.batches()) ==
            0;

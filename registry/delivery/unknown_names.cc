@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t said_max = 16;
 constexpr std::size_t compared_bytes_max = 64;
 
-/// Returns true if up to two changes turn one text into the other. Texts with fewer than 4 or more
-/// than 64 bytes are never alike.
+/// Returns true if up to two changes turn one text into the other. Returns false for texts with
+/// fewer than 4 or more than 64 bytes.
 bool look_alike(std::string_view a, std::string_view b) {
   constexpr std::size_t changes_max = 2, least_bytes = 4;
   if (a.size() > b.size()) std::swap(a, b);

@@ -73,7 +73,7 @@ struct AtWork {
   std::uint32_t entities = 1;
 };
 
-/// What a worker of a pass is doing.
+/// The current activity of a worker of a pass.
 struct WorkerCall {
   Shown<const Handler*> handler;  ///< null if idle
   Shown<std::uint64_t> entity;    ///< bits of the task's first entity, or 0

@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// A mistake in setting up a registry: a contradictory order, a duplicate name, a type whose layout
-/// differs.
+/// A mistake in setting up a registry: a contradictory order, a duplicate name, or a type whose
+/// layout differs.
 class SetupError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

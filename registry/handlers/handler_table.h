@@ -29,7 +29,7 @@ struct MessageRoute {
   std::vector<Handler*> active;  ///< the enabled ones, in order
 
   /// True if a run of messages may go through one handler after another, with the same effects as
-  /// message by message.
+  /// delivery message by message.
   bool whole_runs = true;
   bool writes_message = false;
   /// Set only if this is the route of a change of `component` instead of a message.

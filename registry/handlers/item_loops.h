@@ -1,5 +1,6 @@
-// Runs a batch of messages, to one entity each, through one handler, in loops into which the handler
-// is inlined. The effects are the same as on Delivery's general path, message by message.
+// Runs a batch of messages, each to one entity, through one handler, in loops into which the
+// handler is inlined. The effects are the same as on Delivery's general path, which works message
+// by message.
 //
 //   walk          takes the messages in order. While targets stay in one chunk, it knows its columns.
 //     in_line     checks a block of messages at once: if its targets and their rows are adjacent,

@@ -457,7 +457,7 @@ template <ElsewhereValue T, ComponentType X>
 struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
 template <ElsewhereValue T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
-  // The value belongs to the other entity, so nothing of the handler's own row is used.
+  // The value belongs to the other entity, so the handler's own row is not used.
   static constexpr bool entity = false;
 };
 

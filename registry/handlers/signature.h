@@ -300,8 +300,8 @@ struct Invoker {
     return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
                std::index_sequence_for<Ps...>{});
   }
-  /// Returns the handler's callable. A stateless one is created here, so that nothing must be read
-  /// to find it.
+  /// Returns the handler's callable. If the callable is stateless, it is created in this function,
+  /// so that nothing must be read to find it.
   static F& callable([[maybe_unused]] const Handler& handler) noexcept {
     if constexpr (stateless) {
       static F made{};
@@ -361,8 +361,8 @@ struct Invoker {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// The rest of one(), for columns that are not touched yet. A separate function with the same
-  /// arguments, so that one() calls nothing but the handler and need not save registers.
+  /// The rest of one(), for columns that are not touched yet. This is a separate function with the
+  /// same arguments, so that one() calls only the handler and need not save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
     first_row(context, *site.handler, site.columns, message, chunk, row);

@@ -34,7 +34,7 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
 
 }  // namespace
 
-/// Joins rows into runs, and passes each to where(run), a list.
+/// Joins rows into runs, and appends each run to the list that where(run) returns.
 class BulkRows::Runs {
  public:
   template <class F>
@@ -87,9 +87,9 @@ class BulkRows::Taker {
   Taker& operator=(const Taker&) = delete;
 
   /// Removes up to `rows` rows: the one at `at` and those after it (or before it, if it is the last
-  /// of its group). go(at, way, rows) releases their ids and returns the number of these, at least
-  /// one. The ids of the group's last rows fill the holes, one after another. Returns the number of
-  /// rows removed.
+  /// of its group). go(at, way, rows) releases their ids and returns the number of ids, which is at
+  /// least one. The ids of the group's last rows fill the holes, one after another. Returns the
+  /// number of rows removed.
   template <class F>
   [[gnu::always_inline]] std::size_t take(Chunk& chunk, Locator at, std::size_t rows, F go) {
     if (chunk.group != group_) [[unlikely]]

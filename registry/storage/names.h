@@ -41,7 +41,7 @@ class FreeSuffixes {
   /// Marks smallest() as taken.
   void take() {
     if (given_back_ == 0) {
-      // Allocate now, so that give_back() need not do so.
+      // Allocate now, so that give_back() need not allocate.
       if (++end_ > free_.size() * 64) free_.push_back(0);
       return;
     }

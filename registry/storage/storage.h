@@ -90,8 +90,9 @@ class Storage : private StorageContents {
   Storage& operator=(const Storage&) = delete;
   /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs
   /// and preservers stay; this storage's preservers are offered all outgoing chunks as if they were
-  /// recycled. Afterwards version(), stamp(), chunk_changes(), structure() and archetype_drops()
-  /// are greater than ever before here, so that code comparing them sees a change.
+  /// recycled. Afterwards, version(), stamp(), chunk_changes(), structure() and archetype_drops()
+  /// return greater numbers than ever before for this storage, so that code that compares them sees
+  /// a change.
   void swap(Storage& other);
 
   // --- ids ---
@@ -179,8 +180,8 @@ class Storage : private StorageContents {
   /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
   /// nothing if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
+  /// Takes back those of the granted indices [first, first + count) that are unused. Runs of at
+  /// least ReturnedIds::run_min are kept for the next grants; shorter runs go into the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
@@ -569,7 +570,7 @@ class Storage : private StorageContents {
   }
   void make_move_plan(const Archetype& from, const Archetype& to);
   void touch_all(Chunk& chunk) {
-    // Ids are touched only here: if they have the current version, all columns do.
+    // Ids are touched only in this function, so if they have the current version, all columns do.
     if (chunk.slots()[column_ids].version != version_) [[unlikely]]
       first_touch_all(chunk);
   }

@@ -45,8 +45,8 @@ class TimerBudget {
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
 
 /// Tracks the bytes of rows and templates in the world. Counting all of them costs more than most
-/// edits, so this class keeps an upper bound: the last count plus later additions. World thread,
-/// between inputs.
+/// edits, so this class maintains an upper bound: the last count plus later additions. World
+/// thread, between inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}

@@ -144,7 +144,7 @@ void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool an
   const auto is_newer = [&](std::uint16_t slot) {
     return slot != muster::no_column && chunk.slots()[slot].version > since;
   };
-  // Rows whose set of components has changed are reported as rows that have moved here.
+  // Rows whose set of components has changed are reported as rows that have moved into this chunk.
   const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
                      (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
   seen_[chunk.number] = chunk.uid;

@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// The copy exists as long as this object, so that debuggers can find it. It is next to the file,
-/// as .NAME.muster-PID-N, because the plugin may look for other libraries there. If that directory
-/// is not writable, it is in the directory for temporary files.
+/// The copy exists as long as this object, so that debuggers can find it. It is next to the
+/// plugin's file, as .NAME.muster-PID-N, because the plugin may look for other libraries there. If
+/// that directory is not writable, the copy is in the directory for temporary files.
 class PluginCopy {
  public:
   /// Reads the file, which must be a complete ELF shared library. The error describes the fault,

@@ -56,7 +56,7 @@ struct Asked {
   bool has_room(std::size_t bytes) const { return from->outgoing->has_answer_room(bytes); }
 };
 
-/// A question that is answered in one go, as soon as the session's queue has room for about
+/// A question that is answered in one step, as soon as the session's queue has room for about
 /// `answer_bytes`. `F`: void(Steps&).
 template <class F>
 class Once final : public Inquiry {

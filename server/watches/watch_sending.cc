@@ -41,7 +41,7 @@ constexpr std::size_t shared_bytes_min = 4096;
 
 }  // namespace
 
-/// The frames of one turn. One slice is held back, so that the very last frame can be sent without
+/// The frames of one turn. One slice is delayed, so that the very last frame can be sent without
 /// the flag `more`.
 class Watch::Frames {
  public:

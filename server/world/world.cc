@@ -500,7 +500,8 @@ Frame World::Impl::next_tick_frame() {
     const bool woken = sleep(until);
     if (due && !woken && until == due) break;
     if (due) continue;
-    tick_begun_ns = processor_ns();  // work done while the clock was paused belongs to no tick
+    tick_begun_ns = processor_ns();  // work done while the clock was paused does not count for any
+                                     // tick
   }
   const Frame frame = make_tick(tick_ns(tick + 1), static_cast<float>(1 / options.hz), pacer.begin_tick(Clock::now()));
   const std::uint64_t used_ns = processor_ns();

@@ -136,8 +136,8 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
   if (!begun) return begun;
   Database& database = *begun;
-  // No mmap: if another program truncated the file, a signal would end this process instead of an
-  // error.
+  // Do not use mmap: if another program truncated the file, a signal would kill this process
+  // instead of a call returning an error.
   constexpr const char* pragmas =
       "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
       "secure_delete=OFF; "

@@ -1,6 +1,6 @@
-// The `meta` table of a world file: the world's identity, the moment of its state, and the program
-// that wrote it. Values are text, so that any SQL tool can display them. `checksum` covers all
-// other values.
+// The `meta` table of a world file: the world's identity, the moment that its state represents, and
+// the program that wrote it. Values are text, so that any SQL tool can display them. `checksum`
+// covers all other values.
 #pragma once
 
 #include <cstdint>

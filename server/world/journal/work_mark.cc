@@ -90,7 +90,7 @@ void WorkMark::find_suspect() {
   bool hung = before.hung != 0;
   Place at = before;
   if (died.sequence != 0) {
-    // A replayed input keeps its old number. A live one may have a different number if inputs of
+    // A replayed input keeps its old number. A live input may have a different number if inputs of
     // sessions came before it, but its tick is the same.
     const bool again = before.sequence != 0 && (died.tick != 0 && before.tick != 0 ? died.tick == before.tick
                                                                                    : died.sequence == before.sequence);

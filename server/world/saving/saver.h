@@ -70,8 +70,8 @@ class Saver {
 
     /// Limit on the journal's bytes since the last save; 0 means none. At 80 %, a save begins
     /// regardless of `autosave`, and `warn` is called. At 100 %, the world waits for that save; if
-    /// it fails, recording stops. `warn` is also called if another program's reader keeps 80 % of
-    /// this size in the -wal.
+    /// it fails, recording stops. `warn` is also called if a reader in another program prevents
+    /// merging 80 % of this size from the -wal.
     std::uint64_t journal_bytes_max = 0;
     /// Limit on copies of columns that change before a running save has written them. At the limit,
     /// that save is given up, reported and restarted; the third time in a row, the world waits for
@@ -93,8 +93,8 @@ class Saver {
   Saver& operator=(const Saver&) = delete;
 
   /// Call this after the world was opened, when its file has all inputs up to the registry's
-  /// sequence. Starts recording inputs, or does so after the next save if the file cannot take them
-  /// yet.
+  /// sequence. Starts recording inputs, at once or, if the file cannot take them yet, after the
+  /// next save.
   void opened();
   /// Adds the bytes of the records after the file's state. Call it before opened().
   void found_journal(std::uint64_t bytes) { size_.add(bytes); }
