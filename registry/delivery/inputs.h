@@ -84,8 +84,9 @@ class Inputs {
   /// Finishes a push to one entity that called its handler directly: settles it and delivers the
   /// cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
-  /// Delivers posted messages, then the contents of the inbox (Inbox::drain), one input per batch;
-  /// then, if there were any, a flush input that marks the end; then everything these caused.
+  /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), one input per
+  /// batch. If there were any, a flush input marks the end. Then delivers everything that these
+  /// inputs caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   /// Repeats an input that a sink of another registry saw: see EntityRegistry::replay.

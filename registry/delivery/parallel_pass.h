@@ -45,7 +45,7 @@ struct PassParts {
   const std::shared_ptr<EntityRegistry*>& self;
   const EntityRegistry& registry;
   BatchWriter& cascade;
-  std::span<WorkerCall> calls;  // the workers' current calls, for observers, if there is room
+  std::span<WorkerCall> calls;  // current calls of the workers, as shown to observers
 };
 
 class ParallelPass {

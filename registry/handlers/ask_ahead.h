@@ -21,8 +21,8 @@ inline void ask_for_header(const Chunk& chunk) noexcept {
   __builtin_prefetch(reinterpret_cast<const std::byte*>(&chunk) + 64);
 }
 
-/// Prefetches the beginnings of the columns that a handler takes; the processor prefetches the rest
-/// by itself. This function reads the chunk's header, which should be in the cache already.
+/// Prefetches the beginnings of the columns that a handler takes; the processor prefetches the
+/// rest. This function reads the chunk's header, which should be in the cache already.
 inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::uint16_t* columns) noexcept {
   const std::uint32_t lines = std::min(4u, 1 + chunk.count / 16);
   for (std::uint32_t i = 0; i < handler.values; ++i) {

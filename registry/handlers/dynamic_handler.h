@@ -36,7 +36,7 @@ struct DynamicShape {
 
 class TypesKnown;
 /// Throws SetupError for types that `types` does not know, and for terms that write with a source
-/// `other` than self.
+/// other than self.
 std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string name, DynamicShape shape,
                                               std::function<void(const DynamicCall&)> call, HandlerOptions options);
 

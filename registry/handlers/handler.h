@@ -60,8 +60,8 @@ class RowsAhead {
   static constexpr std::uint32_t step = 32;  ///< number of rows prefetched at a time
   bool empty() const noexcept { return count_ == 0; }
   void clear(std::uint32_t rows) noexcept { count_ = 0, rows_ = rows; }
-  /// Adds a column's values of `bytes` each, starting with the first row's. Columns that do not fit
-  /// the list are not prefetched.
+  /// Adds a column whose values have `bytes` bytes each. `from` is the value of the first row.
+  /// Columns that do not fit the list are not prefetched.
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }

@@ -529,7 +529,7 @@ struct ConstantFunction {
     return function(std::forward<A>(arguments)...);
   }
 };
-/// Inlines the function itself into the loop, not only this call of it.
+/// Inlines the function itself into the loop, and not only this call.
 template <auto function, class... A>
 [[gnu::always_inline]] inline auto call_inlined(ConstantFunction<function>&, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)

@@ -17,7 +17,7 @@ struct IdStates {
 
 inline IdStates count_id_states(std::span<const std::byte> states) noexcept {
   IdStates all;
-  while (!states.empty()) {  // count in parts small enough for sixteen byte counters side by side
+  while (!states.empty()) {  // in parts of 240 states, for which byte counters suffice
     const auto some = states.first(std::min<std::size_t>(states.size(), 240));
     std::uint8_t unused = 0, alive = 0, large = 0;
     for (const std::byte state : some) {

@@ -59,7 +59,8 @@ class SavedTypes {
     std::optional<SchemaError> error;
   };
   const TypeDescriptor* saved(TypeId id) const;
-  /// The current type that replaces a saved one: of the same name, or with `was` naming it.
+  /// Returns the current type that replaces a saved one: the type with the same name, or the type
+  /// whose `was` names it.
   const TypeDescriptor* now(const TypeDescriptor& then) const;
   Known read(TypeId saved) const;
   /// Null if there is none.

@@ -22,7 +22,7 @@ enum class StateSection : std::uint16_t {
   schema = 2,          ///< key: ordinal; one .bfbs each
   directory = 3,       ///< key: page; generations and states of ids
   free_queue = 4,      ///< one row: the free indices in order
-  grants = 5,          ///< unused: grants are states of ids
+  grants = 5,          ///< unused, because grants are saved as states of ids
   archetypes = 6,      ///< key: archetype number; its component type ids, sizes and fingerprints
   chunks = 7,          ///< key: chunk uid; archetype, depth, place in its group, rows
   columns = 8,         ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)

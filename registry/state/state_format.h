@@ -97,9 +97,9 @@ void as_saved(const BatchView& batch, F&& take) {
   take(std::span<const std::byte>(copy));
 }
 
-/// The carried-over messages of a cut cascade as they are saved and hashed: without causes and
-/// without delivered messages, in batches whose ends depend only on the messages, because the
-/// arena's batch boundaries must not be observable.
+/// The carried-over messages of a cut cascade, as they are saved and hashed: without causes and
+/// delivered messages. The ends of batches depend only on the messages, because the arena's batch
+/// boundaries must not be observable.
 class CarriedOver {
  public:
   /// `delivered` is the number of delivered messages of the first batch.

@@ -1,6 +1,6 @@
 // The addresses of one component type's values, by chunk number, for handlers that take values from
-// other rows. The row's locator alone then gives the address of a value, without a branch that
-// depends on the owner.
+// other rows. A row's locator alone then gives the address of its value, without a branch that
+// depends on which entity owns the value.
 #pragma once
 
 #include <cstddef>

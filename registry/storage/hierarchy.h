@@ -31,7 +31,7 @@ class Hierarchy {
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   /// Prefetches the links of `e`.
   void prefetch(Entity e) const noexcept { __builtin_prefetch(&links(e.index)); }
-  /// Single links, for checking saved state.
+  /// Returns a single link of an entity, for checks of saved state.
   std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
   std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
   [[gnu::always_inline]] std::uint32_t children(Entity e) const noexcept {

@@ -201,7 +201,8 @@ class Storage : private StorageContents {
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   /// The archetype with this number, or null.
   Archetype* archetype_numbered(std::uint64_t number) const noexcept;
-  /// True if archetypes were added since the last call. Used at the end of calls from outside.
+  /// True if archetypes were added since the last call of this function. Called at the end of push,
+  /// flush and advance.
   bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
   /// Drops all archetypes without rows if there are more than 1024 of them and more than twice as
   /// many as those with rows. Their numbers are not reused. on_drop is called first, for code that

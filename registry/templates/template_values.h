@@ -70,8 +70,8 @@ class TemplateValues {
       : checks_(checks), registry_(registry), tree_(tree) {}
 
   TemplateTree& tree() noexcept { return tree_; }
-  /// Adds a component to a node, changes the given fields, or removes it (null). `path` is the
-  /// node's, for errors.
+  /// Adds a component to a node, or changes the given fields. If the value is null, removes the
+  /// component. `path` is the node's path, for errors.
   bool component(TemplateTree::Node& into, const Json::Member& member, const std::string& path);
   /// Adds an initial message to a node.
   bool message(TemplateTree::Node& into, const Json& json, const std::string& path);

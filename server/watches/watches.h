@@ -90,7 +90,8 @@ class Watches {
   static constexpr std::size_t slices_max = 4096;
   std::vector<Slice> take_slices();
 
-  /// Returns true if messages from handlers are watched. Otherwise, they cause watches no work.
+  /// Returns true if messages from handlers are watched. If not, they need not be passed to
+  /// watches.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
   /// For use without a thread. can_go_on() returns true if watches are waiting for a turn, marks()
   /// returns the number of all marks, and turns_max() returns the largest number of turns after a

@@ -56,7 +56,7 @@ namespace {
 
 /// An automatic save waits this many times as long as the last save stopped the world.
 constexpr int rest_after_copy = 50;
-/// Delay before retrying a failed save that the journal's size made due.
+/// Delay before retrying a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
 /// Interval between checks of the file, and between attempts to write the state next to it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);

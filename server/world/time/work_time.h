@@ -42,7 +42,7 @@ class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
 
-  /// Measures the thread that constructs it.
+  /// Measures the thread that constructs this object.
   FrequentProcessorClock() noexcept : kernel_(ProcessorClock::of_this_thread()), owner_(::pthread_self()) {}
 
   /// Returns the time in ns.
