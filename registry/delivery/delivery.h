@@ -120,7 +120,7 @@ class Delivery {
   /// be called from any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
   /// Describes a call of this handler, if the handler still exists. `entity` has the bits of the
-  /// first of the entities, or is 0 if there is none.
+  /// first entity that it is called for; 0 means none.
   AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
   /// Spreads passes over workers; null means one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }

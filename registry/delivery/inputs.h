@@ -8,11 +8,11 @@
 //   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions: deliver_plain() and push_few(), a few
-// messages from a session, both here; a push to one entity (EntityRegistry::push_direct); create,
-// set, remove and destroy of one (registry/direct_rows.h); and a tree from a template
-// (EntityRegistry::spawn_direct). Each names the general way to which it is equivalent, and tests
-// check that (tests/registry/delivery/shortcuts_test.cc,
+// Shortcuts take the same steps with fewer instructions: deliver_plain() for posts and push_few()
+// for a few messages from a session, both in this class; EntityRegistry::push_direct for a push to
+// one entity; registry/direct_rows.h for creating, setting, removing and destroying one; and
+// EntityRegistry::spawn_direct for a tree from a template. Each shortcut names the general way to
+// which it is equivalent, and tests check this (tests/registry/delivery/shortcuts_test.cc,
 // tests/registry/apply/direct_spawn_test.cc).
 #pragma once
 

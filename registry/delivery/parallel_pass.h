@@ -10,8 +10,8 @@
 //   turn       actions that must happen in order wait for all tasks of lower numbers
 //                                                                          registry/handlers/turn.h
 //
-// A task waits only for tasks of lower numbers, and the lowest unfinished one is always being run:
-// so waiting for others, or for a turn, cannot form a cycle.
+// A task waits only for tasks of lower numbers, and the lowest unfinished one is always being run.
+// Therefore, waiting for tasks, or for a turn, cannot form a cycle.
 #pragma once
 
 #include <atomic>

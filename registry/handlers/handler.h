@@ -65,8 +65,8 @@ class RowsAhead {
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// The number of rows to prefetch. They are prefetched during the same number of rows at the end
-  /// of the current ones.
+  /// The number of rows to prefetch. Prefetching begins when the same number of current rows
+  /// remains.
   std::uint32_t rows() const noexcept { return rows_; }
   /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {

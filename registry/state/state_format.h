@@ -45,7 +45,7 @@ struct RegistryRow {
   std::uint64_t next_timer = 1;
   std::uint64_t next_chunk_uid = 1;
   std::uint64_t next_archetype = 0;
-  std::uint64_t zero = 0;     ///< in format 1 the newest version
+  std::uint64_t zero = 0;     ///< the newest version, in format 1
   std::uint64_t indices = 0;  ///< ids ever used, including index 0
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;

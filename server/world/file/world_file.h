@@ -132,7 +132,7 @@ class WorldFile {
   /// Fails if the file is displaced, or if that cannot be determined because the file cannot be
   /// read.
   [[nodiscard]] std::expected<void, WorldError> still_there();
-  /// Returns a sentence about the displaced file, including its path, or null if it is not
+  /// Returns a sentence about the displaced file, including its path, or null if the file is not
   /// displaced. Any thread; valid as long as this object exists.
   const std::string* displaced() const noexcept {
     return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
