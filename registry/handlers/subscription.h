@@ -1,4 +1,4 @@
-// Owns a subscribed handler: it ends with its Subscription.
+// Owns a subscribed handler, which ends with its Subscription.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ class [[nodiscard("the handler ends with it: keep the Subscription as long as th
   std::uint64_t ordinal_ = 0;
 };
 
-/// The handlers of one game or plugin, as returned by an install function: they end together. Also
-/// owns what they use.
+/// The handlers of one game or plugin, as returned by an install function. They end together. This
+/// object also owns objects that the handlers use.
 class [[nodiscard("the handlers end with it: keep the Handlers as long as they are to run")]] Handlers {
  public:
   Handlers() = default;

@@ -17,9 +17,9 @@ class BulkRows {
  public:
   BulkRows(Storage& storage, const Hierarchy& hierarchy) : storage_(storage), hierarchy_(hierarchy) {}
 
-  /// Destroys those of `ids` that are alive, in order, and stops at the first that does not stand
-  /// alone (hierarchy.h). Returns the number of ids processed; adds to `destroyed` the number of
-  /// these that were alive.
+  /// Destroys the living entities in `ids`, in order, and stops at the first one that does not
+  /// stand alone (hierarchy.h). Returns the number of ids processed, and adds the number of
+  /// destroyed entities to `destroyed`.
   std::size_t destroy(std::span<const Entity> ids, std::uint32_t& destroyed);
   /// Moves the rows of `tree`, a whole subtree in pre-order, so that its top moves from depth
   /// `from` to depth `to` and gets `parent`. Returns false and does nothing if a row's archetype is
@@ -53,11 +53,11 @@ class BulkRows {
 
   Storage& storage_;
   const Hierarchy& hierarchy_;
-  /// By the bits of a row's locator: nonzero if its values are in another, known place. All zero
-  /// between calls.
+  /// Nonzero if a row's values are in another, known place; indexed by the bits of the row's
+  /// locator. All zero between calls.
   std::vector<std::uint8_t> elsewhere_;
   std::vector<Kept> kept_;     // scratch memory of a Taker
-  std::vector<Chunk*> empty_;  // in the order in which they became empty
+  std::vector<Chunk*> empty_;  // chunks in the order in which they became empty
   std::vector<Moved> moved_;
   struct Level {  // for change_depth
     std::vector<Moved> tree, kept;

@@ -44,8 +44,9 @@ void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std:
   }
 }
 
-/// Prefetches the rows from `row` on or, unless `ahead`, those before it. Where a chunk's columns
-/// begin and end, the processor has not prefetched them, and each would be waited for.
+/// Prefetches the rows from `row` on if `ahead` is true, and otherwise those before it. The
+/// processor does not prefetch the beginnings and ends of a chunk's columns, so each column would
+/// have to be waited for.
 void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
   constexpr std::size_t line = 64, lines = 4;
   const Archetype& archetype = *chunk.archetype;
@@ -504,13 +505,13 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
   const MovePlan& plan = move_plan(old, archetype);
   copy_columns(to, from, plan.kept);
   for (const ColumnCopy& value : plan.zeroed) std::memset(to.at(value.to, value.bytes), 0, value.bytes);
-  // Read now, because the chunk may go with its row.
+  // Read this now, because the chunk may be removed with its row.
   const bool same_group = &old == &archetype && from.chunk->depth == depth;
   if (old.plain())
     take_plain_row(from);
   else
     take_row(from, &archetype);
-  // If both are in one group, taking the row may have moved the one just appended: look it up
+  // If both rows are in one group, removing the old row may have moved the new one, so look it up
   // again.
   return same_group ? find(e) : to;
 }

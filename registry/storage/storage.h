@@ -1,5 +1,5 @@
-// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages;
-// callers change it on behalf of one. Users go through EntityRegistry.
+// The passive half of a registry: ids, archetypes, chunks and their versions. Storage does not know
+// messages; callers change it on behalf of a message. Users access it through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -32,9 +32,9 @@ class ColumnPreserver {
   /// Called while the chunk's rows and their count are unchanged and the slot still has its old
   /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before a chunk's memory is reused, whether its columns were preserved or not: because
-  /// the chunk is dropped, or because its rows were laid out anew in other memory, which a chunk of
-  /// the same uid then has.
+  /// Called before a chunk's memory is reused, whether or not its columns were preserved. Either
+  /// the chunk is dropped, or its rows were laid out anew in other memory, which a chunk with the
+  /// same uid then has.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
@@ -45,8 +45,8 @@ struct MovePlan {
   std::vector<ColumnCopy> kept, zeroed;
 };
 
-/// The part of a storage that swap() exchanges: everything but wiring. Storage documents the
-/// members.
+/// The part of a storage that swap() exchanges: everything except callbacks, logs and preservers.
+/// Storage documents the members.
 struct StorageContents {
   using Ids = EntityAllocator<DirectoryLayout>;
   Ids ids_;
@@ -69,12 +69,12 @@ struct StorageContents {
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
-  // Placed between the two that every row changes, which compilers would otherwise combine in a
-  // 16-byte register.
+  // Placed between the two members that every row changes, which compilers would otherwise combine
+  // in a 16-byte register.
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  // Down to the deepest rows: these have ancestors at all depths above.
+  // One entry per depth, down to the deepest rows, which have ancestors at all depths above.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
@@ -90,8 +90,9 @@ class Storage : private StorageContents {
   Storage& operator=(const Storage&) = delete;
   /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs
   /// and preservers stay; this storage's preservers are offered all outgoing chunks as if they were
-  /// recycled. Afterwards version(), stamp(), chunk_changes(), structure() and archetype_drops()
-  /// are greater than ever before here, so that code comparing them sees a change.
+  /// recycled. Afterwards, version(), stamp(), chunk_changes(), structure() and archetype_drops()
+  /// return greater numbers than ever before for this storage, so that code that compares them sees
+  /// a change.
   void swap(Storage& other);
 
   // --- ids ---
@@ -166,8 +167,9 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
-  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
+  /// Takes ids that may be created, so that they are in no state, like those from take_ids().
+  /// Returns false and does nothing if an id may not be created, occurs twice, or is in another
+  /// state than the first.
   bool take_given(std::span<const Entity> ids) noexcept;
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
@@ -178,8 +180,8 @@ class Storage : private StorageContents {
   /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
   /// nothing if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
+  /// Takes back those of the granted indices [first, first + count) that are unused. Runs of at
+  /// least ReturnedIds::run_min are kept for the next grants; shorter runs go into the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
@@ -190,8 +192,8 @@ class Storage : private StorageContents {
   const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
   const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
-  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
-  /// needed.
+  /// Returns the archetype of `types`, and creates it if needed. The types must be ascending and
+  /// distinct, and must have been added before.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
@@ -199,7 +201,8 @@ class Storage : private StorageContents {
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   /// The archetype with this number, or null.
   Archetype* archetype_numbered(std::uint64_t number) const noexcept;
-  /// True if archetypes were added since the last call; for the end of calls from outside.
+  /// True if archetypes were added since the last call of this function. Called at the end of push,
+  /// flush and advance.
   bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
   /// Drops all archetypes without rows if there are more than 1024 of them and more than twice as
   /// many as those with rows. Their numbers are not reused. on_drop is called first, for code that
@@ -226,7 +229,7 @@ class Storage : private StorageContents {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Rows are expected as long as this exists.
+  /// The next rows are expected until this object is destroyed.
   class ExpectedRows {
    public:
     ExpectedRows() = default;
@@ -250,10 +253,11 @@ class Storage : private StorageContents {
     std::uint32_t begin, count;
   };
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
-  /// chunk of a plain() archetype has room for, at least one. They have all its types.
+  /// chunk of a plain() archetype has room for, at least one. The rows have all types of the
+  /// archetype.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
-  /// prefetches the directory.
+  /// Like create_run() above, for up to `count` new ids, which are issued as by take_ids() and
+  /// written to the rows. If `far` is true, prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
   /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or
   /// granted, and appends the other ids to `refused`. Writes the values of `payload` to each row at
@@ -275,8 +279,8 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
-  /// remembers an open chunk compares it.
+  /// Changes whenever a chunk is added, removed or laid out anew, or a version begins. Code that
+  /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
   /// for undo: the id is parked.
@@ -338,8 +342,8 @@ class Storage : private StorageContents {
     Group& group = *gone.chunk->group;
     if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
       aim_holes(group);
-    // Not the group's own: the row that fills the hole need not wait for the lookup of the removed
-    // row's chunk.
+    // Use this chunk instead of the group's own, so that the row that fills the hole need not wait
+    // for the lookup of the removed row's chunk.
     Chunk& last = *holes_.last;
     const std::uint32_t from = last.count - 1;
     if (gone.chunk != &last || gone.row != from) {
@@ -353,10 +357,10 @@ class Storage : private StorageContents {
       rows_left(group);
   }
   /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
-  /// ids' directory entries: they will soon fill holes, and the processor does not detect the
-  /// backward reads. For registries of at least rows_far_away rows.
+  /// ids' directory entries. These rows will soon fill holes, and the processor does not detect the
+  /// backward reads. Useful for registries of at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// Prefetches only their ids and entries.
+  /// Like ask_for_last_rows(), but prefetches only the ids and entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
   /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
   /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
@@ -376,7 +380,7 @@ class Storage : private StorageContents {
     touch(*row.chunk, presence);
     row.presence(presence) = 1;
   }
-  /// Takes the type from the row; `column` has its values, or is no_column for a tag.
+  /// Removes the type from the row; `column` has its values, or is no_column for a tag.
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
     touch(*row.chunk, presence);
     row.presence(presence) = 0;
@@ -416,7 +420,7 @@ class Storage : private StorageContents {
   std::uint64_t rows() const noexcept { return rows_; }
   /// Bytes allocated for chunks, including memory held for new ones.
   std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row comes, goes, moves or gets another parent.
+  /// Changes whenever a row is added, removed, moved or given another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
@@ -429,7 +433,7 @@ class Storage : private StorageContents {
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
-  /// gets two rows. Stops and returns false at the first id that is not; the rows before it have
+  /// gets two rows. Stops and returns false at the first id that was not; the rows before it have
   /// their entries.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
@@ -457,7 +461,7 @@ class Storage : private StorageContents {
     ids_.give_back(e.index);
   }
   void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
-  /// take_ids() for ids that are not contiguous in the queue.
+  /// Like take_ids(), for ids that are not contiguous in the queue.
   void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
@@ -472,7 +476,7 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// mark_id() for an index that was marked before, as is every index that was ever issued.
+  /// Like mark_id(), for an index that was marked before, as is every index that was ever issued.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
@@ -509,7 +513,7 @@ class Storage : private StorageContents {
   void destroy_values(const StoredType& type);
   /// Must be called when the size of a type's values has changed.
   void lay_out_again(TypeId type);
-  /// Offers the preservers everything that they have not preserved yet.
+  /// Offers the preservers all columns that they have not preserved yet.
   void leave_to_preservers();
   /// Removes a row and destroys its runtime values, except those of types in `kept`, which were
   /// relocated.
@@ -553,7 +557,8 @@ class Storage : private StorageContents {
     Chunk* last = nullptr;
   };
   [[gnu::noinline]] void aim_holes(Group& group);
-  /// Must be called when a multiple of asked_rows is left in a group's last chunk, or none.
+  /// Must be called when the number of rows left in a group's last chunk is a multiple of
+  /// asked_rows, or 0.
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
@@ -566,7 +571,7 @@ class Storage : private StorageContents {
   }
   void make_move_plan(const Archetype& from, const Archetype& to);
   void touch_all(Chunk& chunk) {
-    // Ids are touched only here: if they have the current version, all columns do.
+    // Ids are touched only in this function, so if they have the current version, all columns do.
     if (chunk.slots()[column_ids].version != version_) [[unlikely]]
       first_touch_all(chunk);
   }

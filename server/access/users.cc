@@ -57,7 +57,7 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns the reason why the name is invalid, or an empty text.
+/// Returns the reason why the name is invalid, or an empty string.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
     return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";
@@ -188,7 +188,7 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // lists of earlier versions may have such names
+  if (has_invisible(name))  // lists of earlier versions may have invisible characters in names
     return std::unexpected(
         UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
   if (users_.size() >= users_max)
@@ -257,7 +257,7 @@ std::expected<void, UserFault> Users::write() const {
   const int folder =
       ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);  // without it, a power failure may restore the previous list
+    ::fsync(folder);  // without this sync, a power failure may restore the previous list
     ::close(folder);
   }
   return {};

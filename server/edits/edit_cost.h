@@ -19,28 +19,29 @@ namespace muster {
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
   std::uint64_t steps = 0;     ///< server/session/steps.h
-  std::uint64_t delivery = 0;  ///< of a message of the game: the part of it before its handlers' dearness
-  std::uint64_t texts = 0;     ///< that the world does not know
+  std::uint64_t delivery = 0;  ///< messages of the game: steps without the factor for slow handlers
+  std::uint64_t texts = 0;     ///< number of texts that the world does not have yet
   std::uint64_t text_bytes = 0;
   std::uint64_t row_bytes = 0;           ///< at most
   std::uint64_t template_bytes = 0;      ///< without subtracting replaced ones
-  std::vector<std::uint64_t> told = {};  ///< hashes of all texts that it names by their bytes
+  std::vector<std::uint64_t> told = {};  ///< hashes of all texts whose bytes are in the edit
 };
 
-/// Owner's thread, between inputs. Computing the cost takes at most as long as an edit may take.
+/// World thread, between inputs. Computing the cost takes at most as long as an edit may take.
 class EditJudge {
  public:
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
       : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
   /// Returns the cost in the current world. Returns a fault if the edit would cost too much, would
-  /// nest entities too deeply, names ids that do not belong to the session, or exceeds what the
-  /// session or the world may hold.
+  /// nest entities too deeply, names ids that do not belong to the session, or exceeds a limit of
+  /// the session or the world.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
   /// Like judge, but without the limit on cost, which does not apply to seldom work.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Session& from, BatchView edit);
-  /// Returns the steps of one message of the game to one entity, of the type judged last. Returns 0
-  /// if judge() must be called. Only the limit on steps applies to such an edit.
+  /// Returns the steps of an edit that sends one message of the game, of the type judged last, to
+  /// one entity. Returns 0 for other edits, for which judge() must be called. Only the limit on
+  /// steps applies to such a message.
   std::uint64_t steps_of_known(BatchView edit) const noexcept {
     const BatchHeader& header = edit.header();
     if (header.type != known_type_ || header.count != 1 || header.kind != BatchKind::each || header.flags != 0)
@@ -70,10 +71,10 @@ class EditJudge {
   TimerBudget timer_budget_;
   WorldBudget world_budget_;
   std::uint64_t steps_ = 0;
-  std::unordered_map<TypeId, double> dearness_;  // above 1 for messages with slow handlers
-  TypeId known_type_ = 0;                        // the type known to steps_of_known(), or 0
-  std::uint64_t known_steps_ = 0;                // of one message of that type, without its bytes
-  std::vector<std::uint32_t> marks_;             // by index: the last walk that passed the entity
+  std::unordered_map<TypeId, double> dearness_;  // factors above 1 for messages with slow handlers
+  TypeId known_type_ = 0;                        // the type that steps_of_known() knows, or 0
+  std::uint64_t known_steps_ = 0;                // steps of one such message, without its bytes
+  std::vector<std::uint32_t> marks_;             // last walk that visited the entity, by index
   std::uint32_t walk_ = 0;
 };
 

@@ -9,7 +9,8 @@ namespace muster {
 
 namespace {
 
-/// Steps per turn of a line. Large enough that selecting the next line costs little in comparison.
+/// Steps per turn of a session's line. Large enough that selecting the next line costs little in
+/// comparison.
 constexpr std::uint64_t turn_steps = 1000;
 /// The fixed cost of an edit, however small.
 constexpr std::uint64_t edit_steps = 5;
@@ -50,7 +51,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
     // Idle time earns no credit: a session that was idle continues at the others' value.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
-    // An edit that was judged and gave way to others is expensive.
+    // An edit that was judged but postponed in favor of others is expensive.
     line.stands = empty || (cheap && line.next_steps > 0);
     put_off_ = put_off_ || (!empty && line.stands);
   }
@@ -71,7 +72,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
 }
 
 bool Intake::others_first(Line& line, std::uint64_t steps) {
-  if (line.next_steps > 0) return false;  // it gave way to others
+  if (line.next_steps > 0) return false;  // postponed in favor of others
   line.next_steps = steps;
   return next() != &line;
 }
@@ -143,7 +144,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return false;
   }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
-    // In the next call it is taken when its turn comes, regardless of earlier edits.
+    // The next call takes this edit when its turn comes, regardless of earlier edits.
     turn.spend(look_at_time() / step_ns);
     line.put_off = line.stands = put_off_ = true;
     return false;
@@ -151,8 +152,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   line.put_off = false;
   line.next_steps = 0;
   push(from, *request, *cost);
-  const std::uint64_t took_ns =
-      look_at_time();  // judging included, which is little where messages of the game are concerned
+  const std::uint64_t took_ns = look_at_time();  // includes judging, which is fast for such
+                                                 // messages
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(from, *request);
   from.requests.pop();

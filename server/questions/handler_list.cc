@@ -1,4 +1,4 @@
-// The answer to ListHandlers: the world's handlers with what each reads and writes, page by page.
+// Answers ListHandlers with the world's handlers and what each one reads and writes, page by page.
 #include <algorithm>
 #include <vector>
 

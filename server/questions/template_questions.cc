@@ -1,4 +1,4 @@
-// The answers to questions about templates.
+// Answers questions about templates.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -85,7 +85,8 @@ class ReadingTemplates final : public SeldomWork {
       define();
     }
   }
-  /// The contents of a file need the same rights as a DefineTemplate with them.
+  /// Reading templates from a file requires the same rights as a DefineTemplate with their
+  /// contents.
   void compile(const TemplateTree& tree) {
     const auto definition = tree.compile();
     if (!definition) return;
@@ -152,7 +153,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
   return once(
       asked,
       [asked, name](Steps&) {
-        // The bytes of the definition need no decoding.
+        // Send the bytes of the definition without decoding them.
         const auto batch = asked.registry.template_batch(name);
         if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));

@@ -1,4 +1,4 @@
-// The answers to Watch, Follow, FollowMore and Unwatch.
+// Answers Watch, Follow, FollowMore and Unwatch.
 #include <optional>
 
 #include "registry/entity_registry.h"
@@ -13,8 +13,8 @@ namespace {
 /// long as it likes, but the server does not queue more for it in the meantime.
 constexpr std::size_t held_max = 64u << 10;
 
-/// Opens or changes a watch as soon as the watches' thread has finished its earlier work. `Q`:
-/// Watch or Follow.
+/// Opens or changes a watch as soon as the watch thread has finished its earlier work. `Q`: Watch
+/// or Follow.
 template <class Q>
 class WatchOpening final : public SeldomWork {
  public:

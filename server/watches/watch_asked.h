@@ -13,7 +13,7 @@ class EntityRegistry;
 
 /// Lists of type ids are sorted and have no duplicates.
 struct WatchAsked {
-  bool changeable = false;  ///< from Follow: values are sent as Values, and the watch may change
+  bool changeable = false;  ///< created by Follow: sends Values, and may change
   bool world = false;
   std::vector<Entity> entities;
   bool subtree = false;
@@ -40,10 +40,10 @@ struct WatchAsked {
 std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, const EntityRegistry& registry);
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
-/// Returns a fault not_found.
+/// Returns the fault `not_found`.
 session::Fault unknown_watch(std::uint64_t watch);
 
-/// Returns a fault bad_question about a field.
+/// Returns the fault `bad_question` about a field.
 session::Fault bad_watch(const char* field, std::string text);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Numbers as the world file writes them into its texts.
+// Formats numbers the way the world file stores them in text.
 #pragma once
 
 #include <cstdint>

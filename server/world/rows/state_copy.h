@@ -13,16 +13,16 @@
 
 namespace muster {
 
-/// One thread fills it; then another thread calls give(). Memory use: the rows that changed since
-/// the last save, and 24 bytes for each other row.
+/// One thread fills the copy, and then another thread calls give(). A copy uses memory for the rows
+/// that changed since the last save, and 24 bytes for each other row.
 class StateCopy final : public StateSink {
  public:
-  /// Does not copy rows that `known` has in the same version; null copies all rows. `known` is used
-  /// only while the copy is being filled.
+  /// Does not copy rows that `known` contains with the same version. If `known` is null, copies all
+  /// rows. `known` is used only while the copy is being filled.
   explicit StateCopy(const KeptRows* known) : known_(known) {}
-  /// Leaves columns in place and passes each on once; until then, call preserver() before they
-  /// change. `saved` is the result of EntityRegistry::begin_version before a save that is
-  /// completely in `known`, or 0. Rows of Storage that are older are not looked up.
+  /// Leaves columns in place, and passes each one on once. Until then, preserver() must be called
+  /// before a column changes. `saved` is the result of EntityRegistry::begin_version before a save
+  /// that is completely in `known`, or 0. Storage rows older than `saved` are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
   /// Like the constructor above, but reuses the memory of `used`, which must be cleared.
@@ -60,7 +60,7 @@ class StateCopy final : public StateSink {
   enum class From : std::uint8_t { here, known, columns };
   struct Row {
     std::uint64_t key, version;
-    std::uint32_t number;  // in here_ or columns_; for a known row, the key's column
+    std::uint32_t number;  // index in here_ or columns_; for a known row, the key's column
     StateSection section;
     From from;
   };

@@ -20,6 +20,7 @@ class Watchdog {
   /// All functions are called on the watchdog's thread.
   struct Host {
     std::function<std::optional<AtWork>()> at_work;  ///< EntityRegistry::at_work
+
     /// Called with true if the input hangs, and with false when it continues.
     std::function<void(bool on)> hangs;
     /// Called when a hang begins and ends; may be null.
@@ -33,7 +34,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Returns a sentence about the hanging input, or an empty text. Any thread.
+  /// Returns a sentence about the hanging input, or an empty string. Any thread.
   std::string text() const;
 
  private:
@@ -46,7 +47,7 @@ class Watchdog {
   const Host host_;
   // Used only by the watchdog's thread.
   std::uint64_t sequence_ = 0;           // of the current input
-  std::chrono::nanoseconds in_work_{0};  // time spent on it so far
+  std::chrono::nanoseconds in_work_{0};  // time spent on the current input so far
   bool busy_ = false, hangs_ = false;
   mutable Mutex mutex_;
   Condition ends_now_;
