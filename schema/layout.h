@@ -1,4 +1,4 @@
-// Computes from a type's fields whether they fit, where its references are, and its fingerprint.
+// Checks that a type's fields fit, finds the references in it, and computes its fingerprint.
 // Internal to schema/.
 #pragma once
 
@@ -20,8 +20,8 @@ struct LayoutFault {
 std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
                                         const std::function<std::uint32_t(TypeId)>& align_of);
 
-/// Fills entity_offsets and text_offsets in ascending order, including those in nested structs and
-/// array elements.
+/// Fills entity_offsets and text_offsets in ascending order, including the offsets in nested
+/// structs and array elements.
 void list_references(TypeDescriptor& type, const FindType& find);
 
 /// Returns hash64 of the canonical layout text, which has one line per field, ordered by offset or
