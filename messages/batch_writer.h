@@ -83,8 +83,9 @@ class BatchWriter {
     std::byte* const item = at + sizeof(BatchHeader);
     put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
     std::byte* const next = item + run.item_bytes();
-    if (next == nullptr) __builtin_unreachable();  // tells the compiler that the caller need not
-                                                   // check the result
+    if (next == nullptr)
+      __builtin_unreachable();  // tells the compiler that the caller need not
+                                // check the result
     return next;
   }
   /// Appends a message and returns the place of the next item.

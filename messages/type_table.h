@@ -47,8 +47,8 @@ struct ValueRule {
 /// A limit on values from outside: bounds on consecutive numbers of one kind in a struct value.
 struct ValueLimit {
   FieldKind kind = FieldKind::float32;
-  bool reserved = false;  ///< the numbers must be zero; otherwise they must be finite and in the
-                          ///< field's range
+  bool reserved = false;  ///< the field of the numbers; for floats without a range, the field of
+                          ///< the first float
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
   const FieldDescriptor* field = nullptr;  ///< the first field, if floats have no range

@@ -79,8 +79,9 @@ class Judge {
     bytes_ = bytes;
     return h_.kind == BatchKind::shared ? shared() : items();
   }
-  /// Returns true if a quick check shows that a batch as for run_again() is valid. The quick check
-  /// works for rows of floats and unrestricted numbers. If the result is false, call run_again().
+  /// Returns true if a quick check shows that a batch suitable for run_again() is valid. The quick
+  /// check works for rows of floats and unrestricted numbers. If the result is false, call
+  /// run_again().
   bool is_good_again(std::span<const std::byte> bytes) const noexcept {
     if (!quick_) return false;
     const std::size_t items = std::size_t{h_.header_units} * 16;
