@@ -75,16 +75,16 @@ struct ModelLimits {
 ///
 /// glTF 2.0 (.gltf, .glb) has its own reader; Assimp reads the other formats. docs/cli.md lists the
 /// contents that are imported from each format.
-/// - - If a node has only one mesh, the mesh is on the node's entity. If a node has several meshes,
+/// - If a node has only one mesh, the mesh is on the node's entity. If a node has several meshes,
 ///   each is on its own part, named after the mesh.
-/// - - A light or camera is on its node's entity. However, files in formats other than glTF may
+/// - A light or camera is on its node's entity. However, files in formats other than glTF may
 ///   rotate or move a light or camera relative to its node, or put several on one node. These are
 ///   put on parts named "light" or "camera", so that all of them point along -Z.
 /// - Instances (EXT_mesh_gpu_instancing) are parts named "instance".
-/// - - Position, rotation and scale cannot express shear. A transform with shear keeps its
-///   position, first axis and mirroring, and is otherwise replaced by the nearest transform without
-///   shear. A warning names the transform.
-/// - - Numbers that a world refuses (not finite, or outside the range of their field in scene.fbs)
+/// - Position, rotation and scale cannot express shear. A transform with shear keeps its position,
+///   first axis and mirroring, and is otherwise replaced by the nearest transform without shear. A
+///   warning names the transform.
+/// - Numbers that a world refuses (not finite, or outside the range of their field in scene.fbs)
 ///   are clamped. A transform that is not finite becomes the identity. A name of more than 255
 ///   bytes is shortened. Each of these changes causes a warning.
 ///
