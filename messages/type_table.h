@@ -102,8 +102,8 @@ class TypeTable {
   /// Returns the rules for a struct's bytes, including the rules of nested structs. Empty for many
   /// types, and for all tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
-  /// Returns the limits on values of a struct that come from outside, ordered by offset. Empty for
-  /// many types, and for all tables.
+  /// Returns the limits on a struct's values when they come from outside, ordered by offset. Empty
+  /// for many types, and for all tables.
   std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
   /// Returns all types in the order in which they were added.

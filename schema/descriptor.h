@@ -20,8 +20,8 @@ using FieldId = std::uint32_t;  ///< hash32 of a path in its type ("slots[2].cou
 
 enum class TypeRole : std::uint8_t { plain, component, message, table_message };
 
-/// `entity` is a muster.Entity, `text` a ulong marked (text). Only tables have fields of the last
-/// three kinds.
+/// `entity` is a muster.Entity, and `text` is a ulong marked (text). Only tables have fields of the
+/// last three kinds.
 enum class FieldKind : std::uint8_t {
   boolean,
   int8,

@@ -17,7 +17,7 @@ enum class QuestionCost : std::uint8_t {
   door,    ///< the session's own thread answers it; the world is not involved
   once,    ///< answered in one step, because the cost is low
   slices,  ///< answered in slices between the world's inputs
-  seldom,  ///< cannot be split into slices; uses at most a quarter of the time
+  seldom,  ///< cannot be split into slices; such questions use at most a quarter of the time
 };
 
 /// Returns the name of a cost, as used in the attribute `cost` of schemas.
@@ -30,7 +30,8 @@ constexpr std::string_view cost_name(QuestionCost cost) noexcept {
 struct QuestionDescriptor {
   TypeId question = 0;
   TypeId answer = 0;
-  bool several = false;  ///< the answer may have several frames; all but the last are flagged more
+  bool several = false;  ///< the answer may have several frames; all but the last have the flag
+                         ///< `more`
   QuestionCost cost = QuestionCost::once;
 };
 

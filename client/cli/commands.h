@@ -45,6 +45,7 @@ void clock(const Common& common, const ClockOrder& order);
 void handlers(const Common& common);
 
 // --- sessions.cc
+
 /// Prints the connected sessions.
 void who(const Common& common);
 /// Prints the sessions that the server ended, with the reasons.
@@ -58,6 +59,7 @@ struct Top {
 void top(const Common& common, const Top& asked);
 
 // --- file.cc
+
 /// Replaces this process with the program that handles world files, passing these arguments.
 /// Returns only by an exception, if that program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
@@ -104,6 +106,7 @@ void reload(const Common& common, const std::string& plugin);
 void trace(const Common& common, const std::string& path, double seconds);
 
 // --- templates.cc
+
 /// Prints all templates, or the nodes of one template.
 void templates(const Common& common, const std::string& name);
 void define(const Common& common, const std::vector<std::string>& files);

@@ -124,7 +124,7 @@ class Watcher {
       settled_ = frame.is_last();
       return announce();
     }
-    // Until the first frame that is not flagged more, frames contain the initial state rather than
+    // Until the first frame without the flag `more`, frames contain the initial state rather than
     // changes.
     const bool print = settled_;
     take_state(frame, batch, print);

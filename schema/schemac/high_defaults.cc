@@ -158,7 +158,8 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
       found.push_back({static_cast<std::size_t>(link - bytes), *value, &field});
     }
   }
-  std::vector<flatbuffers::DetachedBuffer> fields;  // all created before any of their sources move
+  std::vector<flatbuffers::DetachedBuffer> fields;  // all fields are created before their sources
+                                                    // move
   for (const Found& each : found) fields.push_back(field_with(*each.field, each.value));
   for (std::size_t i = 0; i < found.size(); ++i) replace(bfbs, found[i].link, fields[i]);
   return {};

@@ -62,7 +62,7 @@ void write_question_traits(Output& out, const QuestionDescriptor& question);
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
 /// Returns the role as the enumerator's name, such as "table_message".
 const char* role_name(TypeRole role);
-/// Formats a number in hexadecimal: "0x0000002a".
+/// Formats a number in hexadecimal, such as "0x0000002a".
 std::string hex(std::uint64_t value, int digits);
 /// Returns a field's documentation, including its unit and range.
 std::string field_text(const FieldDescriptor& field);
