@@ -34,7 +34,7 @@ struct PayloadShape {
   }
 };
 
-/// Limit on the number of components in a row set, which exists because header_units is one byte.
+/// Limit on the number of components in a row set. It results from header_units being one byte.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
 /// A row set created at run time. It owns its entries and can be stored and reused.

@@ -47,11 +47,10 @@ struct ValueRule {
 /// A limit on values from outside: bounds on consecutive numbers of one kind in a struct value.
 struct ValueLimit {
   FieldKind kind = FieldKind::float32;
-  bool reserved = false;  ///< the field of the numbers; for floats without a range, the field of
-                          ///< the first float
+  bool reserved = false;  ///< must be zero; otherwise finite and in the field's range
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
-  const FieldDescriptor* field = nullptr;  ///< the first field, if floats have no range
+  const FieldDescriptor* field = nullptr;  ///< if floats have no range, the first float's field
 };
 
 /// The set of known types. Not thread-safe while a schema is added; at other times, any thread may
@@ -102,8 +101,8 @@ class TypeTable {
   /// Returns the rules for a struct's bytes, including the rules of nested structs. Empty for many
   /// types, and for all tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
-  /// Returns the limits on a struct's values when they come from outside, ordered by offset. Empty
-  /// for many types, and for all tables.
+  /// Returns the limits that apply to a struct's values from outside, ordered by offset. Empty for
+  /// many types, and for all tables.
   std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
   /// Returns all types in the order in which they were added.

@@ -16,7 +16,7 @@ namespace muster {
 /// not Collada, or is malformed, is returned unchanged.
 std::string readable_collada(std::string_view text, std::vector<std::string>& warnings);
 
-/// The aspect that marks an orthographic camera whose aspect is unknown.
+/// Stored as the aspect of an orthographic camera whose aspect is unknown.
 constexpr double flat_aspect = -1e-6;
 
 }  // namespace muster

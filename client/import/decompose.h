@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// A row-major matrix, by which column vectors are multiplied from the left.
+/// A row-major matrix. Points are column vectors on its right side.
 using Matrix = std::array<std::array<double, 4>, 4>;
 
 struct Decomposed {

@@ -81,7 +81,8 @@ std::vector<Token> tokens_of(std::string_view text) {
   return tokens;
 }
 
-/// Returns flatc's name of a type that is often written with a different name, or an empty text.
+/// Returns flatc's name for a type that is known under a different name elsewhere, or an empty
+/// text.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
