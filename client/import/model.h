@@ -90,8 +90,8 @@ struct ModelLimits {
 ///
 /// The file is read in a child process, to which the limits apply. The function returns an error if
 /// the file exceeds a limit, crashes the reader, or is broken, missing or empty. The child does not
-/// use the caller's threads or descriptors. Any thread may call this; it blocks until the file has
-/// been read.
+/// use the caller's threads or descriptors. Any thread may call this function, which blocks until
+/// the file has been read.
 [[nodiscard]] std::expected<ImportedModel, ModelError> read_model(const std::filesystem::path& file,
                                                                   const ModelLimits& limits = {});
 
