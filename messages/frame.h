@@ -139,7 +139,7 @@ class FrameDecoder {
   std::optional<FrameFault> fault_;
 };
 
-/// Appends one frame to `out`, whose size must be a multiple of 16, and is again afterward. The
+/// Appends one frame to `out`. The size of `out` must be a multiple of 16, and remains one. The
 /// batch must be complete.
 void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
                   std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
