@@ -1,8 +1,9 @@
 // Defines causes in a batch (messages/batch.h), which identify the message that led to another
 // message, and converts batches to batches without causes.
 //
-//   cause    | sequence of an input: 40 bits | place: 24 bits |   place: among the messages delivered since that input, from 0;
-//                                                                the greatest stands for all beyond. 0: none, or unknown
+//   cause    | sequence of an input: 40 bits | place: 24 bits |
+//   place    position among the messages delivered since that input, from 0; the maximum also stands for all later ones
+//   0        no cause, or an unknown one
 #pragma once
 
 #include "messages/batch_writer.h"

@@ -130,11 +130,11 @@ struct FieldEntry {
 /// Specialized by generated headers for every generated type:
 ///   static constexpr TypeId id; std::string_view name; std::uint64_t fingerprint; TypeRole role;
 ///   static constexpr bool tag;                         a component without data
-///   static constexpr bool enableable;                  only of such components, and true
+///   static constexpr bool enableable;                  present only for enableable components; true
 ///   static constexpr bool view;                        T reads a table in place (ChatView) rather than holding it (Chat)
 ///   static constexpr std::uint32_t size;               bytes; 0 for tables
 ///   static constexpr std::span<const FieldEntry> fields;
-///   static constexpr std::span<const std::uint8_t> schema;   the .bfbs it came from, shared by all types of a header
+///   static constexpr std::span<const std::uint8_t> schema;   the type's .bfbs, shared by all types of a header
 /// For tables, the traits also have `using Native` and `using View`, the two classes of a message.
 /// Both classes have these traits.
 template <class T>

@@ -28,7 +28,7 @@ void list_references(TypeDescriptor& type, const FindType& find);
 /// slot:
 ///
 ///     struct 16 4            size, alignment              table
-///     struct 16 4 enableable   of a component that is
+///     struct 16 4 enableable   for an enableable component
 ///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
 ///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
 ///

@@ -37,7 +37,7 @@ struct QuestionDescriptor {
 
 /// Specialized by generated headers for every question:
 ///   using Answer                         the class of the answer
-///   static constexpr bool several        the answer may come in several frames
+///   static constexpr bool several        true if the answer may have several frames
 ///   static constexpr QuestionCost cost
 template <class Q>
 struct QuestionTraits;

@@ -15,8 +15,8 @@ namespace {
 //   buffer   | root: u32 forward to a table | ...
 //   table    | i32 back to its vtable | fields, each aligned to its size |
 //   vtable   | u16 bytes of the vtable | u16 bytes of the table | u16 per slot: offset of the field in the table, or 0 |
-//   string   | u32 length | bytes | 0 |               reached by a u32 forward from where it is named
-//   vector   | u32 count | elements |                 likewise; elements that are strings or tables are u32 forwards
+//   string   | u32 length | bytes | 0 |               reached by a u32 forward from the field
+//   vector   | u32 count | elements |                 as above; strings and tables as elements are u32 forwards
 
 class TableCheck {
  public:
