@@ -10,7 +10,8 @@
 //   bytes     size of the whole frame including this header; a multiple of 16, so batches in an aligned buffer are aligned
 //   request   the id that the sender chose for a question; an answer has the id of its question, and a frame of a watch has
 //             the id of the Watch; 0: no answer is requested
-//   envelope  only from server to client: identifies the input of the world to which this batch or value belongs
+//   envelope  only from server to client: identifies the input of the world to which this batch or
+//             value belongs
 #pragma once
 
 #include <cstddef>
