@@ -22,7 +22,7 @@ using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyV
 
 /// The attributes `answer` and `cost` of a question.
 struct QuestionAttributes {
-  std::string answer;  ///< ///< as the schema spells it: "Children", "muster.InternText"
+  std::string answer;  ///< the answer as written in the schema: "Children", "muster.InternText"
   bool several = false;
   QuestionCost cost = QuestionCost::once;
 };
