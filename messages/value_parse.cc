@@ -114,7 +114,7 @@ bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
   return true;
 }
 
-/// Parses the value of one place, and has the data that error messages need.
+/// Parses the value of one place, and holds the data that error messages need.
 class Reader {
  public:
   Reader(const TypeTable& types, ValueReferences& references) : types_(types), references_(references) {}
