@@ -18,7 +18,7 @@ namespace {
 
 using namespace muster::cli;
 
-/// Explains a usage error. An unknown first word is reported as an unknown command.
+/// Describes a usage error. An unknown first word is reported as an unknown command.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining();
   const auto word = std::ranges::find_if(rest, [](const std::string& each) { return !each.starts_with('-'); });
@@ -31,8 +31,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-/// Makes a text printable line by line, because texts quote file names and contents, which must not
-/// control a terminal.
+/// Makes each line of a text printable, because texts quote file names and contents, which must not
+/// be able to control a terminal.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (;;) {
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   std::function<void()> run;
   CLI::App app{"Inspects and edits a running Muster world.", "muster"};
   app.require_subcommand(1);
-  app.fallthrough();  // options of all commands may also follow the command
+  app.fallthrough();  // options of all commands may also come after the command's name
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.add_option("--world", common.where.world, "World file whose server to use (default: $MUSTER_WORLD)");
   app.add_option("--connect", common.where.connect, "Another server: HOST:PORT or unix:PATH");
@@ -373,7 +373,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);  // --help, --version
+    return app.exit(asked);  // the exception for --help and --version
   } catch (const CLI::ParseError& error) {
     return complain({Exit::usage, usage_text(app, error) + "\nsee muster --help"}, common.json);
   }

@@ -1,5 +1,5 @@
-// Limits on well-formed numbers and texts from outside: from a socket, from a user's input, or from
-// a template file. Values from the program's own handlers are not checked.
+// Limits on well-formed numbers and texts that come from outside: from a socket, from a user's
+// input, or from a template file. Values from the program's own handlers are not checked.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace muster {
 
-/// Returns the reason why a client may not send the number of `kind` at `at`: a float that is not
-/// finite, or a number outside the `range` of its field. Bounds are compared in the field's own
-/// type (so 0.1 is in 0.1..1 as a float too). Returns nothing if the value is allowed, or if `kind`
-/// is not a number.
+/// Returns the reason why a client may not send the number of `kind` at `at`: it is a float that is
+/// not finite, or it is outside the `range` of its field. Bounds are compared in the field's own
+/// type, so that 0.1 as a float is within 0.1..1. Returns nothing if the number is allowed, or if
+/// `kind` is not a number.
 [[nodiscard]] std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind,
                                                 const std::byte* at) noexcept;
 
-/// Returns the end of a sentence about a number that number_fault() refuses, for example: "is 300,
-/// it takes a number from 0 to 100 (hp)".
+/// Returns the end of a sentence about a number that number_fault() refuses, such as "is 300, it
+/// takes a number from 0 to 100 (hp)".
 [[nodiscard]] std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                                             const std::byte* at);
 
@@ -30,13 +30,13 @@ namespace muster {
 /// if all are finite or `kind` is not a float.
 [[nodiscard]] std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t count) noexcept;
 
-/// Returns the reason why bytes are not a text: "has a zero byte at 3", "is no UTF-8 at byte 3".
-/// Empty if they are a text.
+/// Returns the reason why bytes are not a valid text, such as "has a zero byte at 3" or "is no
+/// UTF-8 at byte 3". Returns an empty text if they are valid.
 [[nodiscard]] std::string text_fault(std::string_view text);
 
-/// Checks `part`, which contains the bytes of a value of `type` from `begin` on and must consist of
-/// whole numbers. `limits` are TypeTable::limits of the type. The fault's offset is the offset in
-/// the value plus `offset`.
+/// Checks `part`, which contains the bytes of a value of `type` starting at `begin`. It must not
+/// begin or end in the middle of a number. `limits` are TypeTable::limits of the type. The fault's
+/// offset is the offset in the value plus `offset`.
 [[nodiscard]] std::expected<void, BatchFault> check_limits(std::span<const ValueLimit> limits,
                                                            std::span<const std::byte> part, std::size_t begin,
                                                            std::size_t offset, const TypeDescriptor& type,
