@@ -58,7 +58,8 @@ bool Arena::grow_open(std::size_t bytes) {
                std::max(2 * used, std::size_t{round_up(static_cast<std::uint32_t>(used + bytes), batch_alignment)})));
   std::memcpy(segment->begin(), open_, used);
   std::byte* const from = open_;
-  const bool alone = read_ == from || from == old->begin();  // nothing else is left in its segment
+  const bool alone = read_ == from || from == old->begin();  // no other batch remains in the
+                                                             // segment
   move_open(segment->begin() - from);
   write_ = open_ + used;
   end_ = segment->begin() + segment->bytes;
@@ -88,13 +89,14 @@ void Arena::leave_segment() noexcept {
     release(std::exchange(head_, head_->next));
     read_ = head_->begin();
     head_end_ = head_ == tail_ ? nullptr : head_->end;
-    // Release a large segment, so that it is free for the next large batch.
+    // Release large segments, so that they are available for the next large batch.
   } else if (poisons || head_->bytes != usual_bytes()) {
     release(head_);
     head_ = tail_ = nullptr;
     read_ = write_ = end_ = nullptr;
   } else {
-    write_ = read_ = head_->begin();  // start over; its first lines are still in the cache
+    write_ = read_ = head_->begin();  // start over, because the segment's first lines are still in
+                                      // the cache
     unpoison(read_, head_->bytes);
   }
 }

@@ -1,16 +1,16 @@
-// Memory for queued batches: a FIFO in segments that never move or grow.
+// Memory for queued batches: a FIFO made of segments that never move or grow.
 //
 //   segment   | next, end, bytes | batch | batch | batch ...      | unused |
 //   queue     head segment -> segment -> ... -> tail segment
 //             ^ read_ (front batch)             ^ write_ (next item)
 //
-// Batches are popped in the order in which they were appended. Once all batches of a segment have
-// been popped, it goes to a free list, so a warm arena does not allocate. A batch larger than a
-// segment gets a segment of its own.
+// Batches are popped in the order in which they were appended. After all batches of a segment have
+// been popped, the segment goes to a free list, so a warm arena does not allocate. A batch larger
+// than a segment gets its own segment.
 //
-// Where a batch ends depends only on the content: consecutive messages share a batch up to
+// The boundaries of batches depend only on their content: consecutive messages share a batch up to
 // batch_bytes_default. If the segment fills up before that, the open batch moves to another
-// segment. Therefore the batches do not depend on the memory used before.
+// segment. Therefore the boundaries do not depend on how the memory was used before.
 #pragma once
 
 #include <cstddef>
@@ -22,33 +22,34 @@
 
 namespace muster {
 
-/// Not thread-safe. Pointers into a batch are valid until it is popped, even if batches are
-/// appended in the meantime: a batch that is being read is neither extended nor moved. Under
-/// AddressSanitizer, popped memory is poisoned until it is reused.
+/// A queue of batches. Not thread-safe. Pointers into a batch are valid until the batch is popped,
+/// even if batches are appended in the meantime, because a batch that is being read is neither
+/// extended nor moved. Under AddressSanitizer, popped memory is poisoned until it is reused.
 class Arena final : public BatchWriter {
   struct Segment;
 
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
-  /// Limit on the size of a batch that is extended, including its header, regardless of the segment
-  /// size. Part of the state, because every posted batch is an input with a number.
+  /// Limit on the size of a batch that can still be extended, including its header, regardless of
+  /// the segment size. Part of the state, because every posted batch is an input with a number.
   static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
-  /// `segment_bytes` is the size of one allocation: a multiple of 64, at least 1024. The
-  /// constructor does not allocate.
+  /// `segment_bytes` is the size of one allocation. It must be a multiple of 64 and at least 1024.
+  /// The constructor does not allocate.
   explicit Arena(std::size_t segment_bytes = segment_bytes_default) noexcept;
   ~Arena();
 
   bool empty() const noexcept { return batches_ == 0; }
   /// Returns the number of queued batches, including the open one.
   std::size_t batches() const noexcept { return batches_; }
-  /// Returns true if the last batch can still be extended.
+  /// Returns true if messages can still be added to the last batch.
   bool last_is_open() const noexcept { return open_ != nullptr; }
-  /// Returns the bytes of all queued batches, including headers. Takes one step per segment.
+  /// Returns the size of all queued batches, including headers. Takes time proportional to the
+  /// number of segments.
   std::size_t bytes() const noexcept;
   /// Returns the size of one regular allocation in bytes.
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
-  /// Returns the bytes of memory held, whether used or not.
+  /// Returns the number of bytes of memory held, whether used or not.
   std::size_t capacity() const noexcept { return capacity_; }
 
   /// Returns the oldest batch, sealing it if it is open. The arena must not be empty.
@@ -72,8 +73,8 @@ class Arena final : public BatchWriter {
   void set_targets(std::span<const Entity> targets) noexcept;
   /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each batch for
   /// which f returns true. Stops at the first batch for which f returns false. Returns the number
-  /// of popped batches. `next` points to the batch directly after this one in memory, or is null. f
-  /// must not use the arena. No batch may be open.
+  /// of popped batches. `next` points to the batch that directly follows this one in memory, or is
+  /// null. f must not use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
     const std::size_t before = batches_;
@@ -123,8 +124,8 @@ class Arena final : public BatchWriter {
     std::byte* at = nullptr;
   };
   /// Calls f(BatchView) for at most `count` of the oldest batches, until f returns false. Seals the
-  /// open batch if it is reached. Returns the place after the last batch that was passed to f. f
-  /// must not use the arena.
+  /// open batch if it is reached. Returns the place after the last batch passed to f. f must not
+  /// use the arena.
   template <class F>
   Place visit(std::size_t count, F&& f) {
     if (count >= batches_) seal();
@@ -148,7 +149,7 @@ class Arena final : public BatchWriter {
     return behind;
   }
   /// Pops the oldest `count` batches, which end at `end`, a result of visit(). Nothing may have
-  /// been popped since that call, and no batch may be open.
+  /// been popped since that call to visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
   /// Exchanges memory and settings with another arena.
@@ -157,8 +158,9 @@ class Arena final : public BatchWriter {
  private:
   struct alignas(64) Segment {
     Segment* next = nullptr;
-    std::byte* end = nullptr;  // end of its batches; set when it is no longer the tail
-    std::size_t bytes = 0;     // after this header, excluding the slack
+    std::byte* end = nullptr;  // end of the segment's batches; set when the segment is no longer
+                               // the tail
+    std::size_t bytes = 0;     // usable bytes after this header, excluding the slack
     std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* begin() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
@@ -166,7 +168,8 @@ class Arena final : public BatchWriter {
   // Padding may be written without checking for room, up to this many bytes past the usable end.
   static constexpr std::size_t segment_slack = 16;
   std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
-  /// Returns the end of the segment's batches. In the tail, excludes the padding of the open batch.
+  /// Returns the end of the segment's batches. In the tail segment, this excludes the padding of
+  /// the open batch.
   const std::byte* written_end(const Segment& segment) const noexcept {
     return &segment == tail_ ? write_ : segment.end;
   }
@@ -179,12 +182,13 @@ class Arena final : public BatchWriter {
   void release(Segment* segment) noexcept;
   void free(Segment* segment) noexcept;
 
-  std::byte* read_ = nullptr;      // the front batch
-  std::byte* head_end_ = nullptr;  // end of the head's batches; null if it is the tail
+  std::byte* read_ = nullptr;      // the oldest batch
+  std::byte* head_end_ = nullptr;  // end of the batches in the head segment; null if the head is
+                                   // also the tail
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
-  Segment* spare_ = nullptr;        // segments of the regular size
-  Segment* spare_large_ = nullptr;  // the last few larger segments that were released
+  Segment* spare_ = nullptr;        // free segments of the regular size
+  Segment* spare_large_ = nullptr;  // the most recently released segments of larger sizes
   std::size_t spare_large_bytes_ = 0;
   std::size_t segment_bytes_;
   std::size_t capacity_ = 0;

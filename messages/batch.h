@@ -1,6 +1,7 @@
-// The byte layout of every kind of batch. The bytes are identical in the arena, at the input sink,
-// on a socket, in the journal and in saved state. All numbers are little-endian. A batch starts on
-// a 16-byte boundary, and its length is a multiple of 16. Bytes not named below are zero.
+// Defines the byte layout of every kind of batch. The bytes are identical in the arena, at the
+// input sink, on a socket, in the journal and in saved state. All numbers are little-endian. A
+// batch starts on a 16-byte boundary, and its length is a multiple of 16. Bytes not named below are
+// zero.
 //
 //   header   0        4        8    9    10           11              12
 //            | bytes  | type   |kind|flags|header_units|payload_offset| count |
@@ -47,20 +48,21 @@ enum BatchFlags : std::uint8_t { batch_causes = 1, batch_rows = 2 };
 enum SubtreeParts : std::uint64_t { subtree_ancestors = 1, subtree_self = 2, subtree_descendants = 4 };
 
 struct BatchHeader {
-  std::uint32_t bytes = 0;  ///< of header and body, a multiple of 16
+  std::uint32_t bytes = 0;  ///< size of header and body, a multiple of 16
   TypeId type = 0;          ///< the message's type
   BatchKind kind = BatchKind::each;
   std::uint8_t flags = 0;
   std::uint8_t header_units = 2;  ///< size of this header and its row set, in units of 16 bytes
   std::uint8_t payload_offset = 0;
-  std::uint32_t count = 0;          ///< number of messages (shared: targets; timed: 1)
+  std::uint32_t count = 0;          ///< number of messages (shared: number of targets; timed: 1)
   std::uint32_t payload_bytes = 0;  ///< size of one payload; 0 for tables and timed
-  std::uint32_t item_bytes = 0;     ///< item to item; 0 for tables and timed, 8 for shared
+  std::uint32_t item_bytes = 0;     ///< distance from item to item; 0 for tables and timed, 8 for
+                                    ///< shared
   std::uint64_t argument = 0;
 };
 static_assert(sizeof(BatchHeader) == 32);
 
-/// An entry of a row set.
+/// One component of a row set.
 struct RowSetEntry {
   TypeId type = 0;
   std::uint32_t offset = 0;  ///< offset of the component's value in the payload
@@ -89,7 +91,7 @@ constexpr std::uint32_t item_bytes_for(std::uint32_t payload_offset, std::uint32
   return round_up(payload_offset + payload_bytes, align > 8 ? align : 8);
 }
 
-/// Reads a complete, well-formed batch that was made by a BatchWriter or accepted by
+/// Reads a complete, well-formed batch that was created by a BatchWriter or accepted by
 /// verify_batch(). Owns nothing; valid as long as the bytes are. Cheap to copy; any thread may use
 /// it.
 class BatchView {
@@ -107,7 +109,7 @@ class BatchView {
   bool has_rows() const noexcept { return (header().flags & batch_rows) != 0; }
   const std::byte* body() const noexcept { return base_ + std::size_t{header().header_units} * 16; }
 
-  /// Returns the components of a batch with rows; empty for other batches.
+  /// Returns the components of a batch with rows, or an empty span for other batches.
   std::span<const RowSetEntry> row_set() const noexcept {
     if (!has_rows()) return {};
     std::uint32_t count;
@@ -132,7 +134,8 @@ class BatchView {
   const std::byte* shared_targets() const noexcept {
     return body() + header().payload_offset + round_up(header().payload_bytes, 16);
   }
-  /// Returns the timer's id. Only for kind timed; inner() returns the contained batch.
+  /// Returns the timer's id. Only for kind timed; inner() returns the batch that the timer
+  /// delivers.
   std::uint64_t timer() const noexcept {
     std::uint64_t id;
     std::memcpy(&id, body(), sizeof id);
@@ -163,7 +166,7 @@ struct TableItem {
   std::span<const std::byte> table;
   const std::byte* next = nullptr;  ///< start of the next item
 };
-/// Reads the table item at `at`: for the first item, body() of the batch; after that,
+/// Reads the table item at `at`. For the first item, pass body() of the batch; for the others, pass
 /// TableItem::next.
 inline TableItem table_item(const BatchView& batch, const std::byte* at) noexcept {
   TableItem item;

@@ -6,11 +6,11 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slack = 16;  // for the writer's padding after end_
-// First size for builders that hold a single answer: the GNU allocator keeps freed blocks of up to
-// this size at hand, but has to search for larger ones.
+constexpr std::size_t slack = 16;  // room for the writer's padding after end_
+// Initial size, enough for builders that hold a single answer. The GNU allocator keeps freed blocks
+// of up to this size at hand, but has to search for larger ones.
 constexpr std::size_t first_bytes = 1024;
-// Otherwise operator new would need an alignment argument.
+// With a larger alignment, operator new would need an alignment argument.
 static_assert(batch_alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
 }  // namespace
@@ -33,7 +33,7 @@ bool BatchBuilder::grow_open(std::size_t bytes) {
   return true;
 }
 
-/// Makes room for `bytes` after write_, moving everything if necessary.
+/// Makes room for `bytes` after write_, moving all batches to larger memory if necessary.
 void BatchBuilder::reserve(std::size_t bytes) {
   const auto used = static_cast<std::size_t>(write_ - memory_);
   const std::size_t needed = (used + 15 + bytes) & ~std::size_t{15};

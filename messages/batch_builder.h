@@ -1,4 +1,4 @@
-// Builds batches outside an arena: for clients, tests, and single pushes.
+// Builds batches outside of an arena, for clients, tests and single pushes.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace muster {
 /// are valid until the next append.
 class BatchBuilder final : public BatchWriter {
  public:
-  /// `batch_bytes` limits the size of each batch, to stay within a receiver's limits. A single
-  /// larger message gets a batch of its own.
+  /// `batch_bytes` limits the size of each batch, so that it stays within a receiver's limits. A
+  /// larger message gets its own batch.
   explicit BatchBuilder(std::size_t batch_bytes = 1u << 20) noexcept : BatchWriter(batch_bytes & ~std::size_t{15}) {}
   ~BatchBuilder();
 
-  /// Seals the open batch, and returns all batches.
+  /// Seals the open batch and returns all batches.
   std::span<const std::byte> bytes() noexcept {
     seal();
     return {memory_, static_cast<std::size_t>(write_ - memory_)};
   }
   std::size_t batches() const noexcept { return batches_; }
   bool empty() const noexcept { return batches_ == 0; }
-  /// Seals the open batch, and returns the first batch. There must be one.
+  /// Seals the open batch and returns the first batch, which must exist.
   BatchView front() noexcept {
     seal();
     return BatchView(memory_);
@@ -35,7 +35,7 @@ class BatchBuilder final : public BatchWriter {
   void for_each(F&& f) {
     for_each_batch(bytes(), f);
   }
-  /// Removes all batches, but keeps the memory.
+  /// Removes all batches but keeps the memory.
   void clear() noexcept;
 
  private:

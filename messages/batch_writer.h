@@ -1,9 +1,9 @@
-// Writes batches in the layout drawn in messages/batch.h. The registry's arena, the outboxes of
-// handlers, clients and tests all write through it. Arena and BatchBuilder provide the memory.
+// Writes batches in the layout shown in messages/batch.h. The registry's arena, the outboxes of
+// handlers, clients and tests all use this class. Arena and BatchBuilder provide the memory.
 //
-// Consecutive messages with the same type, kind and argument share a batch, the open one. While a
-// batch is open, count and bytes in its header are stale. Arena and BatchBuilder update them before
-// returning the batch.
+// Consecutive messages with the same type, kind and argument share a batch, which is called the
+// open batch. While a batch is open, the count and size in its header are stale. Arena and
+// BatchBuilder update them before returning the batch.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace muster {
 
-/// Not thread-safe. Functions do not report errors: a message above batch_bytes_max, or lack of
-/// memory, stops the program.
+/// Appends messages to batches. Not thread-safe. Functions do not report errors: a message larger
+/// than batch_bytes_max, or lack of memory, stops the program.
 class BatchWriter {
  public:
   BatchWriter(const BatchWriter&) = delete;
@@ -34,7 +34,7 @@ class BatchWriter {
     put<M, BatchKind::each>(target, 0, message);
   }
   /// Appends the message if the open batch has room for it; otherwise returns false and does
-  /// nothing. The caller may read the batch in the same function.
+  /// nothing. The caller may read the batch in the same function, unlike after extend_or().
   template <MessageType M>
   bool extend(Entity target, const M& message) noexcept {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
@@ -50,8 +50,8 @@ class BatchWriter {
   template <MessageType M, class F>
   void extend_or(Entity target, const M& message, F&& otherwise) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
-    // Use only one branch: if write_ is read after a second branch, the compiler does not reuse its
-    // value from the previous post.
+    // Use only one branch. If write_ is read after a second branch, the compiler does not reuse the
+    // value of write_ from the previous post.
     std::byte* const at = write_;
     const auto room = reinterpret_cast<std::uintptr_t>(limit_) - reinterpret_cast<std::uintptr_t>(at);
     const unsigned same = open_key_ == run.key(), fits = room >= run.item_bytes();
@@ -61,12 +61,12 @@ class BatchWriter {
       return;
     }
     // This assignment only informs the compiler. In a loop of posts, write_ then stays in a
-    // register on both paths; a load from memory would have to wait for the previous post.
+    // register on both paths. Loading it from memory would have to wait for the previous post.
     write_ = otherwise();
   }
-  /// Appends a message as the first of a new batch, after an open batch that can be extended.
-  /// Returns the place of the next item. Returns null and does nothing if no such batch is open or
-  /// its memory has no room.
+  /// Appends a message as the first of a new batch, directly after an open batch that can be
+  /// extended. Returns the place of the next item. Returns null and does nothing if no such batch
+  /// is open or its memory has no room.
   template <MessageType M>
   [[gnu::always_inline]] std::byte* begin_next(Entity target, const M& message) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
@@ -83,7 +83,9 @@ class BatchWriter {
     std::byte* const item = at + sizeof(BatchHeader);
     put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
     std::byte* const next = item + run.item_bytes();
-    if (next == nullptr) __builtin_unreachable();  // spares the caller a check
+    if (next == nullptr)
+      __builtin_unreachable();  // tells the compiler that the caller need not
+                                // check the result
     return next;
   }
   /// Appends a message and returns the place of the next item.
@@ -103,21 +105,21 @@ class BatchWriter {
   void append_subtree(Entity target, std::uint64_t parts, const M& message) {
     put<M, BatchKind::subtree>(target, parts, message);
   }
-  /// Appends one payload for many entities, always as a separate batch. Appends nothing for an
+  /// Appends one payload for several entities, always as a separate batch. Appends nothing for an
   /// empty span.
   template <MessageType M>
   void append_shared(std::span<const Entity> targets, const M& message) {
     if (std::byte* at = append_shared(PayloadShape::of<M>(), targets)) std::memcpy(at, &message, sizeof(M));
   }
   /// Like the function above, but for `count` > 0 targets, which the caller must write to the
-  /// result before its next call.
+  /// returned span before the next call.
   template <MessageType M>
   std::span<Entity> append_shared(std::size_t count, const M& message) {
     Entity* targets = nullptr;
     std::memcpy(begin_shared(PayloadShape::of<M>(), count, {}, false, targets), &message, sizeof(M));
     return {targets, count};
   }
-  /// Appends a Create or Set with components, to one entity.
+  /// Appends a Create or Set message with components, to one entity.
   template <MessageType M, ComponentType... Cs>
   void append_rows(Entity target, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
@@ -136,8 +138,8 @@ class BatchWriter {
     }
     Rows::put(payload, message, components...);
   }
-  /// Appends a Create or Set with one set of values for many entities. Appends nothing for an empty
-  /// span.
+  /// Appends a Create or Set message with one set of values for several entities. Appends nothing
+  /// for an empty span.
   template <MessageType M, ComponentType... Cs>
   void append_rows_shared(std::span<const Entity> targets, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
@@ -145,7 +147,7 @@ class BatchWriter {
   }
 
   /// Like the function above, but for `count` > 0 targets, which the caller must write to the
-  /// result before its next call.
+  /// returned span before the next call.
   template <MessageType M, ComponentType... Cs>
   std::span<Entity> append_rows_shared(std::size_t count, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
@@ -155,20 +157,20 @@ class BatchWriter {
   }
 
   // --- Messages of types known at run time. Each function returns the place of the payload. Before
-  // the next call, write all `bytes` of its shape, with zero padding. Only payloads with rows are
-  // already zeroed.
+  // the next call, the caller must write all `bytes` of the payload's shape, with zero padding.
+  // Only payloads with rows are already zeroed.
 
   std::byte* append(PayloadShape shape, Entity target) { return item<BatchKind::each>(shape, target, 0); }
   std::byte* append_world(PayloadShape shape) { return item<BatchKind::world>(shape, {}, 0); }
   std::byte* append_subtree(PayloadShape shape, Entity target, std::uint64_t parts) {
     return item<BatchKind::subtree>(shape, target, parts);
   }
-  /// Returns null for an empty span.
+  /// Returns null if `targets` is empty.
   std::byte* append_shared(PayloadShape shape, std::span<const Entity> targets) {
     return shared_item(shape, targets, {}, false);
   }
   std::byte* append_rows(const RowSet& rows, Entity target) { return rows_item(rows.shape(), target, rows.entries()); }
-  /// Returns null for an empty span.
+  /// Returns null if `targets` is empty.
   std::byte* append_rows_shared(const RowSet& rows, std::span<const Entity> targets) {
     return shared_item(rows.shape(), targets, rows.entries(), true);
   }
@@ -181,10 +183,10 @@ class BatchWriter {
   /// Appends a copy of `inner`, which must not be timed, to be delivered at `due`, in ns of the
   /// registry's clock.
   void append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner);
-  /// Appends a copy of a complete batch that was made by a writer or accepted by verify_batch().
+  /// Appends a copy of a complete batch that was created by a writer or accepted by verify_batch().
   void append_batch(BatchView batch);
-  /// Appends the messages of another writer's batch one by one, so that batches end as if the
-  /// messages had been appended here originally.
+  /// Appends the messages of another writer's batch one by one, so that batches have the same
+  /// boundaries as if the messages had been appended here originally.
   void append_messages(BatchView batch);
 
   /// Ends the open batch; the next message starts a new one.
@@ -192,8 +194,8 @@ class BatchWriter {
     if (open_ != nullptr) close();
   }
 
-  /// Makes every extend_or() call `otherwise`, until let_go() is called with the result. Nothing
-  /// may be appended in between.
+  /// Makes every extend_or() call `otherwise`, until let_go() is called with the value returned
+  /// here. Nothing may be appended in between.
   std::uint64_t hold() noexcept {
     const std::uint64_t key = open_key_;
     open_key_ = 0;
@@ -201,8 +203,8 @@ class BatchWriter {
   }
   void let_go(std::uint64_t key) noexcept { open_key_ = key; }
 
-  /// Sets whether each item carries its cause, the number set by set_cause(). Takes effect with the
-  /// next message.
+  /// Determines whether each item carries its cause, which is the number set by set_cause(). Takes
+  /// effect with the next message.
   void set_causes(bool on) noexcept {
     causes_ = on;
     seal();
@@ -212,16 +214,16 @@ class BatchWriter {
   void set_cause(std::uint64_t cause) noexcept { cause_ = cause; }
 
  protected:
-  /// `batch_bytes` limits the size of a batch that is extended.
+  /// `batch_bytes` limits the size of a batch that can still be extended.
   explicit BatchWriter(std::size_t batch_bytes) noexcept : batch_bytes_(batch_bytes) {}
   ~BatchWriter() = default;
 
-  /// Points write_ and end_ at memory for a new batch of at least `bytes` (a multiple of 16). Both
-  /// must be 16-byte-aligned. 8 bytes after end_ must be writable, because padding is written
-  /// without checking for room. No batch is open.
+  /// Makes write_ and end_ point to memory for a new batch of at least `bytes` (a multiple of 16).
+  /// Both must be 16-byte-aligned. 8 bytes after end_ must be writable, because padding is written
+  /// without checking for room. Called only if no batch is open.
   virtual void make_room(std::size_t bytes) = 0;
-  /// Makes room for `bytes` more after the open batch, perhaps moving it, and sets limit_ and end_.
-  /// Returns false if the batch cannot grow.
+  /// Makes room for `bytes` more in the open batch, moving the batch if necessary, and sets limit_
+  /// and end_. Returns false if the batch cannot grow.
   virtual bool grow_open(std::size_t bytes) = 0;
   /// Adjusts pointers before the open batch is moved by `by` bytes.
   void move_open(std::ptrdiff_t by) noexcept {
@@ -230,7 +232,7 @@ class BatchWriter {
     body_ += by;
   }
 
-  /// Updates the open batch's header and the padding after it. The batch stays open.
+  /// Updates the open batch's header and trailing padding. The batch stays open.
   void finish_header() const noexcept { finish_header(write_); }
   void close() noexcept {
     write_ = finish_header(write_);
@@ -242,15 +244,15 @@ class BatchWriter {
   void swap_state(BatchWriter& other) noexcept;
 
   std::byte* write_ = nullptr;  // place of the next item
-  std::byte* limit_ = nullptr;  // end of the open batch's room
+  std::byte* limit_ = nullptr;  // limit up to which the open batch can grow
   std::byte* end_ = nullptr;    // end of the memory at write_
   std::byte* open_ = nullptr;   // header of the open batch, or null
   std::size_t batch_bytes_;
-  std::size_t batches_ = 0;  // batches begun and not yet popped, including the open one
+  std::size_t batches_ = 0;  // number of batches begun and not yet popped, including the open one
 
  private:
-  /// The properties that a batch's messages have in common. It is a constant for types known at
-  /// compile time, so a batch begins with a copy of its header.
+  /// The properties that the messages of a batch have in common. For types known at compile time,
+  /// this is a constant, and a batch begins with a copy of its header.
   struct Run {
     constexpr Run(BatchKind kind, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept {
       header.type = shape.type;
@@ -262,12 +264,12 @@ class BatchWriter {
       header.payload_bytes = shape.bytes;
       header.item_bytes =
           kind == BatchKind::shared ? 8 : item_bytes_for(header.payload_offset, shape.bytes, shape.align);
-      // 2^32 / item_bytes, rounded up. The bytes of whole items, multiplied by this and divided by
-      // 2^32, give exactly the number of items.
+      // 2^32 / item_bytes, rounded up. The size of all items in bytes, multiplied by this and
+      // divided by 2^32, is exactly the number of items.
       if (kind != BatchKind::shared) reciprocal = 0xffffffffu / header.item_bytes + 1;
       key_without_parts = key_of(header.type, kind, header.flags, 0);
     }
-    /// For tables and timed batches, whose items vary in length.
+    /// Describes tables and timed batches, whose items vary in length.
     constexpr Run(BatchKind kind, TypeId type, bool causes) noexcept {
       header.type = type;
       header.kind = kind;
@@ -276,7 +278,7 @@ class BatchWriter {
       key_without_parts = key_of(type, kind, header.flags, 0);
     }
 
-    /// For messages like those of an existing batch.
+    /// Describes messages like those of an existing batch.
     explicit Run(const BatchHeader& like) noexcept : header(like) {
       header.bytes = header.count = 0;
       header.argument = 0;
@@ -285,7 +287,7 @@ class BatchWriter {
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
-    /// Returns type, kind, flags and parts as one number, which is never 0. Row sets are not
+    /// Combines type, kind, flags and parts into one number, which is never 0. Row sets are not
     /// included.
     static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
                                           std::uint64_t parts) noexcept {
@@ -296,14 +298,15 @@ class BatchWriter {
     constexpr std::uint32_t payload_offset() const noexcept { return header.payload_offset; }
     constexpr std::uint32_t item_bytes() const noexcept { return header.item_bytes; }
 
-    BatchHeader header;  // count, bytes and argument are 0
+    BatchHeader header;  // the header, with count, bytes and argument 0
     std::uint64_t key_without_parts = 0;
-    std::uint32_t reciprocal = 0;  // of item_bytes; 0 if the count is kept in open_count_
+    std::uint32_t reciprocal = 0;  // reciprocal of item_bytes; 0 if the count is stored in
+                                   // open_count_
   };
 
   static constexpr std::size_t up_to_16(std::size_t bytes) noexcept { return (bytes + 15) & ~std::size_t{15}; }
-  /// Begins a batch of `run`, which has neither a row set nor an argument, at `at`, where `room`
-  /// bytes are free. Reserves the room of one item.
+  /// Begins a batch of `run` at `at`, where `room` bytes are free, and reserves room for one item.
+  /// `run` must have neither a row set nor an argument.
   [[gnu::always_inline]] void begin_at(const Run& run, std::byte* at, std::size_t room) noexcept {
     std::memcpy(at, &run.header, sizeof run.header);
     std::byte* const begin = at + sizeof(BatchHeader);
@@ -316,8 +319,8 @@ class BatchWriter {
     open_count_ = 0;
     ++batches_;
   }
-  /// Updates the header of the open batch, whose items end at `end`. Returns the end of its
-  /// padding.
+  /// Updates the header of the open batch, whose items end at `end`. Returns the end of the padding
+  /// after them.
   std::byte* finish_header(std::byte* end) const noexcept {
     // Store each field with the width of later loads: a load that spans two recent stores would
     // have to wait for both.
@@ -335,8 +338,8 @@ class BatchWriter {
   const BatchHeader& open_header() const noexcept { return *reinterpret_cast<const BatchHeader*>(open_); }
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - write_); }
 
-  /// Writes the target and zero padding of the item at `at`, but not the payload. Returns the
-  /// payload's place.
+  /// Writes the target and the zero padding of the item at `at`, but not the payload. Returns the
+  /// place of the payload.
   template <std::uint32_t Offset, std::uint32_t Bytes, std::uint32_t Payload, bool HasTarget>
   static std::byte* fill(std::byte* at, Entity target) noexcept {
     if constexpr (HasTarget) std::memcpy(at, &target, 8);
@@ -345,8 +348,8 @@ class BatchWriter {
     if constexpr (Bytes > Offset + Payload) std::memset(at + Offset + Payload, 0, Bytes - Offset - Payload);
     return at + Offset;
   }
-  /// Returns eight bytes of a message, zero after its end, so that a small message and its padding
-  /// take one store.
+  /// Returns eight bytes of a message, with zeros after its end, so that a small message and its
+  /// padding take a single store.
   template <class M>
   static std::uint64_t word_of(const M& message, std::size_t at) noexcept {
     std::uint64_t word = 0;
@@ -368,9 +371,9 @@ class BatchWriter {
       }
     }
   }
-  /// Writes a whole item as std::uint64_t stores. The compiler knows that these do not change
+  /// Writes a whole item as std::uint64_t stores. The compiler knows that such stores do not change
   /// pointers, so write_ stays in a register during a loop. The batch must not be read in the same
-  /// function, because readers may use other types.
+  /// function, because readers may access it as other types.
   template <std::uint32_t Offset, std::uint32_t Bytes, class M>
   static void put_words(std::byte* at, Entity target, const M& message) noexcept {
     if constexpr (Bytes - Offset > words_max) {
@@ -388,7 +391,8 @@ class BatchWriter {
     const std::uint32_t payload_offset = open_header().payload_offset, item_bytes = open_header().item_bytes;
     const bool causes = causes_;
     std::byte* const end = at + item_bytes;
-    std::memset(end - 8, 0, 8);  // padding is below 16 bytes; below 8 for alignments up to 8
+    std::memset(end - 8, 0, 8);  // the padding is less than 16 bytes, and less than 8 for
+                                 // alignments up to 8
     if (Kind != BatchKind::world || item_bytes >= 16) std::memset(end - 16, 0, 8);
     if (payload_offset == 16) std::memset(at, 0, 16);
     std::byte* head = at;
@@ -419,7 +423,7 @@ class BatchWriter {
 
   template <BatchKind Kind>
   std::byte* item(PayloadShape shape, Entity target, std::uint64_t parts) {
-    // All batches with the same key have the layout given in their headers.
+    // All batches with the same key have the layout described in their headers.
     const std::uint64_t key = Run::key_of(shape.type, Kind, causes_ ? batch_causes : 0, parts);
     std::byte* at = write_;
     if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_header().item_bytes) [[likely]]
@@ -430,9 +434,9 @@ class BatchWriter {
     return fill<Kind>(at, target);
   }
 
-  /// Returns true if the open batch, which must have rows, has this row set.
+  /// Returns true if the row set of the open batch, which must have rows, equals `rows`.
   bool open_rows_are(std::span<const RowSetEntry> rows) const noexcept {
-    if (open_ == nullptr) __builtin_unreachable();  // otherwise GCC warns
+    if (open_ == nullptr) __builtin_unreachable();  // prevents a warning of GCC
     std::uint32_t count;
     std::memcpy(&count, open_ + sizeof(BatchHeader), sizeof count);
     return count == rows.size() &&
@@ -442,23 +446,25 @@ class BatchWriter {
   std::byte* rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows);
   std::byte* shared_item(PayloadShape shape, std::span<const Entity> targets, std::span<const RowSetEntry> rows,
                          bool has_rows);
-  /// Begins a shared batch, whose targets the caller writes.
+  /// Begins a shared batch. The caller must write its targets.
   std::byte* begin_shared(PayloadShape shape, std::size_t count, std::span<const RowSetEntry> rows, bool has_rows,
                           Entity*& targets);
-  /// Returns the next item of a batch of `run`: of the open batch if that can be extended,
-  /// otherwise of a new one.
+  /// Returns the place of the next item of a batch of `run`: in the open batch if that can be
+  /// extended, otherwise in a new batch.
   std::byte* next_item(const Run& run, std::uint64_t parts);
   std::byte* next_item(const Run& run, std::span<const RowSetEntry> rows);
-  /// Returns the first item of a new batch of `run`, which has neither a row set nor an argument.
+  /// Returns the place of the first item of a new batch of `run`, which must have neither a row set
+  /// nor an argument.
   std::byte* first_item(const Run& run);
   /// Begins a batch of `run` with room for `body` bytes, and returns the place of its body. The
   /// caller must set write_ and write the row set.
   std::byte* start(const Run& run, std::uint64_t parts, std::size_t body);
 
-  std::uint64_t open_key_ = 0;    // Run::key of an open batch that can be extended, or 0
+  std::uint64_t open_key_ = 0;    // Run::key_of() of an open batch that can be extended, or 0
   std::byte* body_ = nullptr;     // body of the open batch
-  std::uint32_t reciprocal_ = 0;  // of the open batch's item_bytes
-  std::uint32_t open_count_ = 0;  // messages of the open batch that are not counted by division
+  std::uint32_t reciprocal_ = 0;  // reciprocal of the open batch's item_bytes
+  std::uint32_t open_count_ = 0;  // number of messages in the open batch that are not counted by
+                                  // division
   bool causes_ = false;
   std::uint64_t cause_ = 0;
 };

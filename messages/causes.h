@@ -1,8 +1,9 @@
-// The meaning of causes in a batch (messages/batch.h), which identify the message that led to
-// another, and conversion to batches without causes.
+// Defines causes in a batch (messages/batch.h), which identify the message that led to another
+// message, and converts batches to batches without causes.
 //
-//   cause    | sequence of an input: 40 bits | place: 24 bits |   place: among the messages delivered since that input, from 0;
-//                                                                the greatest stands for all beyond. 0: none, or unknown
+//   cause    | sequence of an input: 40 bits | place: 24 bits |
+//   place    position among the messages delivered since that input, from 0; the maximum also stands for all later ones
+//   0        no cause, or an unknown one
 #pragma once
 
 #include "messages/batch_writer.h"
@@ -13,8 +14,8 @@ namespace muster {
 constexpr unsigned cause_place_bits = 24;
 constexpr std::uint64_t cause_place_max = (std::uint64_t{1} << cause_place_bits) - 1;
 
-/// Returns the cause of message i of a batch with causes. The batch may be of any kind except table
-/// and timed. A shared batch has a single cause.
+/// Returns the cause of message i of a batch with causes. The batch must not be of kind table or
+/// timed. A shared batch has a single cause.
 inline std::uint64_t cause_of(const BatchView& batch, std::uint32_t i) noexcept {
   const std::byte* const at = batch.kind() == BatchKind::shared  ? batch.body()
                               : batch.kind() == BatchKind::world ? batch.item(i)
@@ -30,8 +31,8 @@ inline std::uint64_t table_cause(const std::byte* at) noexcept {
   return cause;
 }
 
-/// Appends the messages from `first` on without causes, for saved state and hashes. `batch` may or
-/// may not have causes. Its types must be known.
+/// Appends the messages starting with number `first`, without causes, for saved state and hashes.
+/// `batch` may or may not have causes. Its types must be known.
 void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types, std::uint32_t first = 0);
 
 }  // namespace muster

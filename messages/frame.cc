@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t capacity_min = 4096;
-// Reached on a busy stream of small frames.
+// This capacity is reached on a busy stream of small frames.
 constexpr std::size_t capacity_streaming_max = 256u << 10;
 
 }  // namespace
@@ -57,10 +57,10 @@ std::span<std::byte> FrameDecoder::room() {
   if (held == 0) begin_ = end_ = 0;
   const bool was_filled = end_ == capacity_ && last_received_ > 0;
   if (held == 0 && capacity_ > capacity_min && last_received_ < capacity_ / 8) {
-    // Shrink the buffer of a stream that has gone quiet.
+    // Shrink the buffer of a stream that has become quiet.
     resize(std::max(capacity_min, capacity_ / 4));
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
-    // The remaining bytes start on a 16-byte boundary and are moved to one, so batches stay
+    // The remaining bytes start on a 16-byte boundary and are moved to another one, so batches stay
     // aligned.
     if (held > capacity_ / 2 || (was_filled && capacity_ < capacity_streaming_max)) {
       resize(capacity_ * 2);

@@ -1,6 +1,5 @@
-// Frames, which carry batches over a byte stream. This file does no I/O: it converts bytes to
-// frames and frames to bytes. Client and server use these classes. docs/protocol.md specifies the
-// frames.
+// Frames carry batches over a byte stream. This file does no I/O; it converts bytes to frames and
+// frames to bytes, for clients and servers. docs/protocol.md specifies the frames.
 //
 //   frame     0        4        8                16                               48
 //             | bytes  | flags  | request        | envelope, if flag envelope      | one batch (messages/batch.h)
@@ -28,13 +27,15 @@
 
 namespace muster {
 
-/// Bits of FrameHeader::flags. Only servers set them: a decoder refuses unknown bits, and a server
-/// refuses all bits.
+/// Bits of FrameHeader::flags. Only servers set these bits. A decoder refuses unknown bits, and a
+/// server refuses all bits.
 enum FrameFlags : std::uint32_t {
-  frame_envelope = 1,  ///< an envelope lies between header and batch
+  frame_envelope = 1,  ///< an envelope follows the header, before the batch
   frame_more = 2,      ///< the answer, or the state at this sequence, continues in a later frame
-  frame_event = 4,     ///< from a watch: an input as it happened, not part of the state
-  frame_pushed = 8,    ///< with event: a message from a handler or a timer, not an input
+  frame_event = 4,     ///< the frame belongs to a watch, and is an input as it happened, not part
+                       ///< of the state
+  frame_pushed = 8,    ///< used together with frame_event: a message from a handler or a timer, not
+                       ///< an input
 };
 constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
 
@@ -47,8 +48,8 @@ static_assert(sizeof(FrameHeader) == 16);
 
 struct FrameEnvelope {
   std::uint64_t sequence = 0;
-  std::uint64_t author = 0;          ///< the session that sent the input; 0 is the world itself
-  std::uint64_t author_request = 0;  ///< the author's id for it
+  std::uint64_t author = 0;          ///< the session that sent the input; 0 means the world itself
+  std::uint64_t author_request = 0;  ///< the author's request id for the input
   std::uint64_t clock_ns = 0;
 };
 static_assert(sizeof(FrameEnvelope) == 32);
@@ -59,45 +60,47 @@ constexpr std::uint32_t frame_bytes_min = sizeof(FrameHeader) + sizeof(BatchHead
 /// A complete frame. `batch` points into the decoder and has not been verified (verify_batch).
 struct WireFrame {
   FrameHeader header;
-  FrameEnvelope envelope;  ///< zero without the flag
+  FrameEnvelope envelope;  ///< all zeros if the frame has no envelope
   std::span<const std::byte> batch;
 };
 
 struct FrameFault {
   enum class Code : std::uint8_t { misaligned, too_short, oversized, unknown_flag, unexpected_envelope, ended_inside };
   Code code = Code::misaligned;
-  std::uint64_t stream_offset = 0;  ///< position of the frame in the stream, in bytes
-  std::string text;                 ///< a sentence with the value found and the allowed ones
+  std::uint64_t stream_offset = 0;  ///< byte offset of the frame in the stream
+  std::string text;                 ///< a sentence that gives the value found and the values
+                                    ///< allowed
 };
 const char* name(FrameFault::Code code) noexcept;
 
 /// Splits a byte stream into frames. Holds at most one incomplete frame and the bytes received
-/// after it. Memory grows with the bytes received, not with the length that a header claims. Used
-/// by one thread at a time.
+/// after it. Memory use depends on the bytes received, not on the length claimed by a header. Only
+/// one thread may use a decoder at a time.
 ///
 ///     while (reading) { auto room = decoder.room(); n = read(room); decoder.received(n);
 ///                       while (auto frame = decoder.next()) { if (!*frame) break; use(**frame); } }
 class FrameDecoder {
  public:
-  /// `envelopes` allows envelopes and flags in frames. Clients set it to true.
+  /// If `envelopes` is true, frames may have envelopes and flags. Clients set it to true.
   explicit FrameDecoder(std::uint32_t frame_bytes_max, bool envelopes = false);
   ~FrameDecoder();
   FrameDecoder(FrameDecoder&&) noexcept;
   FrameDecoder& operator=(FrameDecoder&&) noexcept;
 
-  /// Sets the limit on a frame's bytes, starting with the next frame whose header has not been read
-  /// yet.
+  /// Sets the limit on the size of a frame in bytes, starting with the next frame whose header has
+  /// not been read yet.
   void set_frame_bytes_max(std::uint32_t bytes) noexcept { frame_bytes_max_ = bytes; }
 
-  /// Returns memory for received bytes, never empty. Invalidates previously returned frames.
+  /// Returns memory to fill with received bytes; never empty. Invalidates previously returned
+  /// frames.
   std::span<std::byte> room();
-  /// Call this after filling the first `bytes` of room().
+  /// Must be called after filling the first `bytes` of room().
   void received(std::size_t bytes) noexcept;
   /// Returns the next complete frame, or nothing if more bytes are needed. After a fault, every
   /// call returns that fault. The frame is valid until room() is called.
   [[nodiscard]] std::expected<std::optional<WireFrame>, FrameFault> next();
-  /// Reads the next frame if it is complete and has no flags, like most frames sent to a server.
-  /// Otherwise returns false and does nothing; call next() then.
+  /// Reads the next frame if it is complete and has no flags, as is the case for most frames sent
+  /// to a server. Otherwise returns false and does nothing; the caller must then call next().
   bool next_plain(WireFrame& frame) noexcept {
     FrameHeader header;
     if (end_ - begin_ < sizeof header + sizeof(BatchHeader)) return false;
@@ -111,7 +114,7 @@ class FrameDecoder {
     stream_begin_ += header.bytes;
     return true;
   }
-  /// Call this when the stream has ended. Returns a fault if it ended inside a frame.
+  /// Must be called when the stream has ended. Returns a fault if it ended inside a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 
   std::size_t memory_bytes() const noexcept { return capacity_; }
@@ -126,7 +129,8 @@ class FrameDecoder {
 
   Buffer buffer_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // start of the first frame not returned yet; a multiple of 16
+  std::size_t begin_ = 0;  // start of the first frame that has not been returned yet; a multiple of
+                           // 16
   std::size_t end_ = 0;    // end of the received bytes
   std::size_t last_received_ = 0;
   std::uint64_t stream_begin_ = 0;  // stream offset of begin_
@@ -135,12 +139,12 @@ class FrameDecoder {
   std::optional<FrameFault> fault_;
 };
 
-/// Appends one frame to `out`, whose size must be a multiple of 16 and remains so. The batch must
-/// be complete.
+/// Appends one frame to `out`. The size of `out` must be a multiple of 16, and remains one. The
+/// batch must be complete.
 void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
                   std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
-/// Appends the part of a frame before the batch. The caller must send the batch's bytes directly
-/// after it.
+/// Appends the part of a frame that precedes the batch. The caller must send the batch's bytes
+/// directly after it.
 void append_frame_head(std::vector<std::byte>& out, std::size_t batch_bytes, std::uint64_t request,
                        std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
 

@@ -1,5 +1,5 @@
-// Writes JSON one value at a time, and inserts the commas. The caller must alternate keys and
-// values.
+// Writes JSON one value at a time and inserts the commas. Inside an object, the caller must
+// alternate keys and values.
 #pragma once
 
 #include <charconv>
@@ -71,8 +71,8 @@ class JsonWriter {
   JsonWriter& value(T number) {
     return raw(std::to_string(number));
   }
-  /// Writes the shortest form that reads back as the same number. Numbers that JSON cannot
-  /// represent become strings: "nan", "inf", "-inf".
+  /// Writes the shortest form of the number that reads back as the same number. Numbers that JSON
+  /// cannot represent become strings: "nan", "inf", "-inf".
   template <std::floating_point T>
   JsonWriter& value(T number) {
     char buffer[40];

@@ -1,4 +1,4 @@
-// Numbers in fields whose kind is known only at run time.
+// Accesses numbers in fields whose kind is known only at run time.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ T read_number(const std::byte* at) noexcept {
   return value;
 }
 
-/// Calls f with the number at `at`, in the C++ type of `kind`, or calls otherwise() if `kind` is
-/// not a number. Both must return the same type.
+/// Calls f with the number at `at`, in the C++ type of `kind`. If `kind` is not a number, calls
+/// otherwise() instead. Both must return the same type.
 template <class Otherwise, class F>
 auto with_number(FieldKind kind, const std::byte* at, Otherwise&& otherwise, F&& f) {
   switch (kind) {

@@ -1,4 +1,5 @@
-// Marks memory that must not be accessed until it is reused. Does nothing without AddressSanitizer.
+// Marks memory that must not be accessed until it is reused. Has no effect without
+// AddressSanitizer.
 #pragma once
 
 #include <cstddef>

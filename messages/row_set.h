@@ -1,10 +1,11 @@
-// Row sets: the components that follow a Create or Set message, and their positions in its payload.
-// One rule gives the layout of sets known at compile time and of sets made at run time:
+// Row sets describe the components that follow a Create or Set message, and their positions in its
+// payload. The same rule determines the layout of sets known at compile time and of sets created at
+// run time:
 //
 //   payload  | message struct | pad | component | pad | component ...
 //
-// Components are in ascending order of type id, each at the next offset that its alignment allows.
-// Therefore equal sets have equal bytes, and the verifier can refuse any other layout.
+// Components are in ascending order of type id, and each is at the next offset that its alignment
+// allows. Therefore equal sets have equal bytes, and the verifier can refuse any other layout.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace muster {
 
-/// The message type, size and alignment of a payload, including the components of a batch with
+/// The message type, size and alignment of a payload, including its components if the batch has
 /// rows.
 struct PayloadShape {
   TypeId type = 0;
@@ -33,15 +34,15 @@ struct PayloadShape {
   }
 };
 
-/// Limit on the components of a batch, because header_units is one byte.
+/// Limit on the number of components in a row set. It results from header_units being one byte.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
-/// A row set made at run time. It owns its entries and can be stored and reused.
+/// A row set created at run time. It owns its entries and can be stored and reused.
 class RowSet {
  public:
   RowSet() = default;
-  /// `components` may be in any order. A type that is named twice, or more than
-  /// row_set_components_max types, stops the program.
+  /// `components` may be in any order. Duplicate types, or more than row_set_components_max types,
+  /// stop the program.
   RowSet(PayloadShape message, std::span<const PayloadShape> components);
   RowSet(const TypeDescriptor& message, std::span<const TypeDescriptor* const> components);
 
@@ -62,7 +63,7 @@ namespace detail {
 template <std::size_t Count>
 struct RowSetLayout {
   std::array<RowSetEntry, Count> entries{};    // in ascending order of type id
-  std::array<std::uint32_t, Count> offsets{};  // in the order in which the components were named
+  std::array<std::uint32_t, Count> offsets{};  // in the order of the template arguments
   std::uint32_t bytes = 0;
   bool unique = true;
 };
@@ -86,11 +87,11 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 }
 }  // namespace detail
 
-/// A component whose values never leave the process (registry/storage/runtime_type.h).
+/// A component type whose values never leave the process (registry/storage/runtime_type.h).
 template <class C>
 concept ValueStays = requires { TypeTraits<C>::runtime; };
 
-/// A row set of types known at compile time, so that everything is constant.
+/// A row set of types known at compile time, whose members are all constants.
 template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
@@ -106,13 +107,14 @@ struct StaticRowSet {
   /// Returns the entries in ascending order of type id.
   static constexpr std::span<const RowSetEntry> entries() noexcept { return layout.entries; }
 
-  /// Writes message, components and zero padding to `payload`.
+  /// Writes the message, the components and zero padding to `payload`.
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
-    std::memset(payload, 0, layout.bytes);  // constant size: the compiler drops overwritten bytes
+    std::memset(payload, 0, layout.bytes);  // the size is constant, so the compiler omits bytes
+                                            // that are overwritten below
     std::memcpy(payload, &message, sizeof(M));
     put_components(payload, components...);
   }
-  /// Overwrites the components' values in a payload that put() wrote.
+  /// Overwrites the components' values in a payload that was written by put().
   static void put_components([[maybe_unused]] std::byte* payload, const Cs&... components) noexcept {
     [[maybe_unused]] std::size_t i = 0;
     (std::memcpy(payload + layout.offsets[i++], &components, sizeof(Cs)), ...);

@@ -1,5 +1,5 @@
-// Messages between client and server (schema/session.fbs), and functions that write them to batches
-// and read them.
+// Messages between client and server (schema/session.fbs), with functions that write them to
+// batches and read them from batches.
 #pragma once
 
 #include "messages/batch_writer.h"
@@ -7,22 +7,22 @@
 
 namespace muster::session {
 
-/// Versions of the protocol that this build speaks (docs/protocol.md).
+/// Range of protocol versions that this build supports (docs/protocol.md).
 constexpr std::uint32_t protocol_newest = 1;
 constexpr std::uint32_t protocol_oldest = 1;
 
-/// Appends a table message to the world or the session as a whole.
+/// Appends a table message that is addressed to the world or the session as a whole.
 template <TableMessageType T>
 void append(BatchWriter& out, const T& message) {
   out.append_table(TypeTraits<T>::id, Entity{}, encode(message));
 }
-/// Appends a struct message to the world or the session as a whole.
+/// Appends a struct message that is addressed to the world or the session as a whole.
 template <MessageType T>
 void append(BatchWriter& out, const T& message) {
   out.append_world(message);
 }
 
-/// Returns the first message of a batch of this type that verify_batch() has accepted.
+/// Returns the first message of a batch of type T that verify_batch() has accepted.
 template <TableMessageType T>
 [[nodiscard]] T read(BatchView batch) {
   return TypeTraits<T>::View::from(table_item(batch, batch.body()).table).decode();

@@ -1,4 +1,4 @@
-// A complete fixed-size batch with one POD message to one entity. Each route has one
+// A complete fixed-size batch with one POD message to one entity. Each route has such a batch
 // (MessageRoute::sealed), into which a push writes its target and message.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace muster {
 
-/// Has the same bytes as a BatchBuilder's batch of the same message (tested).
+/// A batch with one message. Has the same bytes as a batch that BatchBuilder creates for this
+/// message; a test checks this.
 template <MessageType M>
 class SingleBatch {
  public:
@@ -27,7 +28,8 @@ class SingleBatch {
     std::memcpy(bytes_ + sizeof header, &target, sizeof target);
     std::memcpy(bytes_ + sizeof header + offset, &message, sizeof message);
   }
-  /// Returns the SingleBatch whose bytes were copied to `memory`, which must be aligned to 16.
+  /// Returns the SingleBatch object whose bytes were copied to `memory`, which must be aligned to
+  /// 16.
   static SingleBatch& at(void* memory) noexcept { return *static_cast<SingleBatch*>(memory); }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   void* payload() noexcept { return bytes_ + sizeof header + offset; }
@@ -50,7 +52,7 @@ class SingleBatch {
   alignas(16) std::byte bytes_[bytes_max];
 };
 
-/// A complete batch with one Create or Set and its components.
+/// A complete batch with one Create or Set message and its components.
 template <MessageType M, ComponentType... Cs>
 class SingleRows {
  public:
@@ -60,12 +62,13 @@ class SingleRows {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put(bytes_ + head_bytes + offset, message, components...);
   }
-  /// Replaces the target and components; the message stays the same.
+  /// Replaces the target and the components; the message stays the same.
   [[gnu::always_inline]] void set(Entity target, const Cs&... components) noexcept {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put_components(bytes_ + head_bytes + offset, components...);
   }
-  /// Returns the SingleRows whose bytes were copied to `memory`, which must be aligned to 16.
+  /// Returns the SingleRows object whose bytes were copied to `memory`, which must be aligned to
+  /// 16.
   static SingleRows& at(void* memory) noexcept { return *static_cast<SingleRows*>(memory); }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 

@@ -6,9 +6,11 @@
 namespace muster {
 
 namespace {
-constexpr std::size_t few = 256;       // up to this many types must not collide
-constexpr std::size_t few_slots = 64;  // maximum slots for each of them
-constexpr std::size_t many_run = 64;   // slots that one of many types may need
+constexpr std::size_t few = 256;       // tables with up to this number of types must have no
+                                       // collisions
+constexpr std::size_t few_slots = 64;  // limit on slots per type in a table of few types
+constexpr std::size_t many_run = 64;   // limit on the slots that one lookup may probe in a table of
+                                       // many types
 }  // namespace
 
 bool TypeIndex::put(const TypeDescriptor& type, std::size_t run_max) {
@@ -40,7 +42,7 @@ bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t s
 }
 
 void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fresh) {
-  // Searches for a multiplier that spreads the ids so that they fit; if there is none, adds slots.
+  // Searches for a multiplier with which the ids fit. If there is none, adds slots.
   if (types.size() <= few) {
     slots_.clear();
     for (std::size_t size = std::bit_ceil(types.size() * 2 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)
@@ -51,7 +53,7 @@ void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fr
     if (std::ranges::all_of(types.last(fresh), fits)) return;
   }
   slots_.clear();
-  // Names can be chosen so that their ids collide under one multiplier, but not under many.
+  // Names can be chosen so that their ids collide with one multiplier, but not with many.
   for (std::size_t size = std::bit_ceil(types.size() * 4);; size *= 2)
     for (std::uint32_t attempt = 0; attempt < 16; ++attempt)
       if (fill(types, size, attempt, many_run)) return;

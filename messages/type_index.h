@@ -1,5 +1,6 @@
-// A hash table of types by id, with linear probing and a power of two as its size. Up to a few
-// hundred types have no collisions, so a lookup takes one probe; more types have few collisions.
+// A hash table of types by id, with linear probing and a size that is a power of two. With up to a
+// few hundred types there are no collisions, so a lookup takes one probe. With more types there are
+// few collisions.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,11 @@ class TypeIndex {
       if (found == nullptr || found->id == id) return found;
     }
   }
-  /// Adds the last `fresh` of `types`. `types` contains all types, with distinct ids.
+  /// Adds the last `fresh` entries of `types`, which must contain all types, with distinct ids.
   void add(std::span<const TypeDescriptor* const> types, std::size_t fresh);
 
   std::size_t slots() const noexcept { return slots_.size(); }
-  /// Returns the number of slots probed by add(), for tests of growth.
+  /// Returns the number of slots that add() has probed. Tests use it to check how the cost grows.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -1,4 +1,4 @@
-// Finds types and fields by the names that users type.
+// Finds types and fields by names that users have typed.
 #include <algorithm>
 #include <cctype>
 
@@ -50,7 +50,7 @@ ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string
   }
   if (const std::string near = nearest_name(name, all); !near.empty())
     return fail("no " + of + "; did you mean " + near + "?");
-  // List built-in types last, because the user is more likely to mean one of the game's.
+  // List built-in types last, because the user more likely means one of the game's types.
   std::ranges::sort(all, {}, [](std::string_view known) { return std::pair(known.starts_with("muster."), known); });
   std::string text = "no " + of + " in this world; it has ";
   constexpr std::size_t shown = 12;
@@ -95,7 +95,8 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
     found.place = *place;
     return found;
   }
-  // Nothing matches, so report the error for the part that most likely names a component.
+  // Nothing matches, so report the error for the part of the name that most likely names a
+  // component.
   const std::size_t last = name.rfind('.');
   if (last == std::string_view::npos || last == 0) {
     if (const auto component = find_component(types, name))
@@ -106,8 +107,8 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
     return std::unexpected(ValueError{
         Kind::malformed, "'" + printable(name) + "' does not name a field; write Component.field, as in Health.value"});
   }
-  // "Helth.value", "game.Helth.value", "Helth.position.x": choose the first part that begins with a
-  // capital letter, otherwise the first part.
+  // In "Helth.value", "game.Helth.value" or "Helth.position.x", choose the first part that begins
+  // with a capital letter, or the first part if there is none.
   std::size_t end = name.find('.');
   for (std::size_t begin = 0; begin < last;) {
     const std::size_t dot = name.find('.', begin);

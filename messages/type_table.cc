@@ -38,8 +38,8 @@ ValueRule enum_rule(const FieldDescriptor& field) {
   return rule;
 }
 
-/// The rules and limits of one type, and its places by the hash of their paths. The places are
-/// created on first use.
+/// The rules and limits of one type, and its fields by the hash of their paths. Created on first
+/// use.
 struct Places {
   std::vector<ValueRule> rules;
   std::vector<ValueLimit> limits;
@@ -68,13 +68,15 @@ struct TypeTable::Impl {
   std::vector<std::vector<std::byte>> schemas;
   std::vector<const TypeDescriptor*> types;
   std::unordered_map<std::string_view, const TypeDescriptor*> by_name;
-  std::unordered_map<TypeId, Places> places;                      // nodes never move
-  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // enableable types
+  std::unordered_map<TypeId, Places> places;                      // the nodes of this map never
+                                                                  // move
+  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // enableable types by their
+                                                                  // presence_id
   TypeIndex by_id;
-  // 0 if not computed yet; several readers may compute it at the same time
+  // 0 if not computed yet; several readers may compute it concurrently
   std::atomic<std::uint64_t> fingerprint = 0;
 
-  /// Returns an error if a fresh type's id or presence_id is already taken.
+  /// Returns an error if the id or presence_id of a newly added type is already taken.
   std::optional<SchemaError> meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const;
   void collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
                      std::vector<ValueRule>& out) const;
@@ -107,7 +109,7 @@ struct TypeTable::Impl {
   }
 };
 
-/// The schema was loaded, so its own types have distinct ids.
+/// The schema has been loaded successfully, so its own types have distinct ids.
 std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const {
   for (const TypeDescriptor* type : fresh) {
     const auto kept = by_presence.find(type->id);
@@ -126,7 +128,7 @@ std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vecto
   return std::nullopt;
 }
 
-/// Appends the rules of one value of `type` at `base`.
+/// Appends the rules for one value of `type` at offset `base`.
 void TypeTable::Impl::collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
                                     std::vector<ValueRule>& out) const {
   const auto padding = [&](std::uint32_t from, std::uint32_t to, std::string path) {
@@ -155,7 +157,7 @@ void TypeTable::Impl::collect_rules(const TypeDescriptor& type, std::uint32_t ba
   padding(end, type.size, last);
 }
 
-/// Appends the limits of one value of `type` at `base`.
+/// Appends the limits for one value of `type` at offset `base`.
 void TypeTable::Impl::collect_limits(const TypeDescriptor& type, std::uint32_t base,
                                      std::vector<ValueLimit>& out) const {
   for (const FieldDescriptor& field : type.fields) {
@@ -216,7 +218,8 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
   if (!schema) return std::unexpected(std::move(schema.error()));
 
   std::vector<const TypeDescriptor*> fresh;
-  for (const TypeDescriptor& type : schema->types) {  // a loaded schema has no duplicate ids
+  for (const TypeDescriptor& type : schema->types) {  // a successfully loaded schema has no
+                                                      // duplicate ids
     const TypeDescriptor* known = find(type.id);
     if (known == nullptr) {
       fresh.push_back(&type);

@@ -1,6 +1,6 @@
-// The types that a registry, a session or a tool knows, by id and by name. They come only from
-// binary schemas, so storage, wire, file and editor treat compiled types and types learned at run
-// time alike.
+// The types that a registry, a session or a tool knows, by id and by name. All types come from
+// binary schemas, so storage, protocol, file and editor treat compiled types and types learned at
+// run time in the same way.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace muster {
 
-/// A place inside a type, named by a dotted path such as "position.x" or "slots[2].count". It may
-/// also be a whole nested struct.
+/// A place inside a struct type, identified by a dotted path such as "position.x" or
+/// "slots[2].count". A place may also be a whole nested struct.
 struct FieldPlace {
-  const FieldDescriptor* field = nullptr;  ///< a field of the innermost struct
-  std::uint32_t offset = 0;                ///< from the start of the outermost struct
-  std::uint32_t size = 0;                  ///< bytes of one element or of a whole array
+  const FieldDescriptor* field = nullptr;  ///< the field, which belongs to the innermost struct
+  std::uint32_t offset = 0;                ///< offset from the start of the outermost struct
+  std::uint32_t size = 0;                  ///< size in bytes of one element or of a whole array
   std::uint32_t count = 1;
   std::string path;  ///< the dotted path itself
 };
@@ -30,28 +30,31 @@ struct FieldPlace {
 struct ValueRule {
   enum class Kind : std::uint8_t { zero, boolean, enumerated, flags };
   Kind kind = Kind::zero;
-  std::uint8_t size = 1;  ///< bytes of one enum value
+  std::uint8_t size = 1;  ///< size of one enum value in bytes
   bool is_signed = false;
   std::uint32_t offset = 0;
-  std::uint32_t count = 1;                      ///< bytes of padding, or consecutive bools or enums
-  std::int64_t min = 0, max = 0;                ///< of the enum's values
-  std::uint64_t mask = 0;                       ///< the known bits of flags
-  bool gaps = false;                            ///< not all numbers between min and max are values
+  std::uint32_t count = 1;                      ///< number of padding bytes, or of consecutive
+                                                ///< bools or enums
+  std::int64_t min = 0, max = 0;                ///< smallest and largest value of the enum
+  std::uint64_t mask = 0;                       ///< the bits that flags may have
+  bool gaps = false;                            ///< true if some numbers between min and max are
+                                                ///< not values of the enum
   const EnumDescriptor* enumeration = nullptr;  ///< null for padding and bool
-  std::string path;                             ///< "position.x"; for padding, the field before it
+  std::string path;                             ///< path of the field, such as "position.x"; for
+                                                ///< padding, of the preceding field
 };
 
-/// A rule for values from outside: bounds on consecutive numbers of one kind in a struct value.
+/// A limit on values from outside: bounds on consecutive numbers of one kind in a struct value.
 struct ValueLimit {
   FieldKind kind = FieldKind::float32;
   bool reserved = false;  ///< must be zero; otherwise finite and in the field's range
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
-  const FieldDescriptor* field = nullptr;  ///< of the first float, if they have no range
+  const FieldDescriptor* field = nullptr;  ///< if floats have no range, the first float's field
 };
 
-/// Not thread-safe while a schema is added; otherwise any thread may read it. Descriptors never
-/// move, and only take_back() removes any.
+/// The set of known types. Not thread-safe while a schema is added; at other times, any thread may
+/// read it. Descriptors never move, and only take_back() removes any.
 class TypeTable {
  public:
   TypeTable();
@@ -59,9 +62,9 @@ class TypeTable {
   TypeTable(const TypeTable&) = delete;
   TypeTable& operator=(const TypeTable&) = delete;
 
-  /// Adds all types of a binary schema. A known type with the same fingerprint keeps its first
-  /// descriptor. Fails and adds nothing if the schema is invalid, a known type has a different
-  /// layout, or two names share a type id. The error names the type and field.
+  /// Adds all types of a binary schema. If a type is already known with the same fingerprint, its
+  /// first descriptor is kept. Fails and adds nothing if the schema is invalid, a known type has a
+  /// different layout, or two names share a type id. The error names the type and field.
   [[nodiscard]] std::expected<void, SchemaError> add_schema(std::span<const std::byte> bfbs);
   /// Adds the schema of T unless T is already known with the same layout.
   template <GeneratedType T>
@@ -72,43 +75,43 @@ class TypeTable {
     return add_schema(std::as_bytes(TypeTraits<T>::schema));
   }
 
-  /// The size of a table at some time.
+  /// The size of a type table when mark() was called.
   struct Mark {
     std::size_t schemas, types;
   };
   Mark mark() const noexcept { return {schemas().size(), types().size()}; }
-  /// Removes the schemas and types that were added after mark() returned `mark`. Nothing may refer
-  /// to them.
+  /// Removes the schemas and types that were added after the call to mark() that returned `mark`.
+  /// Nothing may refer to them any longer.
   void take_back(const Mark& mark);
 
-  /// Returns null if the id is unknown. Usually one probe.
+  /// Returns the type with this id, or null if there is none. Usually takes one probe.
   const TypeDescriptor* find(TypeId id) const noexcept;
-  /// Finds a type by its full name ("game.Health"). Returns null if the name is unknown.
+  /// Finds a type by its full name ("game.Health"). Returns null if there is none.
   const TypeDescriptor* find(std::string_view full_name) const noexcept;
-  /// Finds a type by its full name, or by its last part if only one type's name ends with it.
-  /// Otherwise returns null, and adds the matching types to `candidates` if given.
+  /// Finds a type by its full name, or by the last part of its name if only one type has it.
+  /// Otherwise returns null, and adds the matching types to `candidates` if that is given.
   const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
-  /// Finds the place of a path inside a struct type. The error names the invalid part of the path
-  /// and the valid alternatives.
+  /// Finds the place with a given path inside a struct type. The error names the invalid part of
+  /// the path and the valid alternatives.
   [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
-  /// Finds the place whose path has the hash `field`: a leaf, an array element, a whole array or a
-  /// nested struct. Returns null if there is none.
+  /// Finds the place whose path has the hash `field`. The place may be a leaf, an array element, a
+  /// whole array or a nested struct. Returns null if there is none.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
 
-  /// Returns the rules for a struct's bytes, including those of nested structs. Empty for many
+  /// Returns the rules for a struct's bytes, including the rules of nested structs. Empty for many
   /// types, and for all tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
-  /// Returns the limits on a struct's values from outside, ordered by offset. Empty for many types,
-  /// and for all tables.
+  /// Returns the limits that apply to a struct's values from outside, ordered by offset. Empty for
+  /// many types, and for all tables.
   std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
   /// Returns all types in the order in which they were added.
   std::span<const TypeDescriptor* const> types() const noexcept;
-  /// Returns the binary schemas that added at least one type, in order. Together they describe all
-  /// types to a client.
+  /// Returns the binary schemas that added at least one type, in the order in which they were
+  /// added. Together they describe all types to a client.
   std::span<const std::vector<std::byte>> schemas() const noexcept;
-  /// Returns hash64 of (name, fingerprint) of all types, sorted by name. Equal hashes mean equal
-  /// layouts.
+  /// Returns hash64 of the names and fingerprints of all types, sorted by name. Equal hashes mean
+  /// equal layouts.
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -116,8 +119,8 @@ class TypeTable {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Describes the first difference between two layouts of one type. `where` says where the other
-/// layout is from, for example "in the added schema".
+/// Describes the first difference between two layouts of one type. `where` describes the source of
+/// the other layout, for example "in the added schema".
 [[nodiscard]] SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor& other,
                                             const std::string& where);
 

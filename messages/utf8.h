@@ -1,5 +1,5 @@
-// UTF-8 functions. The texts of a world are UTF-8, but bytes from files and sockets may have any
-// content.
+// Functions for UTF-8. The texts of a world are UTF-8, but bytes from files and sockets may have
+// any content.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace muster {
 /// are not characters.
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 
-/// Returns the number of bytes at the beginning that form whole characters. This is text.size() if
-/// all of it is UTF-8.
+/// Returns the length in bytes of the longest prefix that consists of whole characters. This equals
+/// text.size() if the whole text is UTF-8.
 [[nodiscard]] std::size_t utf8_prefix(std::string_view text) noexcept;
 
-/// Returns true if the bytes of a file begin like UTF-16: with a byte order mark or a UTF-16 ASCII
-/// character.
+/// Returns true if the bytes of a file look like UTF-16: they begin with a byte order mark or an
+/// ASCII character in UTF-16.
 [[nodiscard]] bool is_utf16(std::string_view bytes) noexcept;
 
 /// Returns the reason why bytes are not a text: "has a zero byte at byte 3" or "is not valid

@@ -45,7 +45,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Returns the text without its double quotes, with \" and \\ unescaped. Returns an unquoted text
+/// Removes the double quotes around the text, and unescapes \" and \\. Returns an unquoted text
 /// unchanged.
 std::string unquoted(std::string_view text) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::string(text);
@@ -88,8 +88,8 @@ bool parse_number(std::string_view text, T& value) {
   }
 }
 
-/// Returns true if the text is a number that is too large for a T. Some versions of from_chars make
-/// an infinity of it.
+/// Returns true if the text is a number that is too large for type T. Some versions of from_chars
+/// convert such a number to infinity.
 template <class T>
 bool is_too_large(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -99,14 +99,14 @@ bool is_too_large(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (end != last) return false;
   if (error == std::errc()) return std::isinf(value);
-  // A number that is too small is out of range, too.
+  // from_chars also reports a number that is too small as out of range.
   double wide = 0;
   const auto [wide_end, wide_error] = std::from_chars(text.data(), last, wide);
   return error == std::errc::result_out_of_range && !(wide_error == std::errc() && std::abs(wide) < 1);
 }
 
-/// A number for a field of this kind; a uint64 above 2^63 - 1 as the negative number of the same
-/// bits.
+/// Parses a number for a field of this kind. A uint64 above 2^63 - 1 is returned as the negative
+/// number with the same bits.
 bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
   std::uint64_t bits = 0;
   if (kind != FieldKind::uint64) return parse_number(text, value);
@@ -115,7 +115,7 @@ bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
   return true;
 }
 
-/// Reads the value of one place, and has what its error messages need.
+/// Parses the value of one place, and holds the data that error messages need.
 class Reader {
  public:
   Reader(const TypeTable& types, ValueReferences& references) : types_(types), references_(references) {}
@@ -166,7 +166,7 @@ class Reader {
     }
   }
 
-  /// Reads one part per leaf.
+  /// Parses a text that has one part per leaf.
   ValueResult<void> all(const std::vector<Leaf>& places, const std::string& path, std::string_view text,
                         std::byte* value) {
     // If there is only one leaf, a comma is part of its text.
@@ -184,7 +184,7 @@ class Reader {
     return {};
   }
 
-  /// Reads a table's field, or an element of its vector.
+  /// Parses the value of a table's field, or of an element of its vector.
   ValueResult<std::vector<std::byte>> fixed(const FieldDescriptor& field, FieldKind kind, const std::string& path,
                                             std::string_view text) {
     if (kind == FieldKind::structure) {

@@ -9,8 +9,8 @@
 namespace muster {
 namespace {
 
-/// Calls f with the leaf's number in its own C++ type, or with its bool. A leaf of any other kind
-/// is passed as 64 bits.
+/// Calls f with the leaf's number in its own C++ type, or with its bool. For leaves of other kinds,
+/// calls f with 64 bits.
 template <class F>
 auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   const auto otherwise = [&] {
@@ -19,8 +19,8 @@ auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   return with_number(kind, at, otherwise, f);
 }
 
-/// Returns an enum's value by name, with flags joined by "|". A value without a name in the schema
-/// is shown as a number.
+/// Returns the name of an enum's value, or the names of flags joined by "|". A value without a name
+/// in the schema is shown as a number.
 std::string enum_text(const EnumDescriptor& type, std::int64_t value) {
   for (const EnumValue& v : type.values)
     if (v.value == value) return v.name;
@@ -65,7 +65,7 @@ std::size_t element_bytes(const TypeTable& types, const FieldDescriptor& field) 
   return scalar_bytes(field.element);
 }
 
-/// Structs of up to four leaves, and arrays of plain values, take one line.
+/// Structs of up to four leaves, and arrays of plain values, are shown on one line.
 bool is_one_line(const TypeTable& types, const FieldDescriptor& field) {
   if (field.kind != FieldKind::structure) return true;
   if (field.is_array) return false;

@@ -1,5 +1,5 @@
 // Converts values to text and back, using only descriptors, so that a client, console or inspector
-// can handle types it was not compiled with.
+// can handle types with which it was not compiled.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace muster {
 
-/// The reason why a text cannot be read, as a sentence that names the valid forms.
+/// The reason why a text cannot be parsed as a value, as a sentence that lists the valid forms.
 struct ValueError {
   enum class Kind : std::uint8_t {
-    malformed,          ///< not a value of that type
+    malformed,          ///< not a value of the field's type
     unknown_name,       ///< no such type or field
-    unknown_reference,  ///< no such entity, or more than one; or a text that could not be interned
+    unknown_reference,  ///< no such entity, or several, or a text that could not be interned
   };
   Kind kind = Kind::malformed;
   std::string text;
@@ -30,7 +30,7 @@ struct ValueError {
 template <class T>
 using ValueResult = std::expected<T, ValueError>;
 
-/// Resolves the entities and texts that values refer to.
+/// Resolves the entities and texts that values refer to. Implemented by the caller.
 class ValueReferences {
  public:
   virtual ~ValueReferences() = default;
@@ -38,11 +38,11 @@ class ValueReferences {
   virtual ValueResult<Entity> find_entity(std::string_view text) = 0;
   /// Adds a text to the world.
   virtual ValueResult<Text> intern(std::string_view text) = 0;
-  /// Returns the content of a text, or "#" and its number if the content is unknown.
+  /// Returns the content of a text. If the content is unknown, returns "#" and the text's number.
   virtual std::string text(Text text) = 0;
 };
 
-/// Returns the index and generation as "12:1", or "nil".
+/// Formats an id as index and generation ("12:1"), or as "nil".
 std::string id_text(Entity entity);
 /// Parses an id. Returns false if the text does not have that form.
 bool parse_id(std::string_view text, Entity& entity);
@@ -52,8 +52,8 @@ std::string printable(std::string_view text);
 
 // ---- names --------------------------------------------------------------------------------------
 
-/// Finds a component by its full name or the last part of it. The error suggests the nearest name,
-/// or lists the matches of an ambiguous one.
+/// Finds a component by its full name or the last part of it. The error suggests the most similar
+/// name, or lists the matches of an ambiguous name.
 ValueResult<const TypeDescriptor*> find_component(const TypeTable& types, std::string_view name);
 /// Finds one of the world's messages, struct or table, by its full name or the last part of it.
 /// Does not find session messages.
@@ -61,24 +61,24 @@ ValueResult<const TypeDescriptor*> find_message(const TypeTable& types, std::str
 
 struct FieldName {
   const TypeDescriptor* component = nullptr;
-  std::string path;  ///< inside the component: "position.x"
+  std::string path;  ///< path inside the component: "position.x"
   FieldPlace place;
 };
-/// Finds a field: "Health.value", "game.Health.value", "Transform.position.x".
+/// Finds a field by a name such as "Health.value", "game.Health.value" or "Transform.position.x".
 ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name);
 
 /// Returns the name in `known` that is most similar to `name`, or an empty text if none is similar.
 std::string nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// ---- out ----------------------------------------------------------------------------------------
+// ---- values to text -----------------------------------------------------------------------------
 
-/// A place in a value that holds a single number, flag, enum, entity or text.
+/// A place in a value that contains a single number, flag, enum, entity or text.
 struct Leaf {
-  std::string path;  ///< from the outermost type: "position.x"
+  std::string path;  ///< path from the outermost type: "position.x"
   const FieldDescriptor* field = nullptr;
   std::uint32_t offset = 0;
 };
-/// Returns all leaves of a type in order of offset.
+/// Returns all leaves of a type, ordered by offset.
 std::vector<Leaf> leaves(const TypeTable& types, const TypeDescriptor& type);
 /// Returns all leaves of a part of a type.
 std::vector<Leaf> leaves(const TypeTable& types, const FieldPlace& place, const std::string& path);
@@ -86,7 +86,8 @@ std::vector<Leaf> leaves(const TypeTable& types, const FieldPlace& place, const 
 /// Returns the text of one leaf, for example 1.5, true, point, 12:1 or "a text".
 std::string leaf_text(const Leaf& leaf, const std::byte* value, ValueReferences& references);
 
-/// One line of a value: a field, or a small struct or array in the form that parse_place accepts.
+/// One line of a displayed value: a field, or a small struct or array in the form that parse_place
+/// accepts.
 struct FieldLine {
   std::string path, value;
   std::string unit;  ///< for display; may be empty
@@ -104,24 +105,26 @@ void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& t
 void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& type, TableReader table,
                 ValueReferences& references);
 
-// ---- in -----------------------------------------------------------------------------------------
+// ---- text to values -----------------------------------------------------------------------------
 
 /// Parses `text` into a place of a value of `type`. `text` has one part per leaf, separated by
-/// commas; a text may be in double quotes. After an error, the value may be partially written.
+/// commas; a part that is a text may be in double quotes. After an error, some leaves may already
+/// have been written.
 ValueResult<void> parse_place(const TypeTable& types, const TypeDescriptor& type, const FieldPlace& place,
                               const std::string& path, std::string_view text, std::span<std::byte> value,
                               ValueReferences& references);
 
-/// Pairs of a field and its new value.
+/// A list of fields with the texts of their new values.
 using FieldTexts = std::vector<std::pair<std::string, std::string>>;
 /// Splits "amount=5" at the first "=".
 ValueResult<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
-/// Makes a value from `from`, or from defaults if `from` is empty, and applies the assignments.
+/// Starts with a copy of `from`, or with defaults if `from` is empty, and applies the assignments.
 ValueResult<std::vector<std::byte>> parse_struct(const TypeTable& types, const TypeDescriptor& type,
                                                  const FieldTexts& assignments, ValueReferences& references,
                                                  std::span<const std::byte> from = {});
-/// Makes a table, which may have strings, numbers, structs, and vectors of numbers or strings.
+/// Creates a table from assignments. Its fields may be strings, numbers, structs, and vectors of
+/// numbers or strings.
 ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const TypeDescriptor& type,
                                                 const FieldTexts& assignments, ValueReferences& references);
 

@@ -1,4 +1,5 @@
-// Helpers of the attribute readers: trimming a text and refusing it. Internal to schema/.
+// Helpers for the attribute readers: trim a text, and report why it is refused. Internal to
+// schema/.
 #pragma once
 
 #include <expected>
@@ -10,7 +11,7 @@ namespace muster::schema_detail {
 
 [[nodiscard]] inline std::unexpected<std::string> fail(std::string what) { return std::unexpected(std::move(what)); }
 
-/// Returns the text without spaces and tabs at its ends.
+/// Strips spaces and tabs from both ends of a text.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

@@ -123,7 +123,7 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
       if (!is_identifier(value)) return fail("was " + quoted(value) + " is not a type's full name");
       type.was = value;
     } else if (name == "answer" || name == "cost") {
-      // read_question_attributes reads them.
+      // The function read_question_attributes reads these.
     } else if (is_field_attribute(name)) {
       return fail("attribute " + quoted(name) + " belongs to a field, not to a type");
     } else {

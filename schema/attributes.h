@@ -1,5 +1,5 @@
-// The attributes of schemas: their names, permitted places, and the meaning of their values.
-// Internal to schema/.
+// Names of the schema attributes, where each is permitted, and what its value means. Internal to
+// schema/.
 #pragma once
 
 #include <flatbuffers/reflection.h>
@@ -15,30 +15,31 @@ namespace muster::schema_detail {
 
 using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyValue>>;
 
-/// Reads the attributes of a struct or table into role, tag, remote, journal and was. The error is
-/// the sentence only.
+/// Reads the attributes of a struct or table into `type`: role, tag, remote, journal and was. An
+/// error contains only the sentence, without the type's name.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
 
 /// The attributes `answer` and `cost` of a question.
 struct QuestionAttributes {
-  std::string answer;  ///< ///< as the schema spells it: "Children", "muster.InternText"
+  std::string answer;  ///< the answer as written in the schema: "Children", "muster.InternText"
   bool several = false;
   QuestionCost cost = QuestionCost::once;
 };
 
 /// Reads `answer` and `cost`. Returns nothing if the type has neither. Call it after
-/// read_type_attributes, because it needs the results in `type`. The error is only the sentence.
+/// read_type_attributes, because it needs the results in `type`. An error contains only the
+/// sentence.
 [[nodiscard]] std::expected<std::optional<QuestionAttributes>, std::string> read_question_attributes(
     const AttributeVector* attributes, const TypeDescriptor& type);
 
-/// Reads the attributes of a field whose kind, count and enumeration are known. Turns a uint64
-/// marked (text) into a text. Stores `default` as text without checking it. The error is only the
-/// sentence.
+/// Reads the attributes of a field whose kind, count and enumeration are known. Makes a uint64
+/// marked (text) a field of kind text. Stores `default` as text without checking it. An error
+/// contains only the sentence.
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 
-/// Returns true if an enum is bit_flags.
+/// Returns true if the enum is declared bit_flags.
 [[nodiscard]] std::expected<bool, std::string> read_enum_attributes(const AttributeVector* attributes);
 
 }  // namespace muster::schema_detail

@@ -53,7 +53,7 @@ std::string kind_text(FieldKind kind) {
   }
 }
 
-/// Calls `call` with a T{} of the C++ type of a scalar kind.
+/// Calls `call` with a default-constructed value of the C++ type of a scalar kind.
 template <class Call>
 Result with_scalar(FieldKind kind, Call&& call) {
   switch (kind) {
@@ -145,7 +145,8 @@ Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, s
   });
 }
 
-/// Takes values in order for all leaves of a field. `at` points to its first byte.
+/// Takes one value for each leaf of a field, in order, and writes them. `at` points to the field's
+/// first byte.
 Result fill_leaves(const FieldDescriptor& field, const FindType& find, std::span<const std::string_view>& values,
                    std::byte* at) {
   for (std::uint32_t i = 0; i < field.count; ++i, at += field.size) {
@@ -156,7 +157,7 @@ Result fill_leaves(const FieldDescriptor& field, const FindType& find, std::span
     }
     if (field.kind == FieldKind::text || field.kind == FieldKind::entity)
       return fail("a struct that holds a text or an entity takes no default as a whole");
-    if (values.empty()) return {};  // the caller checks the count
+    if (values.empty()) return {};  // the caller checks the number of values
     if (auto done = fill_scalar(field, &values.front(), at); !done) return done;
     values = values.subspan(1);
   }

@@ -12,21 +12,22 @@
 
 namespace muster::schema_detail {
 
-/// Finds the descriptor of a nested struct. The descriptor is complete, including its defaults.
+/// Finds the descriptor of a nested struct. The descriptor must be complete, including its
+/// defaults.
 using FindType = std::function<const TypeDescriptor&(TypeId)>;
 
-/// Fills the size * count bytes of one field, which must be zero, with its default, or with the
-/// defaults of the structs it contains. Also checks enums and ranges, even for implicit zeros. The
-/// error is a sentence.
+/// Fills the size * count bytes of one field, which must be zero, with the field's default, or with
+/// the defaults of the structs it contains. Also checks enums and ranges, even for implicit zeros.
+/// An error is a sentence.
 [[nodiscard]] std::expected<void, std::string> fill_default(const FieldDescriptor& field, const FindType& find,
                                                             std::span<std::byte> bytes);
 
-/// Returns the default of a table's scalar as text: an enum value's name or a number, or an empty
-/// text for zero. Checks it against the enum and range.
+/// Returns the default of a table's scalar field as text: an enum value's name, a number, or an
+/// empty text for zero. Checks the default against the enum and range.
 [[nodiscard]] std::expected<std::string, std::string> table_default(const FieldDescriptor& field, std::int64_t integer,
                                                                     double real);
 
-/// Returns a range as shown in errors, for example "0..100".
+/// Formats the range of a field for error messages, for example "0..100".
 std::string range_text(const FieldDescriptor& field);
 /// Returns the shortest text that reads back as the same number.
 std::string number_text(double value);

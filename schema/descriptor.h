@@ -20,8 +20,8 @@ using FieldId = std::uint32_t;  ///< hash32 of a path in its type ("slots[2].cou
 
 enum class TypeRole : std::uint8_t { plain, component, message, table_message };
 
-/// `entity` is a muster.Entity, `text` a ulong marked (text). Only tables have fields of the last
-/// three kinds.
+/// `entity` is a muster.Entity, and `text` is a ulong marked (text). Only tables have fields of the
+/// last three kinds.
 enum class FieldKind : std::uint8_t {
   boolean,
   int8,
@@ -45,7 +45,7 @@ enum class FieldKind : std::uint8_t {
 /// The right that a client needs to send a message (attribute `remote`). Each right includes those
 /// before it. With `none`, no client may send the message.
 enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
-/// Which messages of a type a journal keeps (attribute `journal`); see docs/schema.md.
+/// How much of a type's messages a journal records (attribute `journal`); see docs/schema.md.
 enum class JournalPolicy : std::uint8_t { always, latest, never };
 
 struct EnumValue {
@@ -60,7 +60,7 @@ struct EnumDescriptor {
   bool bit_flags = false;  ///< values are masks (1 << n); any combination is valid
   std::vector<EnumValue> values;
   std::string doc;
-  std::string file;  ///< declaring file: "//game.fbs", relative to flatc's input
+  std::string file;  ///< the file that declares the enum: "//game.fbs", relative to flatc's input
 };
 
 /// One field. In a struct, it has `count` elements of `size` bytes at `offset`. In a table, `slot`
@@ -68,51 +68,58 @@ struct EnumDescriptor {
 struct FieldDescriptor {
   std::string name;
   FieldKind kind = FieldKind::int32;
-  FieldKind element = FieldKind::int32;  ///< kind of a vector's elements (tables only)
+  FieldKind element = FieldKind::int32;  ///< kind of a vector's elements (only in tables)
   std::uint32_t offset = 0;
-  std::uint32_t size = 0;   ///< bytes of one element; 0 for strings, vectors and tables
-  std::uint32_t count = 1;  ///< elements of a fixed-length array; otherwise 1
+  std::uint32_t size = 0;   ///< size of one element in bytes; 0 for strings, vectors and tables
+  std::uint32_t count = 1;  ///< number of elements of a fixed-length array; otherwise 1
   bool is_array = false;
   std::uint16_t slot = 0;
-  TypeId type = 0;                              ///< set if kind or element is structure or table
-  const EnumDescriptor* enumeration = nullptr;  ///< enum of integers, or null; owned by the Schema
-  std::string default_text;                     ///< as in the schema ("1, 0, 0"); empty for zero
+  TypeId type = 0;                              ///< type of the nested struct or table, if kind or
+                                                ///< element is structure or table
+  const EnumDescriptor* enumeration = nullptr;  ///< the enum of an integer field, or null; owned by
+                                                ///< the Schema
+  std::string default_text;                     ///< text of the default as in the schema ("1, 0,
+                                                ///< 0"); empty for zero
   std::string unit;                             ///< "m", "deg", ... or empty
   bool has_range = false;
   double range_min = 0, range_max = 0;
   bool color = false, asset = false;
-  bool required = false;  ///< tables: absence is an error
-  bool optional = false;  ///< tables: a scalar without default (`= null`)
-  std::string was;        ///< a previous name, for reading old data
+  bool required = false;  ///< tables only: the field must be present
+  bool optional = false;  ///< tables only: a scalar without default (`= null`)
+  std::string was;        ///< the field's previous name, for reading old data
   std::string doc;
 };
 
 struct TypeDescriptor {
   TypeId id = 0;
   std::string name;               ///< full name with namespace, "game.Health"
-  std::uint64_t fingerprint = 0;  ///< hash64 of the layout; equal values mean equal bytes
+  std::uint64_t fingerprint = 0;  ///< hash64 of the layout; types with equal fingerprints have the
+                                  ///< same byte layout
   TypeRole role = TypeRole::plain;
   bool is_table = false;
   bool tag = false;                           ///< a component without data or a column
-  bool enableable = false;                    ///< a component added and removed without moving rows
-  std::uint32_t size = 0;                     ///< bytes, including padding; 0 for tables
-  std::uint32_t align = 1;                    ///< 1..16; 16 for tables
-  std::vector<FieldDescriptor> fields;        ///< by offset (structs) or slot (tables)
-  std::vector<std::byte> default_bytes;       ///< a value with its defaults; empty for tables
-  std::vector<std::uint32_t> entity_offsets;  ///< of each muster.Entity inside, nested or not
-  std::vector<std::uint32_t> text_offsets;    ///< of each text inside, nested or not
+  bool enableable = false;                    ///< a component that can be added and removed without
+                                              ///< moving rows
+  std::uint32_t size = 0;                     ///< size in bytes, including padding; 0 for tables
+  std::uint32_t align = 1;                    ///< alignment, 1..16; 16 for tables
+  std::vector<FieldDescriptor> fields;        ///< sorted by offset (structs) or slot (tables)
+  std::vector<std::byte> default_bytes;       ///< the bytes of a default value; empty for tables
+  std::vector<std::uint32_t> entity_offsets;  ///< offset of each muster.Entity, including those in
+                                              ///< nested structs
+  std::vector<std::uint32_t> text_offsets;    ///< offset of each text, including those in nested
+                                              ///< structs
   RemoteRight remote = RemoteRight::edit;
   JournalPolicy journal = JournalPolicy::always;
   std::string was, doc;
-  std::string file;  ///< declaring file, as in EnumDescriptor
+  std::string file;  ///< the file that declares the type, as in EnumDescriptor
 };
 
-/// Returns the id of the column that records which rows have an enableable component. No type may
-/// have this id.
+/// Returns the id of the column that records the rows in which an enableable component is present.
+/// No type may have this id.
 inline TypeId presence_id(const TypeDescriptor& component) { return hash32(component.name + ":enabled"); }
 
-/// A field as a constant. schemac writes an array of these into each type's traits. In tables,
-/// `offset` is the vtable slot.
+/// Describes a field as a compile-time constant. schemac writes an array of these into each type's
+/// traits. In tables, `offset` is the vtable slot.
 struct FieldEntry {
   std::string_view name;
   FieldKind kind;
@@ -123,24 +130,24 @@ struct FieldEntry {
 /// Specialized by generated headers for every generated type:
 ///   static constexpr TypeId id; std::string_view name; std::uint64_t fingerprint; TypeRole role;
 ///   static constexpr bool tag;                         a component without data
-///   static constexpr bool enableable;                  only of such components, and true
+///   static constexpr bool enableable;                  present only for enableable components; true
 ///   static constexpr bool view;                        T reads a table in place (ChatView) rather than holding it (Chat)
 ///   static constexpr std::uint32_t size;               bytes; 0 for tables
 ///   static constexpr std::span<const FieldEntry> fields;
-///   static constexpr std::span<const std::uint8_t> schema;   the .bfbs it came from, shared by all types of a header
-/// Tables also have `using Native` and `using View`, the two classes of a message. Both classes
-/// have these traits.
+///   static constexpr std::span<const std::uint8_t> schema;   the type's .bfbs, shared by all types of a header
+/// For tables, the traits also have `using Native` and `using View`, the two classes of a message.
+/// Both classes have these traits.
 template <class T>
 struct TypeTraits;
 
 template <class T>
 concept GeneratedType = requires { TypeTraits<T>::id; };
-/// Components that are added and removed without moving rows.
+/// Component types that are added and removed without moving rows.
 template <class T>
 concept EnableableType = requires { requires TypeTraits<T>::enableable; };
 template <class T>
 concept ComponentType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::component;
-/// Messages that are structs. Messages that are tables satisfy TableMessageType.
+/// Message types that are structs. Messages that are tables satisfy TableMessageType.
 template <class T>
 concept MessageType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::message;
 template <class T>

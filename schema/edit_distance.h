@@ -1,4 +1,4 @@
-// How much two names differ, for hints about misspelt ones.
+// Measures how much two names differ, to suggest corrections for misspelled names.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,9 @@
 
 namespace muster {
 
-/// Returns how many changes make `b` of `a`. A change adds, removes or replaces a letter, or swaps
-/// two neighbours. The time grows with the product of the lengths.
+/// Returns the smallest number of changes that turn `a` into `b`. A change adds, removes or
+/// replaces a letter, or swaps two adjacent letters. The time is proportional to the product of the
+/// lengths.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace muster

@@ -7,16 +7,16 @@
 
 namespace muster {
 
-/// 32-bit FNV-1a, for type ids (of full names such as "game.Health") and field ids (of paths such
-/// as "position.x").
+/// Computes 32-bit FNV-1a, which is used for type ids (of full names such as "game.Health") and
+/// field ids (of paths such as "position.x").
 constexpr std::uint32_t hash32(std::string_view text) noexcept {
   std::uint32_t hash = 0x811c9dc5u;
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x01000193u;
   return hash;
 }
 
-/// 64-bit FNV-1a, for contents of interned texts and fingerprints of layouts. `seed` can continue
-/// an earlier hash.
+/// Computes 64-bit FNV-1a, which is used for the contents of interned texts and for layout
+/// fingerprints. To continue an earlier hash, pass it as `seed`.
 constexpr std::uint64_t hash64(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ull) noexcept {
   std::uint64_t hash = seed;
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x00000100000001b3ull;

@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Returns the bytes of one number, flag, entity or text, or of the offset of a string, vector or
-/// table. For structs, use TypeDescriptor::size.
+/// Returns the size in bytes of one number, flag, entity or text, or of the offset of a string,
+/// vector or table. For structs, use TypeDescriptor::size.
 constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   switch (kind) {
     case FieldKind::boolean:
@@ -30,7 +30,7 @@ constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   }
 }
 
-/// Returns an integer in digits. For a uint64, `value` has the same bits, so a negative value
+/// Formats an integer in decimal. For a uint64, `value` has the same bits, so a negative value
 /// represents a number above 2^63 - 1.
 inline std::string integer_text(FieldKind kind, std::int64_t value) {
   return kind == FieldKind::uint64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
@@ -39,12 +39,12 @@ inline std::string integer_text(FieldKind kind, std::int64_t value) {
 /// Names of rights in the `remote` attribute, in ascending order.
 constexpr std::array<std::string_view, 5> right_names = {"none", "view", "edit", "control", "admin"};
 
-/// Returns the name of a right, or "unknown" for other numbers.
+/// Returns the name of a right, or "unknown" if the number is not a right.
 constexpr std::string_view right_name(RemoteRight right) noexcept {
   const auto at = static_cast<std::size_t>(right);
   return at < right_names.size() ? right_names[at] : "unknown";
 }
-/// Finds a right by its name.
+/// Returns the right with this name, if there is one.
 constexpr std::optional<RemoteRight> right_named(std::string_view name) noexcept {
   const auto at = std::ranges::find(right_names, name);
   if (at == right_names.end()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Computes from a type's fields whether they fit, where its references are, and its fingerprint.
+// Checks that a type's fields fit, finds the references in it, and computes its fingerprint.
 // Internal to schema/.
 #pragma once
 
@@ -20,15 +20,15 @@ struct LayoutFault {
 std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
                                         const std::function<std::uint32_t(TypeId)>& align_of);
 
-/// Fills entity_offsets and text_offsets in ascending order, including those in nested structs and
-/// array elements.
+/// Fills entity_offsets and text_offsets in ascending order, including the offsets in nested
+/// structs and array elements.
 void list_references(TypeDescriptor& type, const FindType& find);
 
 /// Returns hash64 of the canonical layout text, which has one line per field, ordered by offset or
 /// slot:
 ///
 ///     struct 16 4            size, alignment              table
-///     struct 16 4 enableable   of a component that is
+///     struct 16 4 enableable   for an enableable component
 ///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
 ///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
 ///

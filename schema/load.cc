@@ -25,9 +25,11 @@ namespace {
 
 using schema_detail::fill_default;
 
-constexpr std::uint32_t struct_bytes_max = 65535;  // offsets inside a FlatBuffers struct have 16 bits
+constexpr std::uint32_t struct_bytes_max = 65535;  // FlatBuffers stores the offsets in a struct in
+                                                   // 16 bits
 constexpr std::uint32_t struct_depth_max = 32;
-constexpr std::size_t all_struct_bytes_max = 64u << 20;  // for all types of a schema; far above any sensible value
+constexpr std::size_t all_struct_bytes_max = 64u << 20;  // total for all types of a schema; far
+                                                         // above any sensible value
 constexpr std::size_t types_max = 1u << 16;
 constexpr std::size_t name_bytes_max = 255;
 
@@ -161,7 +163,7 @@ class Loader {
       if (!read) return fail(type.name, "", read.error());
       if (!*read) continue;
       const std::string& answer = (*read)->answer;
-      // A name of the question's own namespace, or a full one.
+      // The answer's name is in the question's own namespace, or it is a full name.
       const TypeDescriptor* answered = type_called(type.name.substr(0, type.name.rfind('.') + 1) + answer);
       if (answered == nullptr) answered = type_called(answer);
       if (answered == nullptr) return fail(type.name, "", "its answer '" + answer + "' is not in the schema");
@@ -186,7 +188,7 @@ class Loader {
     return true;
   }
 
-  /// Null if there is none.
+  /// Returns the type with this full name, or null if there is none.
   const TypeDescriptor* type_called(const std::string& name) const {
     const auto at = by_id_.find(hash32(name));
     return at != by_id_.end() && schema_.types[at->second].name == name ? &schema_.types[at->second] : nullptr;
@@ -365,7 +367,7 @@ class Loader {
 }  // namespace
 
 std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs) {
-  // The verifier assumes that the buffer is aligned and at least contains an identifier.
+  // The verifier assumes that the buffer is aligned and contains at least an identifier.
   constexpr std::size_t alignment = 16;
   std::unique_ptr<std::byte[]> copy;
   const std::byte* data = bfbs.data();

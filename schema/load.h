@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Describes what is wrong with a schema, and where. Strings that do not apply are empty.
+/// Describes what is wrong with a schema and where. Strings that do not apply are empty.
 struct SchemaError {
   std::string type;  ///< full name
   std::string field;
@@ -22,18 +22,18 @@ struct SchemaError {
   std::string text() const;  ///< "game.Health.value: default 120 is outside the range 0..100"
 };
 
-/// The descriptors of one binary schema. Owns them. Pointers to its elements stay valid as long as
-/// it lives, even if it is moved.
+/// The descriptors of one binary schema, which this object owns. Pointers to the descriptors stay
+/// valid for the life of the object, even if it is moved.
 struct Schema {
-  std::deque<TypeDescriptor> types;           ///< by name
-  std::deque<EnumDescriptor> enums;           ///< by name
-  std::vector<QuestionDescriptor> questions;  ///< by name
+  std::deque<TypeDescriptor> types;           ///< sorted by name
+  std::deque<EnumDescriptor> enums;           ///< sorted by name
+  std::vector<QuestionDescriptor> questions;  ///< sorted by name
 };
 
-/// Verifies the bytes, and creates descriptors of all structs and tables in them. Checks all rules
-/// for messages and components: known attributes, defaults that parse and are in range, components
-/// and POD messages that are structs, no duplicate type ids. Fails with the first error found.
-/// Never crashes, whatever the bytes are.
+/// Verifies the bytes and creates descriptors of all structs and tables in them. Checks all rules
+/// for messages and components: attributes are known, defaults parse and are in range, components
+/// and POD messages are structs, and type ids are unique. Fails with the first error found. Never
+/// crashes, whatever the bytes are.
 [[nodiscard]] std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs);
 
 }  // namespace muster

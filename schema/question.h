@@ -1,6 +1,6 @@
-// Questions: messages that a client asks a server, each with one answer. A message is a question if
-// it has the attributes `answer` and `cost` in schema/session.fbs. From them, schemac generates
-// QuestionTraits and the table of handlers.
+// Questions: messages from a client to which the server sends one answer each. A message is a
+// question if it has the attributes `answer` and `cost` in schema/session.fbs. From these
+// attributes, schemac generates QuestionTraits and the table of handlers.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,32 @@
 
 namespace muster {
 
-/// How a server works on a question.
+/// Determines how a server processes a question.
 enum class QuestionCost : std::uint8_t {
   door,    ///< the session's own thread answers it; the world is not involved
-  once,    ///< answered in one go, because its cost is low
+  once,    ///< answered in one step, because the cost is low
   slices,  ///< answered in slices between the world's inputs
-  seldom,  ///< cannot be cut into slices: uses at most a quarter of the time
+  seldom,  ///< cannot be split into slices; such questions use at most a quarter of the time
 };
 
-/// Returns the cost as schemas write it in the attribute `cost`.
+/// Returns the name of a cost, as used in the attribute `cost` of schemas.
 constexpr std::string_view cost_name(QuestionCost cost) noexcept {
   constexpr std::string_view names[] = {"door", "once", "slices", "seldom"};
   return names[static_cast<std::size_t>(cost)];
 }
 
-/// A question of a schema.
+/// Describes a question that a schema declares.
 struct QuestionDescriptor {
   TypeId question = 0;
   TypeId answer = 0;
-  bool several = false;  ///< the answer may have several frames, all but the last flagged more
+  bool several = false;  ///< the answer may have several frames; all but the last have the flag
+                         ///< `more`
   QuestionCost cost = QuestionCost::once;
 };
 
-/// Specialised by generated headers for every question:
+/// Specialized by generated headers for every question:
 ///   using Answer                         the class of the answer
-///   static constexpr bool several        the answer may come in several frames
+///   static constexpr bool several        true if the answer may have several frames
 ///   static constexpr QuestionCost cost
 template <class Q>
 struct QuestionTraits;
@@ -44,8 +45,8 @@ struct QuestionTraits;
 template <class Q>
 concept QuestionType = requires { typename QuestionTraits<Q>::Answer; };
 
-/// The result of a question for a client: the answer, or a vector of answers if there may be
-/// several.
+/// The type that a client returns for a question: the answer, or a vector of answers if there may
+/// be several.
 template <QuestionType Q>
 using AnswerTo = std::conditional_t<QuestionTraits<Q>::several, std::vector<typename QuestionTraits<Q>::Answer>,
                                     typename QuestionTraits<Q>::Answer>;

@@ -119,7 +119,7 @@ class Reduction {
   }
 
   const reflection::Schema& from_;
-  std::vector<std::int32_t> objects_, enums_;  // their numbers in the copy
+  std::vector<std::int32_t> objects_, enums_;  // their numbers in the reduced schema
   flatbuffers::FlatBufferBuilder to_;
 };
 

@@ -1,4 +1,4 @@
-// Extracts part of a binary schema, for saved state whose other types have changed.
+// Extracts part of a binary schema. Used for saved state in which other types have changed.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// Returns a binary schema with the types of `bfbs` that are in `names`, and all structs, tables
-/// and enums that they use. load_schema must have accepted `bfbs`.
+/// Returns a binary schema that contains the types of `bfbs` listed in `names`, and all structs,
+/// tables and enums that they use. load_schema must have accepted `bfbs`.
 [[nodiscard]] std::vector<std::byte> reduce_schema(std::span<const std::byte> bfbs, const std::set<std::string>& names);
 
 }  // namespace muster

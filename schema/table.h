@@ -1,6 +1,6 @@
-// Reads FlatBuffers tables in place, and encodes them, for generated classes. Only headers with
-// tables include this file. It avoids FlatBuffers' own headers, which would add half a second to
-// the compilation of every file.
+// Reads FlatBuffers tables in place and encodes them, for generated classes. Only headers with
+// tables include this file. It does not use FlatBuffers' own headers, which would add half a second
+// to the compilation of every file.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// One table in a verified buffer, which must be aligned to 16. Checks nothing. A
+/// Reads one table in a verified buffer, which must be aligned to 16. Checks nothing. A
 /// default-constructed reader behaves like a table without fields. Owns nothing; valid as long as
 /// the buffer is.
 class TableReader {
@@ -33,7 +33,7 @@ class TableReader {
   }
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
-  /// Returns the field's value, or null if it is absent.
+  /// Returns a pointer to the field's value, or null if the field is absent.
   const std::byte* field(std::uint32_t slot) const noexcept {
     if (table_ == nullptr) return nullptr;
     const std::byte* vtable = table_ - read<std::int32_t>(table_);
@@ -55,7 +55,7 @@ class TableReader {
     if (field(slot) == nullptr) return std::nullopt;
     return scalar<T>(slot, T{});
   }
-  /// Returns a struct in place, or null if it is absent.
+  /// Returns a pointer to a struct in the buffer, or null if the field is absent.
   template <class T>
   const T* structure(std::uint32_t slot) const noexcept {
     return reinterpret_cast<const T*>(field(slot));
@@ -65,14 +65,14 @@ class TableReader {
     const std::byte* at = target(slot);
     return at == nullptr ? std::string_view() : string_at(at);
   }
-  /// Returns a vector of scalars or structs, in place.
+  /// Returns a vector of scalars or structs in the buffer.
   template <class T>
   std::span<const T> vector(std::uint32_t slot) const noexcept {
     const std::byte* at = target(slot);
     if (at == nullptr) return {};
     return {reinterpret_cast<const T*>(at + 4), read<std::uint32_t>(at)};
   }
-  /// Returns the target of an offset field, or null if it is absent.
+  /// Returns the target of an offset field, or null if the field is absent.
   const std::byte* target(std::uint32_t slot) const noexcept {
     const std::byte* at = field(slot);
     return at == nullptr ? nullptr : follow(at);
@@ -142,23 +142,24 @@ class OffsetVector {
   const std::byte* vector_ = nullptr;
 };
 
-/// Writes tables front to back: a table's fields, its vtable unless an equal one exists, then the
-/// targets of its fields. FlatBuffers accepts either order; its own builder works from the back.
-/// Alignment is relative to the start of the bytes, which must be aligned to 16 for reading. Only
-/// one table is open at a time.
+/// Writes tables front to back: a table's fields, its vtable (unless an equal one exists), then the
+/// targets of its fields. FlatBuffers accepts this order, although its own builder works back to
+/// front. Alignment is relative to the start of the bytes, which must be aligned to 16 for reading.
+/// Only one table is open at a time.
 class TableEncoder {
  public:
   /// The place of an offset whose target has not been written yet.
   using Place = std::size_t;
   static constexpr Place absent = static_cast<Place>(-1);
-  /// Limit on the nesting of tables, including the outermost. Readers accept no deeper nesting, so
-  /// a deeper table stops the program here; once recorded, it could not be read again.
+  /// Limit on the nesting of tables, including the outermost. Readers do not accept deeper nesting,
+  /// so the encoder stops the program at a deeper table. If such a table were recorded, it could
+  /// never be read again.
   static constexpr std::uint32_t depth_max = 1024;
 
   /// Overwrites `out`, but keeps its capacity.
   explicit TableEncoder(std::vector<std::byte>& out) : out_(out) {
     out_.clear();
-    put(std::uint32_t{0});  // the root's offset: Place 0
+    put(std::uint32_t{0});  // Place 0 contains the root's offset
   }
   TableEncoder(const TableEncoder&) = delete;
   TableEncoder& operator=(const TableEncoder&) = delete;
@@ -168,7 +169,7 @@ class TableEncoder {
     begin(place, 4);
     enter(place, 1);
     table_ = out_.size();
-    put(std::int32_t{0});  // offset of its vtable
+    put(std::int32_t{0});  // offset of the table's vtable
     vtable_.assign(slots + 2, 0);
   }
   template <class T>
@@ -177,13 +178,14 @@ class TableEncoder {
     vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
     put(value);
   }
-  /// Writes a scalar or struct of a type known at run time.
+  /// Writes a scalar or struct whose type is known only at run time.
   void field_bytes(std::uint32_t slot, std::span<const std::byte> value, std::size_t alignment) {
     align(alignment);
     vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
     append(value.data(), value.size());
   }
-  /// Writes the offset of a string, vector or table that follows after close(), if `present`.
+  /// If `present`, writes the offset of a string, vector or table that will be written after
+  /// close().
   Place offset(std::uint32_t slot, bool present) {
     if (!present) return absent;
     field(slot, std::uint32_t{0});
@@ -209,7 +211,7 @@ class TableEncoder {
   void vector(Place place, const std::vector<T>& values) {
     vector_bytes(place, std::as_bytes(std::span(values)), values.size(), alignof(T));
   }
-  /// Writes a vector of `count` elements of a type known at run time.
+  /// Writes a vector of `count` elements whose type is known only at run time.
   void vector_bytes(Place place, std::span<const std::byte> values, std::size_t count, std::size_t alignment) {
     if (place == absent) return;
     while ((out_.size() + 4) % (alignment > 4 ? alignment : 4) != 0) out_.push_back(std::byte{0});
@@ -217,8 +219,8 @@ class TableEncoder {
     put(static_cast<std::uint32_t>(count));
     append(values.data(), values.size());
   }
-  /// Writes a vector of offsets. Returns the place of the first one; the others follow at intervals
-  /// of 4.
+  /// Writes a vector of offsets. Returns the place of the first offset; the others follow at
+  /// intervals of 4 bytes.
   Place offsets(Place place, std::size_t count) {
     begin(place, 4);
     enter(place, 0);
@@ -265,8 +267,8 @@ class TableEncoder {
     align(alignment);
     set(place, static_cast<std::uint32_t>(out_.size() - place));
   }
-  /// Enters an element at `place`, which lies in the most recently begun table or vector, because
-  /// tables are written before their targets.
+  /// Enters an element at `place`. Because tables are written before their targets, the place is in
+  /// the most recently begun table or vector that contains it.
   void enter(Place place, std::uint32_t deeper) {
     while (!around_.empty() && around_.back().begin > place) around_.pop_back();
     const std::uint32_t depth = (around_.empty() ? 0 : around_.back().depth) + deeper;
@@ -276,8 +278,8 @@ class TableEncoder {
     }
     around_.push_back({out_.size(), depth});
   }
-  /// Looks for an equal vtable among the last few, because the elements of a vector usually have
-  /// equal vtables.
+  /// Reuses an equal vtable among the last few, because the elements of a vector usually have equal
+  /// vtables.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
     for (std::size_t i = 0; i < vtables_.size() && i < 8; ++i) {
@@ -293,7 +295,7 @@ class TableEncoder {
   std::vector<std::byte>& out_;
   std::vector<std::uint16_t> vtable_;
   std::vector<std::size_t> vtables_;
-  /// A table or a vector of offsets, with its depth.
+  /// A table or a vector of offsets, with its nesting depth.
   struct Around {
     std::size_t begin;
     std::uint32_t depth;
@@ -302,13 +304,13 @@ class TableEncoder {
   std::size_t table_ = 0;
 };
 
-/// A generated class that holds a table (Chat, not ChatView).
+/// A generated class that holds a table (Chat), rather than reading one in place (ChatView).
 template <class T>
 concept NativeTable = requires { typename TypeTraits<T>::Native; } && std::is_same_v<typename TypeTraits<T>::Native, T>;
 
-/// Encodes a table into `out`, replacing its contents. The memory of a std::vector is aligned to
-/// 16, as the verifier and the views require. Empty strings and vectors are omitted unless they are
-/// required.
+/// Encodes a table into `out`, replacing its contents. The verifier and the views require an
+/// alignment of 16, which the memory of a std::vector has. Empty strings and vectors are omitted
+/// unless they are required.
 template <NativeTable T>
 void encode(const T& message, std::vector<std::byte>& out) {
   TableEncoder encoder(out);

@@ -1,5 +1,6 @@
-// A mutex that tells the compiler which members it guards. clang checks them with -Wthread-safety
-// (clang.llvm.org/docs/ThreadSafetyAnalysis.html); other compilers ignore the attributes.
+// A mutex for which the compiler checks the members it guards. clang checks them with
+// -Wthread-safety (clang.llvm.org/docs/ThreadSafetyAnalysis.html); other compilers ignore the
+// attributes.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,7 @@
 #define MUSTER_GUARDED_BY(capability) MUSTER_THREAD_ATTRIBUTE(guarded_by(capability))
 /// The function may be called only while the mutex is locked.
 #define MUSTER_REQUIRES(...) MUSTER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-/// The function is not checked; the comment above it says why.
+/// The function is not checked. A comment above the function explains why.
 #define MUSTER_NOT_CHECKED MUSTER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace muster {
@@ -33,7 +34,7 @@ class MUSTER_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex until the end of its scope. unlock() releases it temporarily, until lock() is
+/// Locks a mutex until the end of the scope. unlock() releases it temporarily, until lock() is
 /// called.
 class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
@@ -51,8 +52,8 @@ class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 };
 
 /// std::condition_variable for MutexLock. Waits may wake spuriously, so call them in a loop that
-/// checks the condition. They take no predicate, because the compiler cannot know that a lambda is
-/// called with the mutex held.
+/// checks the condition. They do not take a predicate, because the compiler cannot know that a
+/// lambda is called with the mutex held.
 class Condition {
  public:
   void notify_one() noexcept { condition_.notify_one(); }

@@ -1,6 +1,6 @@
 // Prevents files from getting descriptors 0, 1 and 2. A program may be started with standard input,
-// output or error closed; the next file that it opens would then get the number to which its log is
-// written.
+// output or error closed; without this precaution, the next file that it opens could get the
+// descriptor to which its log is written.
 #pragma once
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@ namespace muster {
 [[nodiscard]] inline int occupy_standard_descriptors() noexcept {
   for (int each = STDIN_FILENO; each <= STDERR_FILENO; ++each) {
     if (::fcntl(each, F_GETFD) >= 0) continue;
-    // open() returns the lowest free number: this one, unless another thread has taken it in the
-    // meantime.
+    // open() returns the lowest free number, which is this one unless another thread has taken it
+    // in the meantime.
     const int opened = ::open("/dev/null", each == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened < 0) return errno;
     if (opened != each) ::close(opened);

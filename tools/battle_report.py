@@ -93,7 +93,8 @@ def main():
              "Time per tick and handler, from the figures and the trace of an observed battle",
              "([observability.md](observability.md)):", "",
              *split(figures, battles, ticks), "",
-             "Ticks of the last fifth, from the same traces. Light: time of a worker outside of handlers.", "",
+             "The picture shows ticks from the last fifth of the battle, from the same traces. The light areas",
+             "are the time that a worker spends outside of handlers.", "",
              f"![What the workers do in a tick]({picture.name})", "", END]
     text = page.read_text(encoding="utf-8")
     begin, end = text.index(BEGIN), text.index(END) + len(END)

@@ -13,7 +13,7 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
-  bool durable = false;  ///< an edit is done when it survives a power cut
+  bool durable = false;  ///< if true, an edit is complete only when it survives a power failure
 };
 
 // --- look.cc
@@ -21,7 +21,7 @@ struct List {
   std::string of = "/";
   /// Components to search for. If this or `name` is set, everything below `of` is searched.
   std::vector<std::string> with;
-  std::string name;  ///< part of a name
+  std::string name;  ///< part of an entity's name to search for
 };
 void ls(const Common& common, const List& list);
 struct Tree {
@@ -37,38 +37,40 @@ void timers(const Common& common);
 
 // --- clock.cc
 struct ClockOrder {
-  std::string what;    ///< "pause", "play", "step", "speed"; empty: only shows the clock
-  std::string number;  ///< for "step" (1 if empty) and "speed"
+  std::string what;    ///< "pause", "play", "step" or "speed"; empty only shows the clock
+  std::string number;  ///< argument of "step" (1 if empty) or "speed"
 };
 void clock(const Common& common, const ClockOrder& order);
-/// Prints the handlers with their messages and the components they write and read.
+/// Prints the handlers, with their messages and the components that they write and read.
 void handlers(const Common& common);
 /// Prints why two handlers do not overlap, or how one is split over threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
+
 /// Prints the connected sessions.
 void who(const Common& common);
-/// Prints the sessions that the server ended, and why.
+/// Prints the sessions that the server ended, with the reasons.
 void who_ended(const Common& common);
 struct Top {
-  double seconds = 2;       ///< between two samples
-  std::uint64_t times = 0;  ///< number of samples; 0: until interrupted
-  std::uint32_t rows = 15;  ///< in each table
+  double seconds = 2;       ///< time between two samples
+  std::uint64_t times = 0;  ///< number of samples; 0 means until interrupted
+  std::uint32_t rows = 15;  ///< number of rows in each table
 };
 /// Prints the busiest messages, handlers and sessions.
 void top(const Common& common, const Top& asked);
 
 // --- file.cc
-/// Replaces this process with the program that handles world files, with these arguments. Does not
-/// return. Fails if that program cannot be started.
+
+/// Replaces this process with the program that handles world files, passing these arguments.
+/// Returns only by an exception, if that program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc
 struct TokenOrder {
   std::string what;           ///< "create", "list", "revoke"
-  std::string name;           ///< of the user; empty for "list"
-  std::string role, expires;  ///< for "create"
+  std::string name;           ///< name of the user; empty for "list"
+  std::string role, expires;  ///< arguments of "create"
 };
 void token(const Common& common, const TokenOrder& order);
 
@@ -79,20 +81,21 @@ struct SetOne {
 };
 void set(const Common& common, const SetOne& set);
 struct Push {
-  std::string entity, message;  ///< "@world": all entities
+  std::string entity, message;  ///< the target; "@world" means all entities
   std::vector<std::string> fields;
-  bool below = false;  ///< include everything below the entity
+  bool below = false;  ///< if true, also sends the message to everything below the entity
 };
 void push(const Common& common, const Push& push);
 void add(const Common& common, const std::string& entity, const std::string& component,
          const std::vector<std::string>& fields);
 void remove(const Common& common, const std::string& entity, const std::string& component);
 struct SpawnOne {
-  std::string name;                 ///< or a path, whose last part is the name
-  std::string what;                 ///< a template; empty: one entity
-  std::string under, before;        ///< entities
-  std::vector<std::string> values;  ///< "Health", "Health.value=30"
-  bool suffix = false;              ///< if the name is taken, adds the next free suffix
+  std::string name;                 ///< the new entity's name, or a path whose last part is the
+                                    ///< name
+  std::string what;                 ///< name of a template; empty creates a single entity
+  std::string under, before;        ///< the parent and the next sibling
+  std::vector<std::string> values;  ///< "Health" or "Health.value=30"
+  bool suffix = false;              ///< if true and the name is taken, adds the next free suffix
 };
 void spawn(const Common& common, const SpawnOne& spawn);
 void destroy(const Common& common, const std::vector<std::string>& entities);
@@ -106,19 +109,21 @@ void reload(const Common& common, const std::string& plugin);
 void trace(const Common& common, const std::string& path, double seconds, bool causes);
 
 // --- templates.cc
-/// Prints all templates, or the nodes of one.
+
+/// Prints all templates, or the nodes of one template.
 void templates(const Common& common, const std::string& name);
 void define(const Common& common, const std::vector<std::string>& files);
 void merge(const Common& common, const std::string& entity, const std::string& what);
 
 // --- watch.cc
 struct WatchFor {
-  std::vector<std::string> entities;  ///< none: the whole world
+  std::vector<std::string> entities;  ///< entities to watch; empty means the whole world
   bool below = false;
-  bool values = false, structure = false, events = false;  ///< none: all three
+  bool values = false, structure = false, events = false;  ///< categories to show; if none is set,
+                                                           ///< all are shown
   std::vector<std::string> components, messages;
-  std::vector<std::string> except;  ///< messages from outside that are not shown
-  std::vector<std::string> pushed;  ///< messages that handlers push
+  std::vector<std::string> except;  ///< messages from outside that are not printed
+  std::vector<std::string> pushed;  ///< messages pushed by handlers that are printed
   std::optional<double> rate_max;
   double seconds = 0;       ///< duration; 0: no limit
   std::uint64_t lines = 0;  ///< number of lines; 0: no limit

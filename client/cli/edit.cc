@@ -14,22 +14,23 @@
 namespace muster::cli {
 namespace {
 
-/// Returns the Ack of a message. Fails if the target is dead, because the command named it.
+/// Returns the Ack of a message. Fails if the target is dead, because the user named it explicitly.
 session::Ack acknowledged(Result<session::Ack> answer, const std::string& target) {
   const session::Ack ack = must(std::move(answer));
   if (ack.dead > 0) fail(Exit::refused, target + " is not alive");
   return ack;
 }
 
-/// Sends a message that sets a name. If a sibling already has the name, the error says so.
+/// Sends a message that sets a name. If a sibling already has the name, fails with an error that
+/// says so.
 session::Ack named(Result<session::Ack> answer, const std::string& name, const std::string& advice) {
   if (!answer && answer.error().fault.reason == "name_taken")
     fail(Exit::refused, "the name \"" + printable(name) + "\" is taken by a sibling" + advice);
   return must(std::move(answer));
 }
 
-/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}. With
-/// --durable, waits until the change is durable.
+/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}. If
+/// --durable is set, first waits until the change is durable.
 template <class Members>
 void report(RemoteWorld& world, const Common& common, const session::Ack& ack, Entity entity, const std::string& line,
             Members&& members) {
@@ -63,8 +64,8 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-/// Builds a batch of a message with components, either to one entity or, as when spawning a tree,
-/// to all targets together.
+/// Builds a batch of a message with components. The batch is addressed either to one entity or, for
+/// example to spawn a tree, to all targets together.
 std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
                             std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
@@ -96,7 +97,7 @@ std::string shown_place(RemoteWorld& world, const FieldName& field, const std::b
   return text;
 }
 
-/// Returns the name that a part of a path stands for.
+/// Returns the name that is written in escaped form as a part of a path.
 std::string unescaped(std::string_view part) {
   std::string name;
   for (std::size_t i = 0; i < part.size(); ++i) {
@@ -106,8 +107,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Returns where the last part of a path begins, after its slash. Returns npos if the path has no
-/// slashes except those that belong to names.
+/// Returns the position at which the last part of a path begins, after its slash. Slashes that
+/// belong to names do not count. Returns npos if there is no slash.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -117,7 +118,7 @@ std::size_t last_part_of(std::string_view path) {
   return begin;
 }
 
-/// Fails for a spawn name with a slash, and explains the possible meanings.
+/// Fails because of a spawn name with a slash. The error explains the possible meanings.
 [[noreturn]] void fail_slash(const std::string& name, bool has_parent) {
   std::string escaped;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -139,7 +140,7 @@ std::size_t last_part_of(std::string_view path) {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
 
-/// Refuses a message that no client may send, because sending it would end the session.
+/// Fails if clients may not send the message, because the server would end the session.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
     fail(Exit::refused,
@@ -265,8 +266,8 @@ void spawn(const Common& common, const SpawnOne& asked) {
   }
   const NamedEntity parent = under.empty() ? NamedEntity{{}, "/"} : world.find_or_root(under);
 
-  // "Health.value=30" sets a field of the component Health; "Health" alone adds it with its
-  // defaults.
+  // "Health.value=30" sets a field of the component Health. "Health" alone adds the component with
+  // its defaults.
   std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>> values;
   for (const std::string& text : asked.values) {
     const std::size_t equals = text.find('=');
@@ -322,7 +323,7 @@ void spawn(const Common& common, const SpawnOne& asked) {
 
 void destroy(const Common& common, const std::vector<std::string>& names) {
   RemoteWorld world(connect(common.where));
-  // Find all entities before destroying the first one.
+  // Find all entities before destroying any of them.
   std::vector<NamedEntity> entities;
   for (const std::string& name : names) {
     NamedEntity found = world.find(name);
@@ -332,7 +333,7 @@ void destroy(const Common& common, const std::vector<std::string>& names) {
   for (const NamedEntity& entity : entities) {
     const auto ack = must(world.client().destroy(entity.entity));
     if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
-    if (ack.dead > 0) continue;  // it was destroyed along with another one
+    if (ack.dead > 0) continue;  // already destroyed together with another entity
     report(world, common, ack, entity.entity, entity.text() + "  destroyed");
   }
 }

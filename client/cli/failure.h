@@ -1,5 +1,5 @@
-// Describes how a command ends when it cannot do what was requested. Thrown where the problem is
-// detected, and printed once, in main.
+// The error with which a command ends if it cannot do what was requested. Thrown where the problem
+// is detected, and printed once, in main().
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace muster::cli {
 /// Exit codes; docs/cli.md lists them.
 enum class Exit : int {
   done = 0,
-  refused = 1,      ///< the world refused, or what was named does not exist
+  refused = 1,      ///< the world refused the request, or something named in it does not exist
   usage = 2,        ///< the command line is invalid
-  unreachable = 3,  ///< there is no server, or it does not admit us
+  unreachable = 3,  ///< there is no server, or the server does not accept the client
   bad_file = 4,     ///< a model or world file cannot be read, or a trace cannot be written
   unwritten = 5,    ///< the command was executed, but its output could not be written
 };
@@ -23,15 +23,16 @@ enum class Exit : int {
 struct Failure {
   Exit exit;
   std::string text;   ///< one or more lines, without a newline at the end
-  bool late = false;  ///< no answer arrived in time
-  int signal = 0;     ///< signal that the program dies of after printing the text
+  bool late = false;  ///< true if no answer arrived in time
+  int signal = 0;     ///< signal by which the program terminates itself after printing the text
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }
 
 Exit exit_of(const ClientError& error);
 
-/// Returns the value, or ends the command.
+/// Returns the value of a result. If the result is an error, throws a Failure that ends the
+/// command.
 template <class T>
 T must(Result<T>&& result) {
   if (!result)

@@ -1,5 +1,5 @@
-// `muster verify`, `backup` and `journal`: operations on a world's file, which this program itself
-// knows nothing about.
+// `muster verify`, `backup` and `journal` work on world files, which only a different program can
+// read.
 #include <unistd.h>
 
 #include <cerrno>

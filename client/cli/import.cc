@@ -1,4 +1,5 @@
-// `muster import`: imports a model file into a world that may not exist, or not be served, yet.
+// `muster import` imports a model file into a world, which may not exist yet or may not be served
+// yet.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -26,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Adds the types that an import needs to a world that lacks them.
+/// Adds the types that an import needs to the world, unless the world already has them.
 void teach_types(RemoteWorld& world) {
   if (missing_import_types(world.types()).empty()) return;
   session::AddSchema schema;
@@ -57,9 +58,9 @@ std::string plural(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
-/// Destroys entities from last to first, in batches that stay below the server's cost limit for one
-/// edit. Parents come before their children in `all`. Returns how many were alive. On failure,
-/// `failed` is set to the error that stopped it.
+/// Destroys entities from last to first, in batches whose cost is below the server's limit for one
+/// edit. In `all`, parents come before their children. Returns the number of entities that were
+/// alive. On failure, sets `failed` to the error that stopped the function.
 std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
   const std::vector<Entity> leaves_first(all.rbegin(), all.rend());
   std::span<const Entity> entities(leaves_first);
@@ -83,15 +84,15 @@ std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, st
   return destroyed;
 }
 
-/// Sends the messages of an import, and tracks how much of it was accepted.
+/// Sends the messages of an import, and tracks how many of them were accepted.
 class Sending {
  public:
   explicit Sending(Client& client) : client_(client) {}
 
-  /// Posts one batch, unless an earlier one failed or a signal arrived.
+  /// Posts one batch, unless an earlier batch failed or a signal arrived.
   void post(BatchView batch) {
-    // Create no entities before all texts were accepted, and none below the root before the root
-    // was.
+    // Do not create entities before all texts have been accepted, nor entities below the root
+    // before the root has been accepted.
     const bool is_create = batch.type() == TypeTraits<Create>::id;
     if (is_create && created_batches_++ < 2) settle();
     if (!failed_ && interrupted()) failed_ = Failure{Exit::refused, "interrupted", false, interrupt_signal()};
@@ -131,8 +132,8 @@ class Sending {
   std::size_t created_batches_ = 0, made_ = 0;
 };
 
-/// Sends the model. If that fails, removes what was already imported, unless the whole world is to
-/// be discarded. The Failure says whether anything is left.
+/// Sends the model. If this fails, removes what has been imported, unless the whole world will be
+/// discarded. The Failure says whether anything is left.
 void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
           const std::vector<Entity>& ids, bool is_thrown_away) {
   Client& client = world.client();
@@ -174,7 +175,7 @@ void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEnti
                             " below its root; a world takes " + std::to_string(ModelLimits().depth_max));
 }
 
-/// Imports the model into a world that is being served.
+/// Imports the model into a world that is already served.
 NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Import& asked, const fs::path& folder,
                      bool is_thrown_away) {
   teach_types(world);
@@ -205,8 +206,8 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
-/// Returns the arguments of a server that is started for an import. It must accept one name per
-/// node of a model.
+/// Returns the arguments of a server that is started for an import. The server must accept one name
+/// for each node of a model.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})
@@ -214,7 +215,7 @@ std::vector<std::string> import_arguments(const ServerChoice& choice) {
   return arguments;
 }
 
-/// Makes the server save and exit. If it cannot, the error begins with `what`.
+/// Makes the server save the world and exit. On failure, the error begins with `what`.
 void stop(ServerProcess& server, const std::string& what) {
   try {
     server.stop();
@@ -224,8 +225,8 @@ void stop(ServerProcess& server, const std::string& what) {
   }
 }
 
-/// Imports the model into a world that does not exist yet. It is created only when everything is in
-/// it.
+/// Imports the model into a new world. The world file appears under its name only after the import
+/// is complete.
 NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
                             const fs::path& folder, const ServerChoice& choice) {
   UnfinishedWorld unfinished(asked.world);
@@ -265,7 +266,8 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
   return root;
 }
 
-/// The world of --world or MUSTER_WORLD, else the one that is served in this folder.
+/// Returns the world given by --world or MUSTER_WORLD; otherwise, the world that is served from the
+/// current folder.
 std::string world_to_import_into(const Where& where) {
   if (std::string meant = world_meant(where); !meant.empty()) return meant;
   try {

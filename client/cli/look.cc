@@ -1,4 +1,4 @@
-// Read-only commands: ls, tree, show, info, timers, types.
+// The commands that only read: ls, tree, show, info, timers, types.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,8 @@ void json_components(JsonWriter& out, const TypeTable& types, const std::vector<
   out.close_array();
 }
 
-/// Prints everything below `of` that has all of the components and the given part in its name.
+/// Prints everything below `of` that has all of the listed components and the given part in its
+/// name.
 void search(RemoteWorld& world, const List& list, Entity of, bool json) {
   session::Find what;
   what.name = list.name;
@@ -50,7 +51,7 @@ struct TreePrinter {
   std::uint32_t depth_max;
 
   void text(Entity of, std::uint32_t depth, const std::string& indent) {
-    // A line is drawn once it is known whether another one follows.
+    // A line can be drawn only when it is known whether another line follows.
     std::optional<Child> waiting;
     const auto draw = [&](const Child& child, bool last) {
       const bool cut = child.children > 0 && depth >= depth_max;
@@ -89,13 +90,13 @@ const char* role_name(const TypeDescriptor& type) {
   return type.role == TypeRole::component ? (type.tag ? "tag" : "component") : "message";
 }
 
-/// Returns the journal policy as schemas spell it.
+/// Returns the name of the type's journal policy, as written in schemas.
 const char* journal_name(const TypeDescriptor& type) {
   static constexpr const char* names[] = {"always", "latest", "never"};
   return names[static_cast<std::size_t>(type.journal)];
 }
 
-/// Returns the first sentence of a documentation comment on one line.
+/// Returns the first sentence of a documentation comment as one line.
 std::string first_sentence(const std::string& text) {
   std::string line;
   for (const char c : text) {
@@ -209,7 +210,7 @@ void show(const Common& common, const std::string& entity) {
   }
 }
 
-/// Returns the time that this share of all ticks stayed below.
+/// Returns a time that the given share of all ticks did not exceed.
 static std::uint64_t within_ns(const session::Load& load, double share) {
   std::uint64_t all = 0, seen = 0;
   for (const session::TimeCount& each : load.ticks) all += each.count;
@@ -220,7 +221,7 @@ static std::uint64_t within_ns(const session::Load& load, double share) {
   return load.tick_ns_max;
 }
 
-/// Returns a text that says what is lost if the server crashes.
+/// Describes how much is lost if the server crashes.
 static std::string loss_text(const session::Info& info) {
   switch (info.durability) {
     case session::Durability::commit: return "some ms";
@@ -321,7 +322,7 @@ void types(const Common& common, const std::string& name) {
   RemoteWorld world(connect(common.where));
   const TypeTable& table = world.types();
   if (!name.empty()) {
-    // A component and a message may share their last name; show both.
+    // A component and a message may have the same last name; show both.
     const auto component = find_component(table, name);
     const auto message = find_message(table, name);
     if (!component && !message) fail(Exit::refused, component.error().text);

@@ -18,7 +18,7 @@ namespace {
 
 using namespace muster::cli;
 
-/// Explains a usage error. An unknown first word is reported as an unknown command.
+/// Describes a usage error. An unknown first word is reported as an unknown command.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining();
   const auto word = std::ranges::find_if(rest, [](const std::string& each) { return !each.starts_with('-'); });
@@ -31,8 +31,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-/// Makes a text printable line by line, because texts quote file names and contents, which must not
-/// control a terminal.
+/// Makes each line of a text printable, because texts quote file names and contents, which must not
+/// be able to control a terminal.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (;;) {
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   std::function<void()> run;
   CLI::App app{"Displays and changes a running Muster world.", "muster"};
   app.require_subcommand(1);
-  app.fallthrough();  // options of all commands may also follow the command
+  app.fallthrough();  // options of all commands may also come after the command's name
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.add_option("--world", common.where.world, "The world file whose server to use (or MUSTER_WORLD)");
   app.add_option("--connect", common.where.connect, "A server elsewhere: HOST:PORT or unix:PATH");
@@ -77,8 +77,8 @@ int main(int argc, char** argv) {
   app.add_flag("--json", common.json, "Print JSON");
   app.footer(
       "ENTITY is a path (/town/tower), a name (tower), the end of a path (town/tower), or an id (12:1).\n"
-      "Exit codes: 0 done, 1 refused or not found, 2 usage, 3 no server, 4 bad file, 5 done but not\n"
-      "printed.");
+      "Exit codes: 0 success, 1 refused or not found, 2 usage, 3 no server, 4 bad file, 5 success, but\n"
+      "the output could not be written.");
 
   const auto command = [&](const char* name, const char* help, auto&& fill, std::function<void()> then) {
     CLI::App* sub = app.add_subcommand(name, help);
@@ -90,15 +90,15 @@ int main(int argc, char** argv) {
   std::string world;
   ServerChoice server;
   const auto server_options = [&](CLI::App& sub) {
-    sub.add_option("--schema", server.schemas, "A schema (.fbs, .bfbs) for the server that is started");
-    sub.add_option("-I", server.include_folders, "Where that server looks for schemas that .fbs files include")
+    sub.add_option("--schema", server.schemas, "Schema (.fbs, .bfbs) for the server, if one must be started");
+    sub.add_option("-I", server.include_folders, "Folder in which that server looks for included schemas")
         ->allow_extra_args(false);
-    sub.add_option("--plugin", server.plugins, "A plugin for the server that is started");
+    sub.add_option("--plugin", server.plugins, "Plugin for the server, if one must be started");
   };
   command(
-      "new", "Make a world file",
+      "new", "Create a world file",
       [&](CLI::App& sub) {
-        sub.add_option("WORLD", world, "The file to make")->required();
+        sub.add_option("WORLD", world, "File to create")->required();
         server_options(sub);
       },
       [&] { make_new(common, world, server); });
@@ -128,8 +128,8 @@ int main(int argc, char** argv) {
       "journal", "Print the inputs after a world file's last checkpoint, even while it is served",
       [&](CLI::App& sub) {
         file_option(sub);
-        sub.add_option("--from", from, "The first sequence to print");
-        sub.add_option("--lines", lines, "How many inputs to print at most");
+        sub.add_option("--from", from, "First sequence number to print");
+        sub.add_option("--lines", lines, "Maximum number of inputs to print");
       },
       [&] {
         std::vector<std::string> arguments = {"journal", world};
@@ -143,17 +143,17 @@ int main(int argc, char** argv) {
   command(
       "ls", "List the children of an entity, or search below it",
       [&](CLI::App& sub) {
-        sub.add_option("ENTITY", list.of, "The whole world if left out");
-        sub.add_option("--with", list.with, "Search: only entities that have this component");
-        sub.add_option("--name", list.name, "Search: only entities with this in their name");
+        sub.add_option("ENTITY", list.of, "Default: the whole world");
+        sub.add_option("--with", list.with, "Search for entities with this component");
+        sub.add_option("--name", list.name, "Search for entities whose name contains this");
       },
       [&] { ls(common, list); });
   Tree tree_;
   command(
       "tree", "Draw the entities below an entity",
       [&](CLI::App& sub) {
-        sub.add_option("ENTITY", tree_.of, "The whole world if left out");
-        sub.add_option("--depth", tree_.depth_max, "How many levels");
+        sub.add_option("ENTITY", tree_.of, "Default: the whole world");
+        sub.add_option("--depth", tree_.depth_max, "Number of levels to show");
       },
       [&] { tree(common, tree_); });
   std::string entity;
@@ -194,23 +194,23 @@ int main(int argc, char** argv) {
       [&] { why.empty() ? handlers(common) : why_apart(common, why[0], why[1]); });
   std::string type;
   command(
-      "types", "List the components and messages of the world, or describe one",
+      "types", "List component and message types, or describe one",
       [&](CLI::App& sub) { sub.add_option("NAME", type); }, [&] { types(common, type); });
   std::string of_template;
   command(
-      "templates", "List the templates of the world, or the entities that one makes",
+      "templates", "List templates, or the entities that one template creates",
       [&](CLI::App& sub) { sub.add_option("NAME", of_template); }, [&] { templates(common, of_template); });
   WatchFor watch_;
   double rate = 0;
   CLI::Option* rate_option = nullptr;
   command(
-      "watch", "Print what changes, as it happens",
+      "watch", "Print changes as they happen",
       [&](CLI::App& sub) {
-        sub.add_option("ENTITY", watch_.entities, "The whole world if left out");
-        sub.add_flag("--below", watch_.below, "Everything below the entities too");
+        sub.add_option("ENTITY", watch_.entities, "Default: the whole world");
+        sub.add_flag("--below", watch_.below, "Include all descendants");
         sub.add_flag("--values", watch_.values, "Values of components");
-        sub.add_flag("--structure", watch_.structure, "Entities made, moved, renamed, destroyed");
-        sub.add_flag("--events", watch_.events, "Messages from outside");
+        sub.add_flag("--structure", watch_.structure, "Entities created, moved, renamed, destroyed");
+        sub.add_flag("--events", watch_.events, "Messages from clients and the host");
         sub.add_option("--component", watch_.components, "Only values of this component");
         sub.add_option("--message", watch_.messages, "Only messages of this type");
         sub.add_option("--except", watch_.except, "No messages from outside of this type");
@@ -241,7 +241,7 @@ int main(int argc, char** argv) {
         sub.add_option("ENTITY", set_.entity)->required();
         sub.add_option("FIELD", set_.field, "Component.field")->required();
         sub.add_option("VALUE", set_.value, "Several parts are separated by commas: 1,2,3")->required();
-        expect_option = sub.add_option("--expect", expected, "Refuse unless the field holds this now");
+        expect_option = sub.add_option("--expect", expected, "Refuse if the field does not have this value now");
       },
       [&] {
         if (expect_option->count() > 0) set_.expected = expected;
@@ -252,10 +252,10 @@ int main(int argc, char** argv) {
       "push", "Send a message: muster push tower Damage amount=5",
       [&](CLI::App& sub) {
         durable_option(sub);
-        sub.add_option("ENTITY", push_.entity, "@world: everyone")->required();
+        sub.add_option("ENTITY", push_.entity, "@world sends to all entities")->required();
         sub.add_option("MESSAGE", push_.message)->required();
         sub.add_option("FIELD=VALUE", push_.fields);
-        sub.add_flag("--below", push_.below, "Everything below the entity too");
+        sub.add_flag("--below", push_.below, "Include all descendants");
       },
       [&] { push(common, push_); });
   std::string component;
@@ -279,15 +279,15 @@ int main(int argc, char** argv) {
       [&] { muster::cli::remove(common, entity, component); });
   SpawnOne spawn_;
   command(
-      "spawn", "Make an entity: muster spawn /town/orc Health.value=30",
+      "spawn", "Create an entity: muster spawn /town/orc Health.value=30",
       [&](CLI::App& sub) {
         durable_option(sub);
-        sub.add_option("NAME", spawn_.name, "Its name, or its whole path: /town/orc")->required();
+        sub.add_option("NAME", spawn_.name, "Name or full path: /town/orc")->required();
         sub.add_option("COMPONENT[.FIELD=VALUE]", spawn_.values);
-        sub.add_option("--template", spawn_.what, "What it is made from, with everything below it");
-        sub.add_option("--under", spawn_.under, "Its parent");
-        sub.add_option("--before", spawn_.before, "The sibling it is put before");
-        sub.add_flag("--suffix", spawn_.suffix, "A taken name gets the next free suffix: orc~2");
+        sub.add_option("--template", spawn_.what, "Template to create the entity and its descendants from");
+        sub.add_option("--under", spawn_.under, "Parent entity");
+        sub.add_option("--before", spawn_.before, "Sibling to insert it before");
+        sub.add_flag("--suffix", spawn_.suffix, "If the name is taken, use the next free suffix: orc~2");
       },
       [&] { spawn(common, spawn_); });
   std::string template_;
@@ -301,7 +301,7 @@ int main(int argc, char** argv) {
       [&] { muster::cli::merge(common, entity, template_); });
   std::vector<std::string> files;
   command(
-      "define", "Define the templates of a file (FlatBuffers JSON), or replace them",
+      "define", "Define or replace the templates in a file (FlatBuffers JSON)",
       [&](CLI::App& sub) {
         durable_option(sub);
         sub.add_option("FILE", files)->required();
@@ -321,13 +321,13 @@ int main(int argc, char** argv) {
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
-        sub.add_option("PARENT", parent, "/: it becomes a root")->required();
-        sub.add_option("--before", before, "The sibling it is put before");
+        sub.add_option("PARENT", parent, "/ makes it a root")->required();
+        sub.add_option("--before", before, "Sibling to insert it before");
       },
       [&] { reparent(common, entity, parent, before); });
   std::string name;
   command(
-      "rename", "Name an entity",
+      "rename", "Rename an entity",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
@@ -338,9 +338,10 @@ int main(int argc, char** argv) {
   command(
       "clock", "Show the world's clock, or pause it, step, play, set its speed: muster clock speed 0.5",
       [&](CLI::App& sub) {
-        sub.add_option("WHAT", clock_.what, "pause, play, step or speed; left out: only says how it runs")
+        sub.add_option("WHAT", clock_.what, "pause, play, step or speed (default: show the clock's state)")
             ->check(CLI::IsMember({"pause", "play", "step", "speed"}));
-        sub.add_option("NUMBER", clock_.number, "How many ticks (1), or how many times as fast (0.01 to 100)");
+        sub.add_option("NUMBER", clock_.number,
+                       "Number of ticks to step (default: 1), or the speed factor (0.01 to 100)");
       },
       [&] { muster::cli::clock(common, clock_); });
   TokenOrder token_;
@@ -350,9 +351,9 @@ int main(int argc, char** argv) {
         sub.add_option("WHAT", token_.what, "create, list or revoke")
             ->required()
             ->check(CLI::IsMember({"create", "list", "revoke"}));
-        sub.add_option("NAME", token_.name, "The user's, with create and revoke");
-        sub.add_option("--role", token_.role, "What the user may do: view, edit, control or admin");
-        sub.add_option("--expires", token_.expires, "Until when: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
+        sub.add_option("NAME", token_.name, "Name of the user, for create and revoke");
+        sub.add_option("--role", token_.role, "Rights of the user: view, edit, control or admin");
+        sub.add_option("--expires", token_.expires, "Expiry: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
       },
       [&] { muster::cli::token(common, token_); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
@@ -365,10 +366,10 @@ int main(int argc, char** argv) {
   double seconds = 5;
   bool causes = false;
   command(
-      "trace", "Record what the world does for a while, for ui.perfetto.dev",
+      "trace", "Record a trace of the world for ui.perfetto.dev",
       [&](CLI::App& sub) {
-        sub.add_option("FILE", trace_file, "Written here")->required();
-        sub.add_option("--seconds", seconds, "How long; Ctrl-C ends it earlier")
+        sub.add_option("FILE", trace_file, "File to write")->required();
+        sub.add_option("--seconds", seconds, "Duration; Ctrl-C stops earlier")
             ->check(CLI::Range(0.0, 1e6))
             ->capture_default_str();
         sub.add_flag("--causes", causes, "With the message that caused each message; takes longer");
@@ -378,9 +379,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);  // --help, --version
+    return app.exit(asked);  // the exception for --help and --version
   } catch (const CLI::ParseError& error) {
-    return complain({Exit::usage, usage_text(app, error) + "\nmuster --help says how it is used"}, common.json);
+    return complain({Exit::usage, usage_text(app, error) + "\nsee muster --help"}, common.json);
   }
   try {
     run();
@@ -398,6 +399,6 @@ int main(int argc, char** argv) {
     return complain({Exit::refused, error.what()}, common.json);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    return complain({Exit::unwritten, "done, but the output could not be written"}, common.json);
+    return complain({Exit::unwritten, "the command succeeded, but its output could not be written"}, common.json);
   return 0;
 }

@@ -11,10 +11,10 @@ namespace muster::cli {
 /// Prints the line and a newline.
 void print_line(std::string_view line);
 
-/// Prints rows as aligned columns. Control characters in cells are made visible.
+/// Prints rows as aligned columns. Control characters in cells are escaped.
 class Columns {
  public:
-  /// If the titles are empty, there is no title line.
+  /// If the titles are empty, no title line is printed.
   explicit Columns(std::vector<std::string> titles) : titled_(!titles.empty()) {
     if (titled_) rows_.push_back(std::move(titles));
   }
@@ -30,7 +30,7 @@ class Columns {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Returns, for example, "2.5 s" or "1 h 2 min".
+/// Formats a duration, as in "2.5 s" or "1 h 2 min".
 std::string seconds_text(std::uint64_t ns);
 /// Returns the shortest text that reads back as the same number.
 std::string number_text(double value);

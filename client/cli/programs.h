@@ -1,12 +1,13 @@
-// Finds other programs of Muster that a command runs.
+// Finds other Muster programs that a command runs.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// Returns the path of the program `name`: next to this one or, in a build tree, at the relative
-/// path `built`. Otherwise returns the name alone, to be found on the PATH.
+/// Returns the path of the program `name`. Searches the folder of this program, and in a build tree
+/// the relative path `built`. If the program is in neither, returns only its name, so that it is
+/// searched for on the PATH.
 std::string program(const std::string& name, const std::string& built);
 
 }  // namespace muster::cli

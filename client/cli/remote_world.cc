@@ -14,7 +14,8 @@ Exit exit_of(const ClientError& error) {
     case ClientError::Kind::late: return Exit::unreachable;
     case ClientError::Kind::lost: break;
   }
-  // A session that ended because of a message counts as refused; otherwise it counts as lost.
+  // If the session ended because of a message, the message counts as refused; otherwise, the
+  // connection counts as lost.
   switch (error.fault.code) {
     case FaultCode::bad_frame:
     case FaultCode::bad_batch:
@@ -34,7 +35,7 @@ std::string NamedEntity::text() const {
 }
 
 NamedEntity RemoteWorld::find(std::string_view text) {
-  // An escaped slash belongs to the name.
+  // An escaped slash is part of a name and does not separate names.
   const auto ends_with_separator = [](std::string_view path) {
     if (path.size() <= 1 || !path.ends_with('/')) return false;
     const std::size_t last = path.find_last_not_of('\\', path.size() - 2);
@@ -77,7 +78,7 @@ void RemoteWorld::missing(std::string_view text) {
       names += "\n  " + id_text(found.entities[i]) + "  " + printable(found.paths[i]);
     fail(Exit::refused, what + " in this world; names that contain it:" + names + (found.more ? "\n  ..." : ""));
   }
-  // Find out which part of the path is wrong.
+  // Find out which part of the path does not exist.
   NamedEntity parent{{}, "/"};
   std::size_t begin = 1;
   while (true) {
@@ -109,7 +110,7 @@ void RemoteWorld::each_child(Entity of, const std::function<void(const Child&)>&
       Child child{page.entities[i], page.names[i], page.child_counts[i], {}};
       for (std::uint32_t n = page.component_counts[i]; n > 0; --n)
         child.components.push_back(page.components[component++]);
-      // The order of type ids is meaningless to users, so sort by name.
+      // The order of type ids is meaningless to users, so sort the components by name.
       std::ranges::sort(child.components, {}, [this](TypeId id) {
         const TypeDescriptor* type = types().find(id);
         return type ? std::string_view(type->name) : std::string_view();

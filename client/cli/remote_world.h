@@ -1,5 +1,5 @@
-// A world as used by commands: a client that finds entities by the names users type, and resolves
-// the references in values.
+// A world as commands use it: a client that finds entities by the names that users type, and
+// resolves references in values.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace muster::cli {
 
 struct NamedEntity {
   Entity entity;
-  std::string path;  ///< may be empty for entities without names
-  /// Returns, for example, "/town/tower (12:1)".
+  std::string path;  ///< path of the entity; may be empty if it has no name
+  /// Returns a text for display, such as "/town/tower (12:1)".
   std::string text() const;
 };
 
@@ -27,7 +27,7 @@ struct Child {
   std::vector<TypeId> components;
 };
 
-/// Throws Failure on errors.
+/// The world that a command works on. Member functions throw Failure on errors.
 class RemoteWorld final : public ValueReferences {
  public:
   explicit RemoteWorld(Client client) : client_(std::move(client)) {}
@@ -36,18 +36,18 @@ class RemoteWorld final : public ValueReferences {
   const TypeTable& types() const noexcept { return client_.types(); }
 
   /// Finds an entity by id (12:1, #12:1), path (/town/tower) or name (tower, town/tower). If
-  /// several entities have the name, the error lists them.
+  /// several entities match, the error lists them.
   NamedEntity find(std::string_view text);
-  /// Like find(), but "/" is the world, a nil entity.
+  /// Like find(), but "/" means the world, which is returned as a nil entity.
   NamedEntity find_or_root(std::string_view text);
-  /// Calls f for every child in order, however many there are.
+  /// Calls f for every child in order, without a limit on their number.
   void each_child(Entity of, const std::function<void(const Child&)>& f);
-  /// Returns new ids with which this session may create entities.
+  /// Returns granted ids with which this session may create entities.
   std::vector<Entity> grant(std::size_t count);
-  /// If --durable is set, returns only once the input with this sequence survives a power cut.
+  /// If --durable is set, waits until the input with this sequence survives a power failure.
   void wait_until_durable(const Common& common, std::uint64_t sequence);
-  /// Returns full names of components, separated by ", ", without the two that store name and
-  /// parent.
+  /// Returns the full names of components, separated by ", ". Omits the two components that store
+  /// name and parent.
   std::string component_names(const std::vector<TypeId>& components) const;
 
   // --- ValueReferences
@@ -62,7 +62,8 @@ class RemoteWorld final : public ValueReferences {
   Client client_;
 };
 
-/// Returns true for Muster's own components of every entity, which are displayed differently.
+/// Returns true for components that Muster itself adds to every entity and that are displayed
+/// differently.
 bool is_kept_by_registry(TypeId component);
 
 }  // namespace muster::cli

@@ -27,13 +27,13 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// Starts the program with /dev/null as its stdin and stdout, and `log` as its stderr. Returns its
+/// Starts the program with /dev/null as its stdin and stdout and `log` as its stderr. Returns the
 /// process id, or the negative error number.
 pid_t start(const std::vector<std::string>& command, const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& each : command) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
-  int ends[2];  // closed by a successful exec; otherwise the error arrives through it
+  int ends[2];  // a pipe that a successful exec closes; if exec fails, the error arrives through it
   if (::pipe2(ends, O_CLOEXEC) != 0) return -errno;
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -144,15 +144,15 @@ int ServerProcess::ended() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-/// Returns the last error that the server logged, or the last line that it wrote to stderr.
+/// Returns the last error in the server's log, or the last line that the server wrote to stderr.
 std::string ServerProcess::said() {
   std::ifstream log(folder_ + "/log");
   std::string last, error;
   for (std::string line; std::getline(log, line);) {
     if (line.empty()) continue;
     last = line;
-    // Drop the log's prefix, as in "01:02:03.456 error what is wrong". The message may continue on
-    // further lines.
+    // Remove the prefix of a log line, as in "01:02:03.456 error what is wrong". The message may
+    // continue on the following lines.
     constexpr std::string_view mark = " error ";
     constexpr std::size_t time = 12;
     const bool is_logged =

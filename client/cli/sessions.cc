@@ -1,5 +1,5 @@
-// muster who: shows who is connected, and what data each session receives. muster top: shows what
-// keeps the world busy.
+// `muster who` shows the connected sessions and the data that each receives. `muster top` shows
+// what keeps the world busy.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace muster::cli {
 namespace {
 
-/// Returns, for example, "812 B", "3.4 KB" or "56 MB".
+/// Formats a size, as in "812 B", "3.4 KB" or "56 MB".
 std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {" B", " KB", " MB", " GB", " TB"};
   std::size_t unit = 0;
@@ -30,7 +30,7 @@ std::string bytes_text(double bytes) {
 }
 std::string bytes_text(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
-/// Returns, for example, "0", "0.4", "12" or "3456789".
+/// Formats a count, as in "0", "0.4", "12" or "3456789".
 std::string count_text(double count) {
   char text[32];
   std::snprintf(text, sizeof text, count == 0 || count >= 9.95 ? "%.0f" : "%.1f", count);
@@ -43,7 +43,7 @@ std::string age_text(std::uint64_t ns) {
   return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
 }
 
-/// Returns the mean time per item, for example "12 us".
+/// Formats the mean time per item, as in "12 us".
 std::string each_text(double ns, double count) { return count == 0 ? "" : count_text(ns / count / 1e3) + " us"; }
 
 /// Gets all sessions, page by page.
@@ -76,14 +76,14 @@ session::Sessions all_sessions(Client& client) {
   return all;
 }
 
-/// Returns a session's number. The lower half of an author differs between sessions; the upper half
-/// stands for the server's start.
+/// Returns the number of a session for display. The lower half of an author differs between
+/// sessions, and the upper half identifies the server's start.
 std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
 std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }
 
-/// Returns, for example, "the line, 21 s".
+/// Describes why bytes wait and for how long, as in "the line, 21 s".
 std::string wait_text(const session::Sessions& of, std::size_t i) {
-  // Shorter times are normal for data in transit.
+  // Shorter waits are normal for data in transit.
   if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
   return (of.waits_for[i] == session::WaitsFor::line ? "the line, " : "credit, ") + age_text(of.stuck_ns[i]);
 }
@@ -101,20 +101,21 @@ struct Rate {
   double operator()(std::uint64_t now, std::uint64_t before) const {
     return now < before ? 0 : static_cast<double>(now - before) / seconds;
   }
-  /// Returns the share of a processor in percent.
+  /// Returns a processor time as a percentage of one processor.
   std::string share(std::uint64_t now_ns, std::uint64_t before_ns) const {
     return count_text((*this)(now_ns, before_ns) / 1e7) + " %";
   }
 };
 
-/// Finds the index of a row in a column of keys, or the column's size if there is none.
+/// Finds the index of a row by its key. Returns the size of the column if there is no such row.
 class Rows {
  public:
   template <class Key>
   explicit Rows(const std::vector<Key>& keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) at_.emplace(keys[i], i);
   }
-  /// Returns the value that `column` had in the row, or 0 if there was no such row.
+  /// Returns the value that `column` had for this key in the previous sample, or 0 if there was no
+  /// such row.
   std::uint64_t before(std::uint64_t key, const std::vector<std::uint64_t>& column) const {
     const auto at = at_.find(key);
     return at == at_.end() ? 0 : column[at->second];
@@ -124,7 +125,8 @@ class Rows {
   std::unordered_map<std::uint64_t, std::size_t> at_;
 };
 
-/// Computes how much each row gained per second since the previous sample. Rows are matched by key.
+/// Computes how much the values of each row grew per second since the previous sample. Rows are
+/// matched by key.
 template <class Key>
 class Gains {
  public:
@@ -141,7 +143,7 @@ class Gains {
   const Rows rows_before_;
 };
 
-/// Takes samples and shows what happened between them.
+/// Takes samples and prints what happened between them.
 class Looks {
  public:
   Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}
@@ -175,7 +177,8 @@ class Looks {
     const TypeDescriptor* const type = world_.types().find(id);
     return type ? type->name : "#" + std::to_string(id);
   }
-  /// Returns the rows that took the most since the last sample, omitting those that did nothing.
+  /// Returns the rows that used the most since the previous sample, omitting rows that used
+  /// nothing.
   std::vector<std::size_t> busiest(std::size_t count, const std::function<double(std::size_t)>& took) const {
     std::vector<std::pair<double, std::size_t>> rows;
     for (std::size_t i = 0; i < count; ++i)
@@ -247,8 +250,8 @@ class Looks {
     columns.print();
   }
 
-  /// Prints one object per sample, with totals since counting began, so that programs can compute
-  /// rates.
+  /// Prints one object per sample, with totals since the world started counting, from which
+  /// programs can compute rates.
   void print_json() {
     const auto share = [&](JsonWriter& out, const char* name, std::uint64_t now, std::uint64_t before) {
       out.member(name, now < before ? 0 : now - before);

@@ -1,4 +1,4 @@
-// Commands about templates: templates, define, merge.
+// The commands for templates: templates, define, merge.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -20,7 +20,7 @@ std::vector<TypeId> types_of(const TemplateNode& node) {
   return types;
 }
 
-/// Returns the depth of each node below the first. Nodes are in pre-order.
+/// Returns the depth of each node below the first node. Nodes are in pre-order.
 std::vector<std::size_t> depths(const DefineTemplate& what) {
   std::vector<std::size_t> depths(what.nodes.size(), 0);
   for (std::size_t i = 1; i < what.nodes.size(); ++i)
@@ -87,7 +87,8 @@ void merge(const Common& common, const std::string& name, const std::string& wha
   RemoteWorld world(connect(common.where));
   const DefineTemplate what = must(world.client().ask(session::GetTemplate{.name = what_name}));
   const NamedEntity top = world.find(name);
-  // A node with the name of an existing child refers to that child; other nodes are new.
+  // A node with the name of an existing child refers to that child; other nodes create new
+  // entities.
   std::vector<Entity> ids(what.nodes.size());
   if (!ids.empty()) ids[0] = top.entity;
   std::size_t missing = 0;

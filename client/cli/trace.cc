@@ -1,4 +1,5 @@
-// muster trace: makes the server record what the world does, and writes the result to a local file.
+// `muster trace` makes the server record what the world does, and writes the result to a local
+// file.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -19,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The file for the trace. If writing is not finished, no file is left.
+/// The output file for the trace. If writing is not completed, the file is removed.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
@@ -55,8 +56,8 @@ void trace(const Common& common, const std::string& path, double seconds, bool c
   OutputFile file(path);
   end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  // Nothing is watched, so no frames arrive. This call keeps the session alive, and notices if it
-  // ends.
+  // No watch is open, so no frames arrive. This call keeps the session alive, and fails if the
+  // session ends.
   for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
     must(client.next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
   const session::TraceText text = must(client.end_trace());

@@ -45,12 +45,12 @@ UnfinishedWorld::~UnfinishedWorld() {
 void UnfinishedWorld::finish() {
   int error = 0;
   if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, world_.c_str(), RENAME_NOREPLACE) != 0) error = errno;
-  // Some file systems cannot rename without replacing in one step.
+  // Some file systems do not support renameat2() with RENAME_NOREPLACE.
   if (error == EINVAL || error == ENOSYS)
     error = is_there(world_) ? EEXIST : std::rename(path_.c_str(), world_.c_str()) != 0 ? errno : 0;
   if (error == EEXIST) fail(Exit::refused, world_ + " was created by another program in the meantime");
   if (error != 0) fail(Exit::bad_file, "cannot make " + world_ + ": " + std::strerror(error));
-  // The data in the lock file remains valid under the new name.
+  // The content of the lock file is still valid under the new name.
   ::renameat2(AT_FDCWD, (path_ + "-lock").c_str(), AT_FDCWD, (world_ + "-lock").c_str(), RENAME_NOREPLACE);
   const int folder = ::open(fs::absolute(world_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;

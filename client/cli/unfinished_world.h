@@ -1,16 +1,16 @@
-// A world that is created under a different name until it is complete.
+// Creates a world in a temporary place, and moves it to its final path when it is complete.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// A separate directory next to the world to be created. The destructor removes the directory and
-/// anything left in it.
+/// A temporary directory next to the world to be created. The destructor removes the directory and
+/// everything in it.
 class UnfinishedWorld {
  public:
-  /// Returns true if `world` can be created in this way: neither it nor a file that SQLite would
-  /// associate with it exists.
+  /// Returns true if `world` can be created in this way, which requires that neither this file nor
+  /// any file that SQLite would associate with it exists.
   static bool fits(const std::string& world);
 
   /// Creates the directory WORLD-unfinished-XXXXXX. Fails with Exit::bad_file.
@@ -19,12 +19,12 @@ class UnfinishedWorld {
   UnfinishedWorld(const UnfinishedWorld&) = delete;
   UnfinishedWorld& operator=(const UnfinishedWorld&) = delete;
 
-  /// Returns the path at which a server creates the world.
+  /// Returns the temporary path at which a server must create the world.
   const std::string& path() const noexcept { return path_; }
-  /// Gives the file its final name. Call this after its server has exited successfully. Fails with
-  /// Exit::refused if a file of that name exists by then.
+  /// Gives the world file its final name. Must be called after its server has exited successfully.
+  /// Fails with Exit::refused if a file of that name has been created in the meantime.
   void finish();
-  /// Returns `text` with path() replaced by the world's final name.
+  /// Returns `text` with path() replaced by the final path of the world.
   std::string renamed(std::string text) const;
 
  private:

@@ -17,11 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Inputs of every tick, and bookkeeping; shown only if named explicitly.
+/// Inputs of every tick, and bookkeeping messages. They are shown only if named explicitly.
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
-/// Names and parents of entities, kept up to date by the watch, so that lines can show paths.
+/// The names and parents of entities, updated from the watch, so that lines can show paths.
 class Places {
  public:
   explicit Places(RemoteWorld& world) : world_(world) {}
@@ -47,7 +47,7 @@ class Places {
     Entity parent;
     std::string name;
   };
-  /// The watch does not report the parents of watched entities, so ask for them.
+  /// The watch does not report the parents of the watched entities, so send a question.
   Place ask(Entity e) {
     const auto shown = world_.client().show(e);
     return shown ? Place{shown->about.parent, shown->about.name} : Place{};
@@ -61,11 +61,11 @@ struct Line {
   std::uint64_t sequence = 0;
   Entity entity;
   const char* what =
-      /// Kind of line, for programs: value, removed, created, destroyed, moved, renamed, left,
+      /// Kind of the line, for programs: value, removed, created, destroyed, moved, renamed, left,
       /// event, pushed, gap.
       "";
-  std::string text;          ///< for display
-  std::string members = {};  ///< JSON members after the common ones, each ", ..."
+  std::string text;          ///< the line for display
+  std::string members = {};  ///< additional JSON members, each beginning with ", "
 };
 
 class Watcher {
@@ -120,7 +120,8 @@ class Watcher {
       settled_ = frame.is_last();
       return announce();
     }
-    // Until the first frame without `more`, frames contain the initial state rather than changes.
+    // Until the first frame without the flag `more`, frames contain the initial state rather than
+    // changes.
     const bool print = settled_;
     if (frame.is<session::Values>())
       take_values(frame, session::read<session::Values>(batch), print);

@@ -30,15 +30,16 @@ Client open(const Where& where, std::string address, std::string token) {
   options.kind = "muster";
   options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
   const std::string at = options.address;
-  // Everything is read by name. An import compares the layouts that it writes.
+  // Commands decode everything by name, so no compiled types are passed. An import compares the
+  // layouts that it writes.
   auto client = Client::connect(std::move(options), {});
-  // The world could not be reached, whatever the cause.
+  // All reasons why the world cannot be reached have the same exit code.
   if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);
   return std::move(*client);
 }
 
-/// Returns the worlds of the current folder that have a running server. Address files lead to them,
-/// because a world's own file may have been moved, and so do links to worlds elsewhere.
+/// Returns the worlds in the current folder that have a running server. Finds them by their address
+/// files, because the world file itself may have been moved, and through links to worlds elsewhere.
 std::vector<ServerAddress> served_here() {
   constexpr std::string_view world_ending = ".muster", address_ending = "-server.json";
   std::set<std::string> worlds;
@@ -53,7 +54,7 @@ std::vector<ServerAddress> served_here() {
   std::vector<ServerAddress> found;
   for (const std::string& world : worlds)
     if (auto address = read_address_file(world)) found.push_back(std::move(*address));
-  // A link and what it leads to are one world.
+  // A symbolic link and the file it refers to count as one world.
   const auto place = [](const ServerAddress& each) { return std::tie(each.world, each.address, each.unix_path); };
   std::ranges::sort(found, {}, place);
   const auto again = std::ranges::unique(found, {}, place);
@@ -61,7 +62,7 @@ std::vector<ServerAddress> served_here() {
   return found;
 }
 
-/// The one of served_here().
+/// Returns the only world of served_here(). Fails if there is none, or several.
 ServerAddress served_alone_here() {
   auto here = served_here();
   if (here.size() == 1) return std::move(here[0]);
@@ -84,7 +85,7 @@ std::string why_late(const Where& where) {
   try {
     Where soon = where;
     soon.seconds_max = 2;
-    // Where the world itself cannot answer, the server does.
+    // If the world itself cannot answer, the server answers instead.
     const auto info = connect(soon).ask<session::GetInfo>();
     return info || info.error().kind != ClientError::Kind::refused ? std::string() : info.error().text;
   } catch (const Failure&) {
@@ -116,7 +117,7 @@ Client connect(const Where& given) {
   Where where = given;
   if (where.token.empty()) where.token = variable("MUSTER_TOKEN");
   if (!where.connect.empty()) {
-    // The client would notice that too, but only after it has a token.
+    // The client would detect this too, but only after it has a token.
     const std::size_t colon = where.connect.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
       fail(Exit::usage, "'" + where.connect + "' is not an address: expected HOST:PORT or unix:PATH");

@@ -1,4 +1,4 @@
-// Selects the server that a command connects to.
+// Determines the server to which a command connects.
 #pragma once
 
 #include <string>
@@ -7,32 +7,32 @@
 
 namespace muster::cli {
 
-/// The world as given on the command line and in the environment.
+/// The world that a command uses, as given on the command line and in the environment.
 struct Where {
-  std::string world;    ///< --world, otherwise MUSTER_WORLD
-  std::string connect;  ///< --connect: "host:port" or "unix:/path"
-  std::string token;    ///< --token, otherwise MUSTER_TOKEN
+  std::string world;    ///< value of --world, otherwise of MUSTER_WORLD
+  std::string connect;  ///< value of --connect: "host:port" or "unix:/path"
+  std::string token;    ///< value of --token, otherwise of MUSTER_TOKEN
   double seconds_max = 10;
 };
 
-/// Connects to --connect. Without it, connects to the server of the given world, or otherwise to
-/// that of the only served world in the current directory. Fails with Exit::unreachable if there is
-/// none or more than one.
+/// Connects to the server given by --connect. Without it, connects to the server of the given
+/// world, or of the only served world in the current directory. Fails with Exit::unreachable if
+/// there is none or more than one.
 Client connect(const Where& where);
-/// Asks the server of a command that got no answer why the world does not respond. Returns a
-/// sentence, or an empty text if the server does not know.
+/// Asks the server why the world has not answered a command. Returns a sentence, or an empty text
+/// if the server does not know.
 std::string why_late(const Where& where);
 /// Connects to the server of this world file.
 Client connect_to_world(const Where& where, const std::string& world);
-/// Returns the world file that --world or MUSTER_WORLD names. Empty if --connect takes precedence,
-/// or if neither is given.
+/// Returns the path of the world file given by --world or MUSTER_WORLD. Returns an empty text if
+/// --connect takes precedence, or if neither is given.
 std::string world_meant(const Where& where);
-/// The absolute path of the one world that is served in the current folder. Fails with
+/// Returns the absolute path of the only world served in the current folder. Fails with
 /// Exit::unreachable if there is none, or several.
 std::string world_served_here();
-/// The absolute path under which a server has this world file open, or would have it.
+/// Returns the absolute path under which a server opens this world file.
 std::string path_served(const std::string& world);
-/// True where a server of this world file runs.
+/// Returns true if a server of this world file is running.
 bool is_served(const std::string& world);
 
 }  // namespace muster::cli

@@ -13,12 +13,14 @@
 namespace muster {
 namespace {
 
-/// Parses the flat JSON object of strings and numbers in the file. Does not support other JSON.
+/// Parses the content of the address file: a flat JSON object of strings and numbers. Does not
+/// support any other JSON.
 class FlatObject {
  public:
   explicit FlatObject(std::string_view text) : text_(text) {}
 
-  /// Calls f(key, value) for each member. Returns false if the text is not such an object.
+  /// Calls f(key, value) for each member. Returns false if the text is not a flat object of strings
+  /// and numbers.
   template <class F>
   bool each(F&& f) {
     if (!take('{')) return false;
@@ -63,7 +65,7 @@ class FlatObject {
       if (text_.empty()) return false;
       const char escaped = text_.front();
       text_.remove_prefix(1);
-      if (escaped == 'u') {  // the writer escapes control characters only
+      if (escaped == 'u') {  // the server escapes only control characters
         if (text_.size() < 4) return false;
         value += static_cast<char>(std::strtol(std::string(text_.substr(0, 4)).c_str(), nullptr, 16));
         text_.remove_prefix(4);

@@ -27,7 +27,7 @@ int poll_timeout(Deadline deadline) {
   return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000'000));
 }
 
-/// Returns null, or the reason for the failure.
+/// Connects before the deadline. Returns null on success, or the reason for the failure.
 const char* connect_within(int descriptor, const sockaddr* address, socklen_t length, Deadline deadline) {
   if (::connect(descriptor, address, length) == 0) return nullptr;
   if (errno != EINPROGRESS) return std::strerror(errno);
@@ -105,7 +105,8 @@ ByteStream::Ready ByteStream::wait(Deadline deadline, bool want_write) {
   do ready = ::poll(&wanted, 1, poll_timeout(deadline));
   while (ready < 0 && errno == EINTR);
   if (ready <= 0) return Ready::neither;
-  // Reading has priority, because a server may accept nothing more until its data is read.
+  // Reading has priority, because a server may not accept more data until its own data has been
+  // read.
   return (wanted.revents & ~POLLOUT) != 0 ? Ready::readable : Ready::writable;
 }
 

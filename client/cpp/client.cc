@@ -15,7 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
-constexpr std::size_t out_bytes_max = 1u << 20;  // above this, sending waits
+constexpr std::size_t out_bytes_max = 1u << 20;  // limit on buffered bytes; beyond it, sending
+                                                 // blocks
 constexpr std::uint32_t grant_count = 256;
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
@@ -40,7 +41,7 @@ Result<void> Client::Impl::fail(ClientError why) {
 
 Deadline Client::Impl::next_beat() const {
   if (welcome.silence_ns_max == 0) return Deadline::max();
-  // A heartbeat is sent after a third of the limit, so two may be late.
+  // A heartbeat is sent after a third of the limit, so the session survives two late ones.
   return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
 }
 
@@ -62,7 +63,7 @@ Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t r
 Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint64_t request) {
   if (ended) return std::unexpected(*ended);
   const TypeId sent_type = batch.size() >= sizeof(BatchHeader) ? BatchView(batch).type() : TypeId{};
-  // The server would end the session for such a message.
+  // If the client sent such a message, the server would end the session.
   if (const TypeDescriptor* type = types.find(sent_type); type && type->remote == RemoteRight::none)
     return mistaken(type->name + " may not be sent from outside");
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
@@ -83,7 +84,7 @@ Result<void> Client::Impl::send_now() {
   while (out_sent < out.size()) {
     const auto sent = stream.send_some(std::span(out).subspan(out_sent));
     if (!sent) {
-      // The server may have sent the reason before it closed.
+      // The server may have sent the reason before it closed the connection.
       receive_rest();
       return fail(sent.error());
     }
@@ -212,11 +213,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     queue.frames.push_back(std::move(received));
     return {};
   }
-  if (request == 0) return {};  // has no receiver
+  if (request == 0) return {};  // request id 0: no call waits for this frame
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
-    append_frame(out, builder.bytes(), ++last_request);  // its answers have no receiver
+    append_frame(out, builder.bytes(), ++last_request);  // no call waits for the answers to this
+                                                         // request
     return send_now();
   }
   const auto waiting = answers.find(request);
@@ -254,7 +256,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   impl.welcome = std::move(*welcome);
   impl.last_sequence = impl.welcome.sequence;
   impl.frame_bytes_max = impl.welcome.frame_bytes_max;
-  // A snapshot's batches may have any size.
+  // A snapshot's batches may be of any size.
   impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);
   impl.decoder.set_frame_bytes_max(impl.batch_bytes_max + frame_overhead_max);
 
@@ -323,7 +325,7 @@ Result<std::vector<Received>> Client::wait_any(std::uint64_t request) {
   if (answer == impl_->answers.end()) return mistaken("no answer is expected for request " + std::to_string(request));
   auto pumped = impl_->pump(impl_->deadline(), [&] { return answer->second.done; });
   if (!pumped && !answer->second.done) {
-    // Nothing needs a late answer any longer.
+    // The call has failed, so a late answer is not needed.
     impl_->answers.erase(answer);
     return std::unexpected(pumped.error());
   }

@@ -1,5 +1,5 @@
-// A client of a running world, which sends typed messages over a socket. It knows the game's types
-// from headers, or from the schema that the server sends. It links no world code.
+// A client of a running world that sends typed messages over a socket. The client knows the game's
+// types from headers, or from the schema that the server sends. It does not link any world code.
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
@@ -30,10 +30,11 @@
 
 namespace muster {
 
-/// The position of a client. The next client uses it to determine whether the server was restarted.
+/// The position of a client in the history of a world. The next client uses it to detect whether
+/// the server was restarted.
 struct SoFar {
-  std::uint64_t epoch = 0;     ///< the epoch: the start of the server
-  std::uint64_t session = 0;   ///< from Welcome
+  std::uint64_t epoch = 0;     ///< identifies the start of the server
+  std::uint64_t session = 0;   ///< the session's number, from Welcome
   std::uint64_t sequence = 0;  ///< the newest sequence received
 };
 
@@ -41,12 +42,12 @@ struct ClientOptions {
   /// "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket".
   std::string address = "127.0.0.1:7717";
   std::string token = {};
-  std::string name = {};        ///< shown to other users
+  std::string name = {};        ///< the client's name, shown to other users
   std::string kind = "client";  ///< the kind of program
   SoFar before = {};            ///< so_far() of the previous client, if any
-  /// Limit on waiting for an answer, and for sending a batch.
+  /// Limit on how long to wait for an answer, or to send a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
-  /// Limit on the bytes of frames that wait for next(). A watch that exceeds it fails.
+  /// Limit on the size of all frames that wait for next(). A watch that exceeds it fails.
   std::size_t watch_bytes_max = 256u << 20;
 };
 
@@ -54,15 +55,15 @@ struct ClientOptions {
 struct Received {
   FrameHeader header;
   FrameEnvelope envelope;
-  std::vector<std::byte> bytes;  ///< the batch, 16-aligned
-  std::uint64_t epoch = 0;       ///< the epoch of its sequences
+  std::vector<std::byte> bytes;  ///< bytes of the batch, aligned to 16
+  std::uint64_t epoch = 0;       ///< the epoch to which the frame's sequences belong
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
-  /// True for the last frame of an answer. A watch's state then matches the world at
-  /// envelope.sequence.
+  /// True for the last frame of an answer. For a watch, true if the state is complete and matches
+  /// the world at envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// True for an event of a watch: an input, a message of a handler, or a Gap. False for a part of
-  /// the state.
+  /// True for an event of a watch, which is an input, a message of a handler, or a Gap. False for a
+  /// part of the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
   bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
@@ -71,26 +72,28 @@ struct Received {
   }
 };
 
-/// An Ack and the epoch of its sequences. Sequences of different epochs cannot be compared.
+/// An Ack with the epoch to which its sequences belong. Sequences of different epochs cannot be
+/// compared.
 struct Acknowledged : session::Ack {
   std::uint64_t epoch = 0;
 };
 
-/// An entity and the values of its components.
+/// An entity with the values of its components.
 struct ShownEntity {
   session::Shown about;
   struct Component {
-    const TypeDescriptor* type = nullptr;  ///< the world's type
-    std::vector<std::byte> value;          ///< in the world's layout
-    std::string fault = {};                ///< why this program cannot use the value, or empty
+    const TypeDescriptor* type = nullptr;  ///< the component's type in the world
+    std::vector<std::byte> value;          ///< the value's bytes, in the world's layout
+    std::string fault = {};                ///< the reason why this program cannot use the value, or
+                                           ///< empty
   };
   std::vector<Component> components;
   template <ComponentType C>
   bool has() const noexcept {
     return find(TypeTraits<C>::id) != nullptr;
   }
-  /// Returns the value of C. Fails with `mistaken` if the entity has no C, or if C has a different
-  /// layout in the world than in this program.
+  /// Returns the value of component C. Fails with `mistaken` if the entity does not have C, or if C
+  /// has a different layout in the world than in this program.
   template <ComponentType C>
   Result<C> get() const {
     const Component* const held = find(TypeTraits<C>::id);
@@ -111,17 +114,19 @@ struct ShownEntity {
   }
 };
 
-/// Not thread-safe. If a type has a different layout or different enum values in the world than in
-/// this program's headers, calls with that type fail with `mistaken` and a sentence that names the
-/// type and the first differing field. Calls by name use the world's layout. A call fails with the
-/// server's sentence if the server refuses it, and with `lost` after the connection has ended.
-/// Frames of watches that arrive during other calls are kept for next(). Heartbeats keep the
-/// session alive during a call. A program that makes no call for longer than
+/// A connection to the server of a world. Not thread-safe.
+/// If a type has a different layout or different enum values in the world than in this program's
+/// headers, calls with that type fail with `mistaken` and a sentence that names the type and the
+/// first differing field. Calls by name use the world's layout. If the server refuses a call, the
+/// call fails with the server's sentence. After the connection has ended, all calls fail with
+/// `lost`. Frames of watches that arrive during other calls are stored for next(). Calls send
+/// heartbeats that keep the session alive. A program that does not make a call for longer than
 /// welcome().silence_ns_max must call next(0, 0s) from time to time.
 class Client {
  public:
   /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
-  /// types of all headers in the program. A program that reads all bytes with types() passes {}.
+  /// types of all headers in the program. A program that decodes all bytes with types() can pass
+  /// {}.
   [[nodiscard]] static Result<Client> connect(ClientOptions options,
                                               CompiledSchemas compiled = detail::compiled_schemas());
   Client(Client&&) noexcept;
@@ -129,27 +134,28 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// The start of the server, which applies to all sequences that this client receives. Each start
-  /// of a server has a different epoch.
+  /// Identifies the start of the server. All sequences that this client receives belong to this
+  /// epoch. Each start of a server has a different epoch.
   std::uint64_t epoch() const noexcept { return welcome().server; }
-  /// Returns the position for ClientOptions::before of the next client.
+  /// Returns the position to pass as ClientOptions::before to the next client.
   SoFar so_far() const noexcept;
-  /// True if the server was restarted since ClientOptions::before. Earlier sequences and ids are
-  /// then meaningless, changes that were not durable are lost, and a copy of the world must be
-  /// rebuilt. False without `before`.
+  /// True if the server was restarted since ClientOptions::before. In this case, earlier sequences
+  /// and ids are meaningless, changes that were not durable are lost, and a copy of the world must
+  /// be rebuilt. False if `before` is not set.
   bool is_started_anew() const noexcept;
-  /// Types of the world and of sessions. Grows when the world learns types.
+  /// Types of the world and of sessions. This table grows when the world learns types.
   const TypeTable& types() const noexcept;
-  /// Returns the content of a text that came with a value, or an empty text if it is unknown.
+  /// Returns the content of a text that was received with a value, or an empty text if it is
+  /// unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Returns the content of a text. Asks the server if the client does not know it.
+  /// Returns the content of a text. If the client does not know it, sends a question to the server.
   Result<std::string> fetch_text(Text text);
   /// Finds the entity with an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower"). If
-  /// there are several, the error lists them.
+  /// several entities match, the error lists them.
   Result<Entity> entity(std::string_view text);
 
-  // --- world messages. An Ack counts targets handled, unhandled and dead.
+  // --- World messages. An Ack counts the targets that were handled, unhandled and dead.
 
   template <MessageType M>
   Result<Acknowledged> push(Entity target, const M& message) {
@@ -165,7 +171,7 @@ class Client {
     builder.append_shared(targets, message);
     return push_batch(builder.bytes());
   }
-  /// Sends a message to all matching entities: a pass.
+  /// Sends a message to all matching entities, which is called a pass.
   template <MessageType M>
   Result<Acknowledged> push(const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
@@ -173,14 +179,14 @@ class Client {
     builder.append_world(message);
     return push_batch(builder.bytes());
   }
-  /// Sends a message by name, with values as texts: push("Damage", orc, {{"amount", "5"}}). A nil
-  /// target is the world.
+  /// Sends a message by name, with values as texts, as in push("Damage", orc, {{"amount", "5"}}). A
+  /// nil target means the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
-  /// Sends one whole batch of any kind. Like all pushes, fails with `mistaken` and sends nothing if
+  /// Sends one whole batch of any kind. Like every push, fails with `mistaken` and sends nothing if
   /// clients may not send the message (remote: "none" in the schema).
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
-  /// Sends a batch without waiting, and returns its id. Fetch the results with wait_ack, in any
-  /// order. If `acknowledged` is false, the server sends no result, and the id is 0.
+  /// Sends a batch without waiting, and returns its id. The results can be fetched with wait_ack(),
+  /// in any order. If `acknowledged` is false, the server sends no result, and the id is 0.
   Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
   Result<Acknowledged> wait_ack(std::uint64_t request);
 
@@ -188,8 +194,8 @@ class Client {
 
   /// Adds a text to the world, for `text` fields. Sends each text only once per session.
   Result<Text> intern(std::string_view text);
-  /// Creates an entity as the last child of `parent` (nil: a root). An empty `name` means no name.
-  /// The id comes from a grant of this session.
+  /// Creates an entity as the last child of `parent`, or as a root if `parent` is nil. An empty
+  /// `name` means no name. The id comes from a grant of this session.
   template <ComponentType... Cs>
   Result<Entity> create(Entity parent, std::string_view name, const Cs&... components) {
     if (auto fits = check<Cs...>(); !fits) return std::unexpected(fits.error());
@@ -200,7 +206,7 @@ class Client {
     return created(prepared->first, builder.bytes());
   }
   Result<Entity> create(Entity parent, std::string_view name);
-  /// Returns the next id granted to this session. Requests more ids if none is left.
+  /// Returns the next id granted to this session. If no ids are left, requests more.
   Result<Entity> next_id();
   Result<Acknowledged> destroy(Entity e) { return push(e, Destroy{}); }
   template <ComponentType... Cs>
@@ -210,11 +216,11 @@ class Client {
     builder.append_rows(e, Set{}, components...);
     return push_batch(builder.bytes());
   }
-  /// Adds or overwrites one component by name. A new component gets the defaults for omitted
-  /// fields; an existing one keeps their values.
+  /// Adds or overwrites one component by name. Omitted fields get their defaults in a new
+  /// component, and keep their values in an existing one.
   Result<Acknowledged> set(Entity e, std::string_view component, const FieldTexts& fields);
-  /// Writes one field by name: set_field(orc, "Health.value", "50"). The component's name may be
-  /// full or only its last part.
+  /// Writes one field by name, as in set_field(orc, "Health.value", "50"). The component's name may
+  /// be the full name or only the last part.
   Result<Acknowledged> set_field(Entity e, std::string_view path, std::string_view value);
   Result<Acknowledged> remove(Entity e, std::string_view component);
   Result<Acknowledged> reparent(Entity e, Entity parent, Entity before = {});
@@ -222,10 +228,10 @@ class Client {
 
   // --- questions
 
-  /// Sends a question and returns its answer. The type of the answer follows from the question:
-  /// ask(session::ListChildren{.entity = e}) returns session::Children, and ask<session::GetLoad>()
-  /// returns session::Load. If an answer may have several frames, returns a vector of them.
-  /// docs/protocol.md lists all questions and their answers.
+  /// Sends a question and returns its answer. The type of the question determines the type of the
+  /// answer: ask(session::ListChildren{.entity = e}) returns session::Children, and
+  /// ask<session::GetLoad>() returns session::Load. If an answer may have several frames, returns a
+  /// vector of them. docs/protocol.md lists all questions and their answers.
   template <QuestionType Q>
   Result<AnswerTo<Q>> ask(const Q& question = {}) {
     using Answer = QuestionTraits<Q>::Answer;
@@ -243,7 +249,7 @@ class Client {
       return answers;
     }
   }
-  /// Returns the frames of the answer without reading them. Show needs this, because its values are
+  /// Returns the frames of the answer without decoding them. show() needs this because values are
   /// in a second frame.
   template <class Q>
   Result<std::vector<Received>> ask_all(const Q& question) {
@@ -255,20 +261,20 @@ class Client {
   }
   /// Returns an entity with the values of its components.
   Result<ShownEntity> show(Entity e);
-  /// Returns all templates of the world.
+  /// Returns all templates in the world.
   Result<session::Templates> templates();
-  /// Defines the templates in `text`, the content of `file`. If the text has an error, defines
-  /// nothing.
+  /// Defines the templates in `text`, the content of `file`. If the text has an error, no template
+  /// is defined.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
-  /// Waits until every input up to `sequence`, from an Ack, survives a crash and a power failure,
-  /// and returns how much is then durable. Refused if the disk fails, or if the server writes only
-  /// on session::Save.
+  /// Waits until every input up to `sequence`, which comes from an Ack, survives a crash and a
+  /// power failure. Returns how much is durable at that time. Refused if the disk fails, or if the
+  /// server writes to disk only on session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
-  /// Waits for the input of an Ack. Fails with `mistaken` if the Ack is from another start of the
-  /// server.
+  /// Waits until the input of an Ack is durable. Fails with `mistaken` if the Ack is from a
+  /// different start of the server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
-  /// Ends the recording that session::BeginTrace began and returns its text in Chrome's trace-event
-  /// format.
+  /// Ends the recording started by session::BeginTrace and returns the trace in Chrome's
+  /// trace-event format.
   Result<session::TraceText> end_trace();
 
   // --- watches
@@ -283,24 +289,25 @@ class Client {
   Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
   /// Limits the frames of watches that are in transit or waiting for next() to about `bytes`. The
-  /// frame that reaches the limit is sent whole. Answers count too, but need no credit. After the
-  /// first call, call it again each time about half of the bytes were fetched; otherwise watches
-  /// stop. A smaller credit than before changes nothing. Without any call, watches send as fast as
-  /// the stream allows. Sent without an answer. Fails like post_batch(), and then changes nothing.
+  /// frame that reaches the limit is sent completely. Answers count toward the limit, but are not
+  /// stopped by it. After the first call, call this function again each time about half of the
+  /// bytes have been fetched; otherwise watches stop. A credit smaller than the previous one has no
+  /// effect. Without any call, watches send as fast as the stream allows. The server does not
+  /// answer this message. Fails like post_batch(); in that case, nothing changes.
   Result<void> give_credit(std::uint64_t bytes);
-  /// Bytes received over the stream so far, including frame headers, as counted by the protocol's
-  /// Credit.
+  /// Number of bytes received over the stream so far, including frame headers, as the protocol's
+  /// Credit counts them.
   std::uint64_t received_bytes() const noexcept;
-  /// Returns the next frame of one watch, or of any watch (0), or nothing if none arrives within
-  /// `time`. A watch that brings a type whose layout differs from this program's fails from then
-  /// on.
+  /// Returns the next frame of one watch, or of any watch (0). Returns nothing if no frame arrives
+  /// within `time`. If a watch sends a type whose layout differs from this program's, all later
+  /// calls for that watch fail.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
-  // --- for other layers: frames as they are
+  // --- For other layers: unprocessed frames
 
-  /// Sends one batch and returns the request's id for wait().
+  /// Sends one batch and returns the request id to pass to wait().
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// Returns all frames of the answer. Returns an error for a Fault, and for a type with a
+  /// Returns all frames of the answer. Fails if the answer is a Fault or contains a type with a
   /// different layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
 
@@ -325,9 +332,9 @@ class Client {
            ...);
     return fits;
   }
-  /// Sends bytes in the world's layout, which may differ from this program's.
+  /// Sends a batch in the world's layout, which may differ from this program's layout.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
-  /// Fails if one of the types that a watch requests has a different layout.
+  /// Fails if a type that a watch requests has a different layout in the world.
   Result<void> check_types(std::span<const TypeId> types) const;
   Result<void> check_follow(const session::Follow& what) const;
   Result<std::vector<Received>> wait_any(std::uint64_t request);

@@ -1,4 +1,4 @@
-// The state of a Client: one connection, and received frames that have not been fetched.
+// The state of a Client: one connection, and frames that have been received but not fetched.
 #pragma once
 
 #include <deque>
@@ -22,9 +22,10 @@ struct Client::Impl {
   };
   struct Watch {
     std::deque<Received> frames;
-    std::size_t bytes = 0;              // of the batches of `frames`
-    std::uint64_t stream_bytes = 0;     // of their frames
-    std::optional<ClientError> failed;  // further frames are dropped; returned after `frames`
+    std::size_t bytes = 0;              // total size of the batches in `frames`
+    std::uint64_t stream_bytes = 0;     // total size of the frames in the stream
+    std::optional<ClientError> failed;  // set if the watch has failed; returned after `frames`, and
+                                        // later frames are dropped
   };
 
   Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
@@ -32,27 +33,28 @@ struct Client::Impl {
   Deadline deadline() const;
   /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
-  /// Sends a Heartbeat if the server would otherwise soon end this session as dead.
+  /// Sends a Heartbeat if the server would otherwise soon end this session because of silence.
   Result<void> beat();
   Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
-  /// Like put, for bytes made by name.
+  /// Like put(), for batches that were built from names.
   Result<void> put_named(std::span<const std::byte> batch, std::uint64_t request);
   Result<void> send_now();
   void receive_rest();
   Result<void> take_frames();
   Result<void> take_frame(const WireFrame& frame);
   Result<void> fail(ClientError why);
-  /// True if frames of watches, and answers about watches, wait for credit.
+  /// True if the server holds back frames of watches, and answers about watches, because the credit
+  /// is used up.
   bool is_out_of_credit() const noexcept { return credit_through != 0 && received_bytes >= credit_through; }
-  /// Returns `why` for a call whose answer is late, or an error that names the missing credit if
-  /// that is the cause.
+  /// Returns the error for a call whose answer is late: `why`, or an error that names the missing
+  /// credit if that is the cause.
   ClientError late_watch(ClientError why) const;
 
   ClientOptions options;
   ByteStream stream;
   FrameDecoder decoder;
-  std::uint32_t frame_bytes_max = 4096;  // the server's limit
+  std::uint32_t frame_bytes_max = 4096;  // the server's limit on the size of a frame
   std::uint32_t batch_bytes_max = 1u << 20;
   std::vector<std::byte> out;
   std::size_t out_sent = 0;
@@ -62,17 +64,19 @@ struct Client::Impl {
   TypeTable types;
   Layouts layouts;
   session::Welcome welcome;
-  std::uint64_t received_bytes = 0;  // of the stream, in bytes
-  std::uint64_t credit_through = 0;  // limit for watches; 0 if no credit was given
+  std::uint64_t received_bytes = 0;  // total bytes received from the stream
+  std::uint64_t credit_through = 0;  // position up to which watches may send; 0 if no credit was
+                                     // given
   std::uint64_t last_sequence = 0;   // the newest sequence received
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;
-  std::unordered_set<std::uint64_t> given_up;  // watches to end as soon as they open
+  std::unordered_set<std::uint64_t> given_up;  // watches that must be ended as soon as the server
+                                               // has opened them
   std::unordered_map<std::uint64_t, std::string> texts;
-  std::unordered_set<std::uint64_t> told;   // texts sent by this client
-  session::Granted grant;                   // its remaining ids
-  std::optional<session::Durable> durable;  // the newest received, after FollowDurable
+  std::unordered_set<std::uint64_t> told;   // texts that this client has sent
+  session::Granted grant;                   // the remaining ids of the current grant
+  std::optional<session::Durable> durable;  // the newest Durable received, after FollowDurable
 };
 
 /// Converts a Fault from the server into the error of a call.

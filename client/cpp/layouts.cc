@@ -11,9 +11,9 @@ namespace {
 
 constexpr const char* here = "in this program";
 
-/// Finds the first difference between a type of the world and this program's type with the same
-/// name, including the types that they contain. Enums are compared by name, because a layout's
-/// fingerprint does not include their values.
+/// Finds the first difference between a type of the world and this program's type of the same name,
+/// including the types nested in them. Enums are compared by name, because a layout's fingerprint
+/// does not include enum values.
 class Comparison {
  public:
   using Compiled = std::unordered_map<TypeId, const TypeDescriptor*>;
@@ -30,14 +30,15 @@ class Comparison {
   }
 
  private:
-  /// The two types have equal fields, so any difference is in the types of the fields.
+  /// The two types have equal fields, so any difference must be in the types of the fields.
   std::optional<SchemaError> within(const TypeDescriptor& theirs, const TypeDescriptor& mine) {
     for (std::size_t i = 0; i < std::min(theirs.fields.size(), mine.fields.size()); ++i)
       if (auto other = field(theirs, theirs.fields[i], mine.fields[i])) return other;
     return {};
   }
 
-  /// A table with additional fields in the world can be read and written, as in FlatBuffers.
+  /// If a table has additional fields in the world, this program can still read and write it, as
+  /// usual in FlatBuffers.
   std::optional<SchemaError> tables(const TypeDescriptor& theirs, const TypeDescriptor& mine) {
     const auto error = [&](const FieldDescriptor& of, std::string what) {
       return SchemaError{theirs.name, of.name, std::move(what) + " " + here};

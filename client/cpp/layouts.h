@@ -1,5 +1,5 @@
-// Compares the types that a program was compiled with to those of the connected world. The client
-// neither sends nor returns values whose type has different layouts in the two.
+// Compares the types with which a program was compiled to those of the connected world. If the
+// layouts of a type differ, the client neither sends nor returns values of that type.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using CompiledSchemas = std::span<const std::span<const std::uint8_t>* const>;
 
 #ifdef __ELF__
 // Headers written by schemac put their schemas into this section of a program or shared library, if
-// they have types of a game.
+// the schemas contain types of a game.
 extern "C" {
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the linker's name
 [[gnu::weak, gnu::visibility("hidden")]] extern const std::span<const std::uint8_t>* const __start_muster_schemas[];
@@ -43,27 +43,30 @@ namespace detail {
 /// Not thread-safe.
 class Layouts {
  public:
-  /// Reads the schemas that the program was compiled with, and skips invalid ones.
+  /// Reads the schemas with which the program was compiled. Skips invalid ones.
   explicit Layouts(CompiledSchemas compiled);
 
-  /// Call when the world has learned types. Compares only the new ones.
+  /// Must be called after the world has learned types. Compares only the new types.
   void compare(const TypeTable& world);
-  /// True if a type of this program has a different layout in the world.
+  /// True if the layout of any type of this program differs from that in the world.
   bool any_differ() const noexcept { return !faults_.empty(); }
-  /// Returns a sentence that names the type and the first field that differs. Returns null if
-  /// nothing differs, or if the world or the program does not know the type.
+  /// Returns a sentence that names the type and the first field that differs. Returns null if the
+  /// layouts are equal, or if the type is unknown to the world or the program.
   const std::string* fault(TypeId type) const noexcept;
   /// Returns the sentence for the first differing type in a verified batch: its message, the
-  /// components of its rows or Values, or the batch inside a timed one. Null if there is none.
+  /// components of its rows or Values, or the batch inside a timed one. Returns null if no type
+  /// differs.
   const std::string* fault(BatchView batch) const noexcept;
-  /// Returns the reason why a batch of this program must not be sent: a type has a different layout
-  /// in the world, or is unknown to it. Empty if there is none, and for bytes that are not a batch.
+  /// Returns the reason why a batch from this program must not be sent: one of its types has a
+  /// different layout in the world, or is unknown to the world. Returns an empty text if there is
+  /// no reason, or if the bytes are not a batch.
   std::string fault_of_sent(std::span<const std::byte> batch, const TypeTable& world) const;
 
  private:
   std::deque<Schema> schemas_;
   std::unordered_map<TypeId, const TypeDescriptor*> compiled_;
-  std::unordered_map<TypeId, const TypeDescriptor*> unmet_;  // by the world
+  std::unordered_map<TypeId, const TypeDescriptor*> unmet_;  // this program's types that the world
+                                                             // does not know yet
   std::unordered_map<TypeId, std::string> faults_;
 };
 

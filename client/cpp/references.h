@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// The client must outlive this object. A connection error becomes an unknown reference with the
-/// client's sentence.
+/// Finds the entities and texts that a text refers to. The client must outlive this object. A
+/// connection error is returned as an unknown reference with the client's sentence.
 class ClientReferences final : public ValueReferences {
  public:
   explicit ClientReferences(Client& client) : client_(client) {}

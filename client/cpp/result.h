@@ -1,4 +1,4 @@
-// The result of a client call: a value or an error.
+// Result of a client call: either a value or an error.
 #pragma once
 
 #include <expected>
@@ -8,14 +8,15 @@
 
 namespace muster {
 
-/// The reason why a call failed. If it is from the server, `fault` holds the server's whole answer
-/// and `text` its sentence.
+/// The reason why a call failed. If the reason came from the server, `fault` contains the whole
+/// Fault and `text` its sentence.
 struct ClientError {
   enum class Kind {
-    refused,   ///< by the server or world; the session continues unless fault.closes
-    lost,      ///< the connection could not be made or has ended
-    late,      ///< no answer in time; it may still arrive, and the message may have been applied
-    mistaken,  ///< an error in the call: an unknown type or field name
+    refused,   ///< refused by the server or world; the session continues unless fault.closes is set
+    lost,      ///< the connection could not be established or has ended
+    late,      ///< no answer in time; the answer may still arrive, and the message may have been
+               ///< applied
+    mistaken,  ///< an error in the call, such as an unknown type or field name
   };
   Kind kind = Kind::lost;
   std::string text;

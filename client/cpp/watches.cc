@@ -1,4 +1,4 @@
-// How a Client opens, changes and ends watches, and fetches their frames.
+// The member functions of Client that open, change and end watches, and fetch their frames.
 #include <algorithm>
 
 #include "client/cpp/client_impl.h"

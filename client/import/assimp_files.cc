@@ -16,10 +16,10 @@
 namespace muster {
 namespace {
 
-/// Prefix of an object's number. No tool writes names that begin like this.
+/// Prefix of the numbered object names. No tool writes names with this prefix.
 constexpr std::string_view mark = "\x7fmuster-object-";
 
-/// A stream that owns its text.
+/// An input stream for Assimp that owns its text.
 class TextStream : public Assimp::MemoryIOStream {
  public:
   explicit TextStream(std::string text) : TextStream(std::make_unique<std::string>(std::move(text))) {}
@@ -30,7 +30,8 @@ class TextStream : public Assimp::MemoryIOStream {
   std::unique_ptr<std::string> text_;
 };
 
-/// Returns the text with different names in its "o" lines. Stores the original names in `names`.
+/// Replaces the names in the "o" lines of `text` by numbered names. Stores the original names in
+/// `names`.
 std::string numbered_objects(std::string_view text, std::vector<std::string>& names) {
   std::string result;
   result.reserve(text.size() + 1024);

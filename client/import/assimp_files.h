@@ -9,11 +9,11 @@
 
 namespace muster {
 
-/// Opens only regular files, so that nothing blocks on a pipe.
+/// Opens only regular files, so that no call blocks on a pipe.
 ///
 /// Assimp merges all "o" lines of an .obj that have the same name into one object, and truncates
-/// names at spaces. Therefore the lines get unique names while the .obj is read, and `name` returns
-/// the original ones. A Collada file is rewritten in a form that Assimp understands
+/// names at spaces. Therefore the lines get unique names when the .obj is read, and `name` returns
+/// the original names. A Collada file is rewritten in a form that Assimp understands
 /// (collada_text.h).
 class AssimpFiles : public Assimp::DefaultIOSystem {
  public:
@@ -21,14 +21,14 @@ class AssimpFiles : public Assimp::DefaultIOSystem {
   Assimp::IOStream* Open(const char* path, const char* mode) override;
   void Close(Assimp::IOStream* stream) override;
 
-  /// Returns the name in the file of the object that Assimp calls `name`.
+  /// Returns the name that an object has in the file, given the name that Assimp reports.
   std::string name(std::string_view name) const;
-  /// Returns sentences about things that were changed or left out for Assimp, or that it does not
-  /// report.
+  /// Returns warnings about contents that were changed or omitted for Assimp, or that Assimp does
+  /// not report.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:
-  std::vector<std::string> objects_;  // of the .obj, in file order
+  std::vector<std::string> objects_;  // object names of the .obj, in file order
   std::vector<std::string> warnings_;
 };
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr double degrees = 57.295779513082320877;
 
-/// Returns the format, which Assimp derives from the reader that created the scene.
+/// Returns the format of the file, which Assimp derives from the reader that created the scene.
 std::string format_of(const aiScene& scene) {
   aiString format;
   if (!scene.mMetaData || !scene.mMetaData->Get(AI_METADATA_SOURCE_FORMAT, format)) return {};
@@ -40,8 +40,8 @@ Matrix matrix_of(const aiMatrix4x4& m) {
   return {{{m.a1, m.a2, m.a3, m.a4}, {m.b1, m.b2, m.b3, m.b4}, {m.c1, m.c2, m.c3, m.c4}, {m.d1, m.d2, m.d3, m.d4}}};
 }
 
-/// Returns the position and orientation of a light or camera in its node's space. `backward` does
-/// not have to be a unit vector; zero means that the file specifies no direction.
+/// Returns the position and orientation of a light or camera in its node's space. `backward` need
+/// not be a unit vector; zero means that the file does not specify a direction.
 Matrix frame_of(const aiVector3D& position, const aiVector3D& backward, const aiVector3D& up) {
   const aiVector3D z = backward.SquareLength() > 0 ? aiVector3D(backward).Normalize() : aiVector3D(0, 0, 1);
   aiVector3D x = up ^ z;
@@ -67,11 +67,12 @@ scene::Light light_of(const aiLight& from, bool gltf, Numbers& numbers) {
   const aiColor3D& color = light.kind == scene::LightKind::ambient ? from.mColorAmbient : from.mColorDiffuse;
   const float r = numbers.within("red", color.r, 1e9), g = numbers.within("green", color.g, 1e9),
               b = numbers.within("blue", color.b, 1e9);
-  // Assimp multiplies color by intensity, so values above 1 are attributed to the intensity.
+  // Assimp multiplies the color by the intensity, so values above 1 are considered to come from the
+  // intensity.
   light.intensity = std::max({1.f, r, g, b});
   light.color = {.r = r / light.intensity, .g = g / light.intensity, .b = b / light.intensity, .a = 1};
   if (light.kind == scene::LightKind::spot) {
-    // glTF has half angles, other formats full angles.
+    // In glTF, the angles are half angles; in other formats, they are full angles.
     const double whole = gltf ? 2 * degrees : degrees;
     light.inner_angle = numbers.within("inner angle", from.mAngleInnerCone * whole, 360);
     light.outer_angle = numbers.within("outer angle", from.mAngleOuterCone * whole, 360, 90);
@@ -83,7 +84,8 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   scene::Camera camera;
   camera.near = numbers.within("near", from.mClipPlaneNear * metres, 1e9, 0.1);
   camera.far = numbers.within("far", from.mClipPlaneFar * metres, 1e9, 1000);
-  // A negative aspect marks a Collada camera as orthographic. Its height is stored as the angle.
+  // A negative aspect marks an orthographic camera from Collada, whose height is stored as the
+  // angle.
   const bool is_flat = from.mAspect < 0;
   const auto said_aspect = std::abs(static_cast<double>(from.mAspect));
   if (!is_flat || said_aspect > -2 * flat_aspect) camera.aspect = numbers.within("aspect", said_aspect, 1000);
@@ -93,7 +95,8 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   }
   const double aspect = camera.aspect > 0 ? camera.aspect : 1;
   const double angle = from.mHorizontalFOV;
-  // glTF's angle is the vertical one multiplied by the aspect; the others are horizontal angles.
+  // The angle of a glTF camera is the vertical angle multiplied by the aspect. In other formats, it
+  // is the horizontal angle.
   const double vertical = gltf ? angle / aspect : 2 * std::atan(std::tan(angle / 2) / aspect);
   if (angle > 0) camera.fov = numbers.within("field of view", vertical * degrees, 180, camera.fov);
   if (from.mOrthographicWidth > 0)
@@ -101,11 +104,11 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   return camera;
 }
 
-/// Converts the file's numbers to meters with +Y up.
+/// Describes how to convert the file's numbers to meters with +Y up.
 struct Measures {
   double metres = 1;  ///< length of one unit of the file in meters
   Matrix turn = compose(scene::Transform{});
-  bool known = false;  ///< the format specifies both, and Assimp reports them
+  bool known = false;  ///< true if the format specifies unit and axes and Assimp reports them
 };
 
 template <class T>
@@ -114,7 +117,8 @@ T told(const aiMetadata& data, const char* key, T otherwise) {
   return data.Get(key, value) ? value : otherwise;
 }
 
-/// Reads the axes (right, up and front) and the unit, in centimeters, that an FBX file specifies.
+/// Reads the axes (right, up and front) and the unit in centimeters from the metadata of an FBX
+/// file.
 Measures fbx_measures(const aiMetadata& data, std::vector<std::string>& warnings) {
   Measures measures;
   measures.known = true;
@@ -147,8 +151,8 @@ Measures measures_of(const aiScene& scene, std::vector<std::string>& warnings) {
   const std::string format = format_of(scene);
   if (format.find("FBX") != format.npos && scene.mMetaData) return fbx_measures(*scene.mMetaData, warnings);
   if (format.find("Collada") != format.npos) {
-    // Assimp has already scaled and rotated the root, but numbers that are not points also need the
-    // unit.
+    // Assimp has already scaled and rotated the root, but numbers that are not points must still be
+    // converted to meters.
     const aiMatrix4x4& root = scene.mRootNode->mTransformation;
     const double unit = std::sqrt(static_cast<double>(root.a1 * root.a1 + root.b1 * root.b1 + root.c1 * root.c1));
     if (unit > 0 && std::isfinite(unit)) measures.metres = unit;
@@ -190,7 +194,8 @@ ImportedMesh mesh_of(const aiScene& scene, unsigned index, std::string name, std
   return mesh;
 }
 
-/// Names of nodes and meshes, and transforms of nodes, if they differ from those in the scene.
+/// The names of nodes and meshes and the transforms of nodes that differ from those in Assimp's
+/// scene.
 struct Names {
   std::unordered_map<const aiNode*, std::string> nodes;
   std::unordered_set<const aiNode*> by_id;  // nodes whose name is their id
@@ -198,7 +203,8 @@ struct Names {
   std::unordered_map<const aiNode*, GltfPlacement> places;
 };
 
-/// Converts one scene to a model. A class, because every step needs both the scene and the model.
+/// Converts one scene to a model. This is a class because every step needs both the scene and the
+/// model.
 class Reader {
  public:
   Reader(const aiScene& scene, const Names& names, const AssimpFiles& files, const ModelLimits& limits)
@@ -237,7 +243,8 @@ class Reader {
   }
 
  private:
-  /// Assimp identifies a light's or camera's node only by name, and names may not be unique.
+  /// Assimp identifies the node of a light or camera only by name, and several nodes may have the
+  /// same name.
   template <class T>
   using ByName = std::unordered_map<std::string_view, std::vector<const T*>>;
 
@@ -259,8 +266,8 @@ class Reader {
                                   "\" was left out: no node has its name.");
   }
 
-  /// Takes the lights or cameras that belong to this node: all with its name if the name is unique,
-  /// otherwise the next one.
+  /// Removes and returns the lights or cameras that belong to this node. If the node's name is
+  /// unique, these are all with that name; otherwise, only the next one.
   template <class T>
   std::vector<const T*> take(const char* what, ByName<T>& from, const aiNode& node) {
     const auto found = from.find(node.mName.C_Str());
@@ -293,8 +300,8 @@ class Reader {
     return place;
   }
 
-  /// Applies the file's rotation and scale to the root's matrix. Collada's root already contains
-  /// them.
+  /// Applies the file's rotation and scale to the matrix of the root. In Collada, the matrix
+  /// already contains them.
   Matrix in_metres(const Matrix& root) const {
     if (!is_fbx()) return root;
     Matrix result{};
@@ -346,7 +353,8 @@ class Reader {
   void add_camera(const aiCamera& from, const aiNode& node, std::uint32_t place) {
     aiVector3D position = from.mPosition;
     Numbers numbers("camera \"" + model_.entities[place].name + "\"", model_.warnings);
-    // Assimp's 3DS reader gives the camera's position relative to the node's parent.
+    // Assimp's 3DS reader reports the camera's position relative to the parent of the camera's
+    // node.
     if (is_3ds()) {
       const aiMatrix4x4& local = node.mTransformation;
       position -= aiVector3D(local.a4, local.b4, local.c4);
@@ -359,8 +367,8 @@ class Reader {
     model_.entities[entity_for(place, "camera", taken, frame)].camera = camera;
   }
 
-  /// Returns the node's own entity. If that is taken or the frame differs from the node's, returns
-  /// a part of it.
+  /// Returns the entity on which to put a light or camera: the node's own entity, or a new part of
+  /// it if the entity is already used or the frame differs from the node's.
   std::uint32_t entity_for(std::uint32_t place, const char* part, bool taken, const Matrix& matrix) {
     const Decomposed frame = decompose(matrix);
     if (!taken && (!frame.finite || is_identity(frame.transform))) return place;
@@ -376,24 +384,24 @@ class Reader {
   const bool gltf_;  // glTF 1.0
   ImportedModel model_;
   const Measures measures_;
-  ByName<aiLight> lights_;  // those not assigned yet
+  ByName<aiLight> lights_;  // lights and cameras that have not been assigned to a node yet
   ByName<aiCamera> cameras_;
   std::unordered_map<std::string_view, std::size_t> nodes_of_name_;
   std::unordered_set<std::string> told_;
 };
 
-/// Removes all readers that match neither the file's suffix nor its first bytes.
+/// Removes all of Assimp's readers that match neither the file's suffix nor its first bytes.
 void keep_fitting_readers(Assimp::Importer& importer, const FileKind& kind) {
   for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
     const aiImporterDesc* description = importer.GetImporterInfo(i);
     if (description && description->mFileExtensions && reader_fits(description->mFileExtensions, kind)) continue;
-    // an unregistered reader belongs to the caller
+    // after UnregisterLoader, the caller owns the reader
     const std::unique_ptr<Assimp::BaseImporter> reader(importer.GetImporter(i));
     importer.UnregisterLoader(reader.get());
   }
 }
 
-/// Returns true if a model contains only the root that its reader added.
+/// Returns true if the model contains nothing except the root that its reader added.
 bool brings_nothing(const ImportedModel& model) {
   const ImportedEntity& root = model.entities.front();
   return model.entities.size() == 1 && !root.mesh && !root.light && !root.camera;
@@ -404,15 +412,15 @@ struct ReadScene {
   const AssimpFiles& files;
 };
 
-/// Reads a file. The scene is never freed, because the process ends soon anyway, and destroying a
-/// deeply nested tree may crash it.
+/// Reads a file. The scene is never freed: the process ends soon, and destroying a deeply nested
+/// tree could crash it.
 ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   Assimp::Importer& importer = *std::make_unique<Assimp::Importer>().release();
   auto* const files = std::make_unique<AssimpFiles>().release();
   importer.SetIOHandler(files);
   importer.SetPropertyBool(AI_CONFIG_IMPORT_COLLADA_USE_COLLADA_NAMES, collada_names);
   importer.SetPropertyBool(AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, false);
-  // do not add a mesh that is not in the file
+  // prevents Assimp from adding a mesh that is not in the file
   importer.SetPropertyBool(AI_CONFIG_IMPORT_NO_SKELETON_MESHES, true);
   keep_fitting_readers(importer, kind_of(file));
   const aiScene* const scene = importer.ReadFile(file.string(), 0);
@@ -424,9 +432,9 @@ ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   return {*scene, *files};
 }
 
-/// Collada nodes have names and also ids, which are unique and identify the nodes with lights.
-/// Assimp reports only one of the two, so the file is read a second time, for the names, into a
-/// tree of the same shape.
+/// Collada nodes have names, which need not be unique, and ids, which identify the nodes of lights.
+/// Assimp reports only one of the two, so the file is read a second time, with names, into a tree
+/// of the same shape.
 Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   Names names;
   const aiScene& by_name = scene_of(file, true).scene;
@@ -447,12 +455,12 @@ Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   return names;
 }
 
-/// Assimp reports the ids of glTF 1.0 nodes as their names, and applies a node's scale after its
+/// For glTF 1.0 nodes, Assimp reports ids instead of names, and applies the scale after the
 /// rotation.
 Names gltf_1_names(const aiScene& scene, const std::filesystem::path& file) {
   Names names;
   const auto nodes = nodes_of_gltf_1(file);
-  bool is_made_up = false;  // true for the root, whose id may also occur in the file
+  bool is_made_up = false;  // true for the root, whose id may also be used in the file
   std::vector<const aiNode*> stack{scene.mRootNode};
   while (!stack.empty()) {
     const aiNode* const node = stack.back();

@@ -17,7 +17,7 @@ double length(Vector a) { return std::sqrt(dot(a, a)); }
 
 Vector column(const Matrix& m, std::size_t i) { return {m[0][i], m[1][i], m[2][i]}; }
 
-/// Returns a unit vector perpendicular to a unit vector.
+/// Returns a unit vector that is perpendicular to the unit vector `a`.
 Vector perpendicular(Vector a) {
   const Vector away = std::abs(a.x) < 0.6 ? Vector{1, 0, 0} : Vector{0, 1, 0};
   const Vector b = away - a * dot(a, away);
@@ -71,7 +71,7 @@ Decomposed decompose(const Matrix& matrix) {
   Decomposed result;
   for (std::size_t row = 0; row < 3; ++row)
     for (const double value : matrix[row])
-      // Outside the range of float, position and scale cannot be kept either.
+      // A position or scale beyond the range of float cannot be represented in a transform.
       if (!(std::abs(value) <= 3.4e38)) {
         result.finite = false;
         return result;
@@ -79,8 +79,8 @@ Decomposed decompose(const Matrix& matrix) {
   const Axes columns{column(matrix, 0), column(matrix, 1), column(matrix, 2)};
   const double longest = std::max({length(columns[0]), length(columns[1]), length(columns[2])});
 
-  // Gram-Schmidt. Exact if the axes are already perpendicular. An axis that is (almost) zero
-  // compared to the others has no direction of its own and is completed last.
+  // Gram-Schmidt orthogonalization, which is exact if the axes are already perpendicular. An axis
+  // that is (almost) zero compared to the others has no direction of its own and is computed last.
   Axes axis{};
   std::array<double, 3> scale{};
   std::array<bool, 3> known{};
@@ -109,7 +109,7 @@ Decomposed decompose(const Matrix& matrix) {
     known[i] = true;
   }
 
-  // A left-handed frame is mirrored. Mirror either one axis or all three, whichever leaves the
+  // A left-handed frame is mirrored. Mirror either one axis or all three, whichever results in the
   // smallest rotation.
   if (dot(cross(axis[0], axis[1]), axis[2]) < 0) {
     const double x = axis[0].x, y = axis[1].y, z = axis[2].z;

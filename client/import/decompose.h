@@ -7,20 +7,22 @@
 
 namespace muster {
 
-/// A row-major matrix. A point is a column vector to its right.
+/// A row-major matrix. Points are column vectors on its right side.
 using Matrix = std::array<std::array<double, 4>, 4>;
 
 struct Decomposed {
   scene::Transform transform;
-  /// The largest difference between an axis of the matrix and of the recomposed transform, relative
-  /// to the longest axis.
+  /// The largest difference between an axis of the matrix and the same axis of the recomposed
+  /// transform, relative to the longest axis.
   double error = 0;
-  /// False if the matrix contains infinities or NaNs; the transform is then the identity.
+  /// False if the matrix contains NaNs or numbers beyond the range of float, in which case the
+  /// transform is the identity.
   bool finite = true;
 };
 
-/// Decomposes a matrix, exactly up to rounding if there is no shear. For a mirrored matrix, chooses
-/// the form with the smallest rotation. Axes of zero length get rotations that complete the others.
+/// Decomposes a matrix. The result is exact up to rounding if there is no shear. For a mirrored
+/// matrix, chooses the form with the smallest rotation. Axes of zero length get directions that
+/// complete the other axes.
 Decomposed decompose(const Matrix& matrix);
 
 /// Returns the matrix of a transform.

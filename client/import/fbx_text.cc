@@ -49,7 +49,8 @@ class BinaryValues {
   std::string_view left_;
 };
 
-/// Returns at most `count` numbers after the three texts that follow a property's name.
+/// Returns at most `count` numbers from a binary record, after the three texts that follow a
+/// property's name.
 std::vector<double> binary_numbers(std::string_view behind_name, std::size_t count) {
   BinaryValues values(behind_name);
   std::vector<double> numbers;
@@ -63,7 +64,7 @@ std::vector<double> binary_numbers(std::string_view behind_name, std::size_t cou
   return numbers;
 }
 
-/// Returns the numbers at the end of a line of text, after three quoted texts.
+/// Returns at most `count` numbers from the end of a line of text, after three quoted texts.
 std::vector<double> text_numbers(std::string_view behind_name, std::size_t count) {
   std::string_view line = behind_name.substr(0, behind_name.find('\n'));
   line.remove_prefix(std::min(line.rfind('"') + 1, line.size()));
@@ -81,7 +82,7 @@ std::vector<double> text_numbers(std::string_view behind_name, std::size_t count
   return numbers;
 }
 
-/// Returns the numbers of each property with that name in the file.
+/// Returns the numbers of each property with this name in the file.
 std::vector<std::vector<double>> properties(std::string_view file, std::string_view name, std::size_t count) {
   const bool is_binary = file.starts_with("Kaydara FBX Binary");
   std::vector<std::vector<double>> found;
@@ -114,7 +115,7 @@ std::vector<std::string> unread_in_fbx(std::string_view file) {
   if (any_other_than(properties(file, "CameraProjectionType", 1), 0))
     warnings.push_back("the file has an orthographic camera (CameraProjectionType); it came in as a perspective one.");
   const auto angles = properties(file, "FieldOfView", 1), across = properties(file, "FieldOfViewX", 1);
-  // Most programs write both, and each object has defaults for both.
+  // Most programs write both properties, and every object has defaults for both.
   if (!across.empty() && angles.size() < across.size())
     warnings.push_back("the file has a camera with FieldOfViewX and no FieldOfView; its angle was not read.");
   if (any_other_than(properties(file, "GeometricTranslation", 3), 0) ||

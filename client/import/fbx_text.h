@@ -1,4 +1,4 @@
-// Finds data in an FBX file that Assimp does not return.
+// Finds data in an FBX file that Assimp does not report.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Returns sentences about contents of the file, text or binary, that the import gets wrong:
-/// orthographic cameras, fields of view with a different name, and geometric transforms.
+/// Returns warnings about contents of an FBX file, text or binary, that are imported incorrectly:
+/// orthographic cameras, fields of view under a different property name, and geometric transforms.
 std::vector<std::string> unread_in_fbx(std::string_view file);
 
 }  // namespace muster

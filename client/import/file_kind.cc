@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// The first bytes of files in a format. Formats without a mark, or with one too short to be
-/// reliable, are left out.
+/// The first bytes of files in a format. Formats whose mark is missing, or too short to be
+/// reliable, are not listed.
 struct Mark {
   std::string_view suffix, bytes;
 };
@@ -57,8 +57,8 @@ constexpr std::array marks{
     Mark{"xgl", "<WORLD"},
 };
 
-/// Text formats. Some of their readers accept arbitrary bytes as text, and some of those crash on
-/// them.
+/// Suffixes of text formats. Some of the readers for these formats accept arbitrary bytes as text,
+/// and some crash on them.
 constexpr std::array<std::string_view, 18> text_suffixes{"ac",   "ase",  "ask",  "bvh", "csm", "dae",
                                                          "enff", "gltf", "irr",  "lws", "mot", "nff",
                                                          "obj",  "off",  "ogex", "smd", "vta", "x3d"};
@@ -68,10 +68,12 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
 }
 
 bool is_text(std::string_view head) {
-  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) return true;  // UTF-16
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff"))
+    return true;  // byte order
+                  // marks of UTF-16
   return std::ranges::none_of(head, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    // DOS ended texts with 0x1a
+    // DOS programs ended texts with 0x1a
     return byte < 0x20 && (byte < '\t' || byte > '\r') && byte != 0x1a;
   });
 }

@@ -1,4 +1,5 @@
-// Determines the format of a model file from its name and first bytes, to select Assimp's reader.
+// Determines the format of a model file from its name and first bytes, in order to select Assimp's
+// reader.
 #pragma once
 
 #include <filesystem>
@@ -9,24 +10,24 @@ namespace muster {
 
 /// The name and the first bytes of a file, at most 4096.
 struct FileKind {
-  std::string name;  ///< without directories, with ASCII letters in lower case
+  std::string name;  ///< file name without directories, with ASCII letters in lower case
   std::string head;
 };
 
-/// Reads the name and the first bytes. If `file` cannot be opened, the head is empty.
+/// Reads the name and the first bytes of `file`. If the file cannot be opened, the head is empty.
 [[nodiscard]] FileKind kind_of(const std::filesystem::path& file);
 
-/// Returns the reason why no reader should be tried: the file is missing, a directory, a pipe or
-/// device, unreadable, empty, shorter than its header says, or contains other data than its suffix
-/// indicates. Empty if there is no such reason. Never blocks on a pipe.
+/// Returns the reason why no reader should try the file: it is missing, unreadable, empty, a
+/// directory, a pipe or device, shorter than its header says, or not of the format that its suffix
+/// indicates. Returns an empty text if there is no such reason. Never blocks on a pipe.
 [[nodiscard]] std::string unfit(const std::filesystem::path& file);
 
 /// Returns true if the file is named .gltf or .glb, or begins like a .glb.
 [[nodiscard]] bool may_be_gltf(const FileKind& file);
 
-/// Returns true if a reader of these suffixes ("gltf glb", as listed by Assimp) matches the file:
-/// the file has one of the suffixes, or begins with the mark of a format that has one of them.
-/// Assimp itself would offer the file to every reader, and some readers accept anything.
+/// Returns true if a reader for these suffixes ("gltf glb", as listed by Assimp) matches the file:
+/// the file has one of the suffixes, or begins with the mark of a format that has one of the
+/// suffixes. Assimp itself would try every reader, and some readers accept anything.
 [[nodiscard]] bool reader_fits(std::string_view suffixes, const FileKind& file);
 
 }  // namespace muster

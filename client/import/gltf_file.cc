@@ -30,7 +30,8 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// A parser's error without its number, kept short: the text that it quotes may be anything.
+/// Returns a parser's error without its number. The message is shortened, because the text that it
+/// quotes may be of any length.
 std::string json_fault(std::string_view what, const std::string& place = {}) {
   if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
   constexpr std::string_view begins = "parse error at ";
@@ -40,10 +41,11 @@ std::string json_fault(std::string_view what, const std::string& place = {}) {
   return "it is not valid JSON: " + place + text + (what.size() > most ? "..." : "");
 }
 
-/// Says where parsing stopped; the exception of a number that is too large does not.
+/// Determines where parsing stopped. The exception for a number that is too large does not contain
+/// this position.
 class FaultPlace : public nlohmann::json_sax<Json> {
  public:
-  std::size_t at = 0;  ///< bytes read
+  std::size_t at = 0;  ///< number of bytes read
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -63,12 +65,12 @@ class FaultPlace : public nlohmann::json_sax<Json> {
   }
 };
 
-/// Returns, for example, "line 3, column 14: " for the number that cannot be read.
+/// Returns the position of the number that cannot be read, such as "line 3, column 14: ".
 std::string number_place(const std::string& json) {
   FaultPlace place;
   Json::sax_parse(json, &place);
   const std::string_view read = std::string_view(json).substr(0, place.at);
-  const std::size_t line_begin = read.rfind('\n') + 1;  // 0 if there is no other line
+  const std::size_t line_begin = read.rfind('\n') + 1;  // 0 on the first line
   return "line " + std::to_string(1 + std::ranges::count(read, '\n')) + ", column " +
          std::to_string(read.size() - line_begin) + ": ";
 }
@@ -80,8 +82,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Returns true if the head of a data URI, such as "data:application/octet-stream;base64", says
-/// that the data is base64.
+/// Returns true if the head of a data URI declares the data as base64, as in
+/// "data:application/octet-stream;base64".
 bool says_base64(std::string_view head) {
   std::string last = lower(head.substr(std::min(head.rfind(';'), head.size())));
   std::erase_if(last, [](char c) { return c == ' ' || c == '\t'; });
@@ -107,8 +109,8 @@ std::string percent_decoded(std::string_view uri) {
   return text;
 }
 
-/// Decodes both alphabets, with or without a final "=", and with white space anywhere. Returns
-/// nothing if there is any other character.
+/// Decodes base64 in either alphabet, with or without trailing "=", and with white space anywhere.
+/// Returns nothing if there is any other character.
 std::optional<std::string> base64_decoded(std::string_view text) {
   constexpr std::string_view space = " \t\r\n\f";
   text = text.substr(0, text.find_last_not_of("= \t\r\n\f") + 1);
@@ -150,7 +152,8 @@ bool begins_with_scheme(std::string_view uri) {
 
 struct NumberType {
   std::size_t code, bytes;
-  double most;  ///< largest normalized integer; 0 if never normalized
+  double most;  ///< largest integer of the type if values are normalized, or 0 if this type is
+                ///< never normalized
 };
 constexpr std::array number_types{NumberType{5120, 1, 127},   NumberType{5121, 1, 255}, NumberType{5122, 2, 32767},
                                   NumberType{5123, 2, 65535}, NumberType{5125, 4, 0},   NumberType{5126, 4, 0}};
@@ -218,7 +221,7 @@ std::optional<double> number_of(const Json& of, const char* name, const std::str
 
 std::size_t whole(const Json& value, const std::string& place) {
   if (value.is_number()) {
-    // Some exporters write 3.0. Above 2^53, a double is not a valid index.
+    // Some exporters write integers as 3.0. Above 2^53, a double is not a valid index.
     const double number = value.get<double>();
     if (number >= 0 && number <= 9007199254740992 && std::floor(number) == number)
       return static_cast<std::size_t>(number);
@@ -277,7 +280,7 @@ GltfFile::GltfFile(fs::path file) : file_(std::move(file)), parts_(parts_of(file
 bool GltfFile::is_gltf_1() const {
   if (parts_.is_binary) return parts_.version == 1;
   const Json* const asset = member(json_, "asset");
-  // In glTF 1.0, nodes is an object, and the version is optional.
+  // In glTF 1.0, `nodes` is an object, and the version is optional.
   const Json* const nodes = member(json_, "nodes");
   const std::string version = asset ? text_of(*asset, "version") : "";
   return version.starts_with("1.") || (version.empty() && nodes && nodes->is_object());
@@ -360,7 +363,7 @@ void GltfFile::check_buffer(std::size_t index) {
   } else if (parts_.is_binary && index == 0 && parts_.data_at != 0) {
     there = parts_.data_bytes;
   } else {
-    return;  // the buffer is used by an extension, or not at all
+    return;  // the buffer is used only by an extension, or not at all
   }
   if (there < said)
     throw ReadFailure(place + (uri.empty() || uri.starts_with("data:") ? "" : " (" + uri + ")") +
@@ -393,7 +396,7 @@ const unsigned char* GltfFile::bytes(const Span& span, const std::string& place)
   const std::size_t size = whole_or(view, "byteLength", view_place, 0);
   if (begin > all.size() || size > all.size() - begin)
     throw ReadFailure(view_place + " reaches beyond its buffer, which has " + std::to_string(all.size()) + " bytes");
-  // count and stride are at most 2^53. Comparing by division avoids overflow.
+  // Count and stride are at most 2^53. The comparison uses division to avoid overflow.
   const bool fits =
       span.count == 0 ||
       (span.offset <= size && span.element <= size - span.offset &&
@@ -454,7 +457,8 @@ std::vector<double> GltfFile::values(std::size_t accessor, const char* type, std
       for (std::size_t c = 0; c < components; ++c)
         values.push_back(component(begin + i * stride + c * number.bytes, number));
   } else {
-    // All values are 0. Nothing in the file limits how many it claims to have.
+    // Without a bufferView, all values are 0. The size of the file does not limit the number of
+    // elements, so it is limited here.
     constexpr std::size_t most = 10'000'000;
     if (many > most)
       throw ReadFailure(place + " has more than " + std::to_string(most) + " elements without a bufferView");

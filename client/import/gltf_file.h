@@ -1,4 +1,4 @@
-// A glTF 2.0 file, as far as an import needs it: its JSON, and numbers from its buffers.
+// Reads the parts of a glTF 2.0 file that an import needs: its JSON, and numbers from its buffers.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ namespace muster {
 
 using Json = nlohmann::json;
 
-/// Returns the place of a value for messages, such as "nodes[3].mesh".
+/// Returns the path of a value for error messages, such as "nodes[3].mesh".
 std::string place_text(const char* list, std::size_t index, const char* member = "");
 
-/// Returns the member, or null if `of` is not an object or has no such member.
+/// Returns a member of an object, or null if `of` is not an object or has no such member.
 const Json* member(const Json& of, const char* name);
-/// Returns a text member, or an empty text if there is none.
+/// Returns a member that is a text, or an empty text if there is none.
 std::string text_of(const Json& of, const char* name);
-/// Returns a number member. Throws ReadFailure if it exists but is not a number.
+/// Returns a member that is a number. Throws ReadFailure if it exists but is not a number.
 std::optional<double> number_of(const Json& of, const char* name, const std::string& place);
 /// Returns a member that is a list of N numbers. Throws ReadFailure if it exists but is not such a
 /// list.
@@ -39,42 +39,45 @@ std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name
   if (!good) throw ReadFailure(place + "." + name + " is not a list of " + std::to_string(N) + " numbers");
   return numbers;
 }
-/// Returns an integer of at least 0. Throws ReadFailure if the value is not one.
+/// Returns the value as an integer. Throws ReadFailure if it is not an integer of at least 0.
 std::size_t whole(const Json& value, const std::string& place);
 
-/// The JSON of a file as text: a .gltf without its byte order mark, or the first chunk of a .glb.
+/// The JSON text of a file: a .gltf without its byte order mark, or the first chunk of a .glb.
 struct GltfParts {
   std::string json;
   bool is_binary = false;
-  std::uint32_t version = 2;  ///< of a .glb
+  std::uint32_t version = 2;  ///< version of the .glb container
   /// Range of the binary chunk in the file; 0, 0 if there is none.
   std::uint64_t data_at = 0, data_bytes = 0;
 };
-/// Throws ReadFailure for a .glb whose chunks do not fit in the file.
+/// Splits a file into its parts. Throws ReadFailure for a .glb whose chunks do not fit in the file.
 GltfParts parts_of(const std::filesystem::path& file);
 
 class GltfFile {
  public:
-  /// Parses the JSON and checks that each buffer exists and is long enough. Throws ReadFailure.
+  /// Parses the JSON, and checks that each buffer exists and is long enough. Throws ReadFailure.
   explicit GltfFile(std::filesystem::path file);
 
-  /// Returns true for a glTF 1.0 file. Only this function and json() may then be called.
+  /// Returns true for a glTF 1.0 file. For such a file, only this function and json() may be
+  /// called.
   bool is_gltf_1() const;
 
   const Json& json() const { return json_; }
   /// Returns a top-level list such as "nodes", or an empty one if the file does not have it.
   const Json& list(const char* name) const;
-  /// Returns an object from a list. Throws ReadFailure if it does not exist; `from` is the place
-  /// that refers to it.
+  /// Returns an element of a list. Throws ReadFailure if it does not exist. `from` is the path of
+  /// the member that refers to it, for the error.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
-  /// Returns the index in a member, checked, or nothing if there is no such member.
+  /// Returns the index in a member, or nothing if there is no such member. Throws ReadFailure if
+  /// the index is invalid.
   std::optional<std::size_t> index_of(const Json& of, const char* name, const char* of_list,
                                       const std::string& place) const;
 
-  /// Returns true if `values` can read the accessor: it is not compressed with meshopt, and its
-  /// buffer exists.
+  /// Returns true if values() can read the accessor: its buffer exists and is not compressed with
+  /// meshopt.
   bool is_readable(std::size_t accessor) const;
-  /// Returns the accessor's `min` and `max` as a box, or nothing if they are missing or invalid.
+  /// Returns the box given by the accessor's `min` and `max`, or nothing if they are missing or
+  /// invalid.
   std::optional<Box> said_box(std::size_t accessor) const;
   /// Returns the number of elements in the accessor.
   std::size_t count(std::size_t accessor) const;
@@ -90,8 +93,8 @@ class GltfFile {
   void check_buffer(std::size_t index);
   std::filesystem::path path_of(const std::string& uri, const std::string& place) const;
   const std::string& buffer(std::size_t index) const;
-  /// Returns the bytes of elements in a buffer view. Throws ReadFailure if they are not all inside
-  /// it.
+  /// Returns the bytes of the elements of a buffer view. Throws ReadFailure if they are not
+  /// completely inside the view.
   const unsigned char* bytes(const Span& span, const std::string& place) const;
   void apply_sparse(const Json& accessor, const std::string& place, std::size_t components,
                     std::vector<double>& values) const;
@@ -99,7 +102,8 @@ class GltfFile {
   std::filesystem::path file_;
   GltfParts parts_;
   Json json_;
-  mutable std::vector<std::optional<std::string>> buffers_;  // read when needed
+  mutable std::vector<std::optional<std::string>> buffers_;  // contents of the buffers, read when
+                                                             // needed
 };
 
 }  // namespace muster

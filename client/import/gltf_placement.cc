@@ -16,7 +16,8 @@ scene::Vec3 vec3(const std::array<double, 3>& v) {
 
 bool fits_float(double value) { return std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()); }
 
-/// Printed with nine digits, the largest float is slightly above its actual value; accept that too.
+/// The largest float, printed with nine digits, is slightly above its actual value; accept that
+/// too.
 double near_float(double value) {
   constexpr double most = static_cast<double>(std::numeric_limits<float>::max());
   return std::abs(value) < most * (1 + 1e-8) ? std::clamp(value, -most, most) : value;
@@ -42,8 +43,8 @@ scene::Transform transform_of(Trs trs, std::vector<std::string>& lost) {
     lost.emplace_back("rotation");
     return transform;
   }
-  // q and -q are the same rotation, so choose one, so that equal rotations have equal bytes. + 0.0
-  // turns a negative zero into zero.
+  // q and -q are the same rotation. Choose one of them, so that equal rotations have equal bytes.
+  // Adding 0.0 turns a negative zero into zero.
   const double f = (q[3] < 0 ? -1 : 1) / length;
   const auto part = [&](std::size_t i) { return static_cast<float>(q[i] * f + 0.0); };
   transform.rotation = {.x = part(0), .y = part(1), .z = part(2), .w = part(3)};

@@ -1,4 +1,4 @@
-// The placement of a glTF node in its parent's space. glTF 1.0 and 2.0 share it.
+// The placement of a glTF node in its parent's space. Used for both glTF 1.0 and 2.0.
 #pragma once
 
 #include <array>
@@ -20,25 +20,26 @@ struct Trs {
   std::array<double, 4> rotation{0, 0, 0, 1};
 };
 
-/// Returns the transform in floats. Leaves out values that do not fit in a float and rotations
-/// without a direction, and adds their names to `lost`.
+/// Converts a transform to floats. Omits values that do not fit in a float and rotations without a
+/// direction, and adds their names to `lost`.
 scene::Transform transform_of(Trs trs, std::vector<std::string>& lost);
 
 struct GltfPlacement {
-  std::optional<Matrix> matrix;  ///< if set, it replaces the other members
+  std::optional<Matrix> matrix;  ///< if set, used instead of the other members
   Trs trs;
 };
 
-/// Reads the members of a node. Throws ReadFailure if one is not a list with the right number of
-/// numbers; `from` is the node's place in the file.
+/// Reads the placement of a node. Throws ReadFailure if a member is not a list with the right
+/// number of numbers. `from` is the path of the node in the file.
 GltfPlacement placement_of(const Json& node, const std::string& from);
 
-/// Gives an entity the transform. Adds a warning that names the parts that cannot be kept.
+/// Sets the transform of an entity. Adds a warning that names the parts that could not be
+/// represented.
 void place_node(ImportedModel& model, std::uint32_t place, const GltfPlacement& placement);
 
-/// The properties of a node in a glTF 1.0 file.
+/// The properties of a glTF 1.0 node that Assimp reports incorrectly.
 struct Gltf1Node {
-  std::string name;  ///< empty if it has none
+  std::string name;  ///< empty if the node has no name
   GltfPlacement placement;
 };
 

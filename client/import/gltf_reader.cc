@@ -1,4 +1,4 @@
-// Reads glTF 2.0: nodes, lights, cameras, boxes and colors of meshes, and instances.
+// Reads glTF 2.0: nodes, lights, cameras, bounding boxes and colors of meshes, and instances.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,10 +18,10 @@ namespace muster {
 namespace {
 
 constexpr double degrees = 57.295779513082320877;
-/// Far distance of a camera without zfar: the largest value that the field allows.
+/// Far distance of a camera without zfar, which is the largest value that the field allows.
 constexpr double endless = 1e9;
 
-/// Returns true for extensions that affect the import and are supported here, or that only affect
+/// Returns true if the extension affects the import and is supported here, or if it only affects
 /// how surfaces look.
 bool is_understood(std::string_view extension) {
   constexpr std::array known{"KHR_lights_punctual",     "KHR_mesh_quantization",   "KHR_draco_mesh_compression",
@@ -99,8 +99,8 @@ class GltfReader {
                                   ", which is not supported; its data is left out.");
   }
 
-  /// Chooses the roots of the file's default scene. In a library of nodes without scenes, chooses
-  /// all nodes without a parent.
+  /// Chooses the roots of the file's default scene. If the file has no scenes (a library of nodes),
+  /// chooses all nodes without a parent.
   void choose_roots() {
     const Json& nodes = file_.list("nodes");
     if (nodes.empty()) throw ReadFailure("it holds nothing: it has no nodes");
@@ -120,9 +120,9 @@ class GltfReader {
     if (roots_.empty()) throw ReadFailure("each of its nodes is a child of another: the tree is recursive");
   }
 
-  /// Assigns each mesh the index of its first primitive. Meshes of the scene come first, and a
-  /// node's children before the node. Viewers count in this order (assimp_order in the editor's
-  /// page).
+  /// Assigns each mesh the index of its first primitive. Meshes used by the scene come first, and a
+  /// node's children come before the node. Viewers count meshes in this order (assimp_order in the
+  /// editor's page).
   void number_meshes() {
     const Json& meshes = file_.list("meshes");
     first_part_.assign(meshes.size(), unnumbered);
@@ -381,12 +381,12 @@ class GltfReader {
   const GltfFile& file_;
   const ModelLimits& limits_;
   ImportedModel model_;
-  std::optional<std::size_t> scene_;  // none if the file has no scenes
+  std::optional<std::size_t> scene_;  // empty if the file has no scenes
   std::vector<std::size_t> roots_;
   std::vector<bool> visited_;              // nodes that have become entities
-  std::vector<std::uint32_t> first_part_;  // of each mesh, among parts_
+  std::vector<std::uint32_t> first_part_;  // index of each mesh's first primitive in parts_
   std::uint32_t next_part_ = 0;
-  // Primitives of all meshes, read when a node uses them.
+  // Primitives of all meshes, read when a node first uses them.
   std::vector<std::optional<ImportedMesh>> parts_;
 };
 

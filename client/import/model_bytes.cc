@@ -33,7 +33,7 @@ class Writer {
   std::vector<std::byte> bytes;
 };
 
-/// Returns true if the value, which begins with this many floats, contains only finite ones.
+/// Returns true if all floats in the value are finite. The value must begin with `Floats` floats.
 template <std::size_t Floats, class T>
 bool finite(const T& value) {
   static_assert(sizeof(T) >= Floats * sizeof(float));
@@ -49,7 +49,7 @@ bool sound(const scene::Camera& value) { return finite<5>(value); }
 bool sound(const scene::Shape& value) { return finite<6>(value) && value.kind <= scene::ShapeKind::cone; }
 bool sound(const scene::Light& value) { return finite<8>(value) && value.kind <= scene::LightKind::area; }
 
-/// Reads data written by Writer. `good` becomes false at the first byte that Writer cannot have
+/// Reads data written by Writer. `good` becomes false at the first byte that Writer could not have
 /// written.
 class Taker {
  public:

@@ -1,5 +1,5 @@
-// Serializes a model, to pass it from the process that reads it to the one that imports it. Both
-// run the same program, so the bytes need no version.
+// Serializes a model to pass it from the process that reads the file to the process that imports
+// it. Both run the same program, so the bytes need no version.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@ namespace muster {
 std::vector<std::byte> model_bytes(const ImportedModel& model);
 std::vector<std::byte> refusal_bytes(std::string_view reason);
 
-/// Returns the model, or the reason for a refusal. A hostile file may have taken over the process
-/// that wrote the bytes, so all of them are checked, and anything that is not a model is refused.
+/// Returns the model, or the reason why the bytes are refused. Because a malicious file could have
+/// taken over the process that wrote the bytes, all bytes are checked, and anything that is not a
+/// valid model is refused.
 std::expected<ImportedModel, std::string> model_from(std::span<const std::byte> bytes);
 
 }  // namespace muster

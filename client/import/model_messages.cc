@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-/// The components of one entity as bits. Entities with equal sets share batches.
+/// The components of one entity, as bits. Entities with the same components share batches.
 enum Component : unsigned { has_mesh = 1, has_shape = 2, has_color = 4, has_light = 8, has_camera = 16, all_sets = 32 };
 
 unsigned components_of(const ImportedEntity& e) {
@@ -61,8 +61,8 @@ class Texts {
   std::unordered_set<std::string> known_;
 };
 
-/// Returns "name~2", for example, truncated between two characters to a length that a world
-/// accepts.
+/// Returns a name with a suffix, such as "name~2". Truncates the name between two characters to a
+/// length that a world accepts.
 std::string with_suffix(std::string_view name, unsigned number) {
   const std::string suffix = '~' + std::to_string(number);
   if (name.size() + suffix.size() > name_bytes_max)
@@ -70,17 +70,17 @@ std::string with_suffix(std::string_view name, unsigned number) {
   return std::string(name) + suffix;
 }
 
-/// Returns the part that a name shares with other names that are truncated to the same text before
-/// a suffix. Suffixes are counted for all of these together, so that no two names ever try the same
-/// one.
+/// Returns the prefix that a name shares with all names that become the same text when truncated
+/// for a suffix. Suffixes are counted for all of these names together, so that no two names ever
+/// get the same result.
 std::string_view stem(std::string_view name) {
-  constexpr std::size_t suffix_bytes_max = 8;  // "~1000000"
+  constexpr std::size_t suffix_bytes_max = 8;  // length of "~1000000"
   if (name.size() + suffix_bytes_max <= name_bytes_max) return name;
   return name.substr(0, utf8_prefix(name.substr(0, name_bytes_max - suffix_bytes_max)));
 }
 
-/// Returns the names of the entities, unique among siblings. The first of several equal names is
-/// unchanged; a name from the file takes precedence over made-up ones.
+/// Returns the names of the entities, made unique among siblings. The first of several equal names
+/// is unchanged. Names from the file take precedence over made-up names.
 std::vector<std::string> unique_names(const ImportedModel& model, const std::string& root_name) {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children;
   std::vector<std::string> names;
@@ -97,8 +97,9 @@ std::vector<std::string> unique_names(const ImportedModel& model, const std::str
       for (const std::uint32_t child : siblings)
         if (model.entities[child].is_named == is_named && !names[child].empty() && !taken.insert(names[child]).second)
           equal.push_back(child);
-    // Assign suffixes once all names to keep are known. The search for each stem continues where
-    // the last one ended; otherwise ten thousand equal names would take fifty million attempts.
+    // Assign suffixes after all names to be kept are known. The search for each stem continues
+    // where the last search ended. Otherwise, ten thousand equal names would take fifty million
+    // attempts.
     std::unordered_map<std::string, unsigned> next;
     for (const std::uint32_t child : equal) {
       unsigned& suffix = next.try_emplace(std::string(stem(names[child])), 2u).first->second;
@@ -166,9 +167,9 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
     std::vector<std::vector<std::uint32_t>> groups(all_sets);
     for (const std::uint32_t i : level) groups[components_of(model.entities[i])].push_back(i);
 
-    // A group is inserted among the siblings that earlier groups of this level have created: each
+    // A group is inserted among the siblings that earlier groups of this level have created. Each
     // child goes before the nearest later sibling that already exists. Going from back to front,
-    // `following` is that sibling for each parent.
+    // `following` contains this sibling for each parent.
     for (unsigned set = 0; set < all_sets; ++set) {
       if (groups[set].empty()) continue;
       if (sets[set].entries().empty()) sets[set] = row_set(set);

@@ -12,10 +12,11 @@
 
 namespace muster {
 
-/// Where a model is placed, and the names of its root and its file there.
+/// Where to place a model in a world, and how to name its root and its file there.
 struct ModelPlacement {
-  Entity parent;          ///< nil makes its root a root of the world
-  std::string root_name;  ///< must be free there (free_name); empty: as in the file, free or not
+  Entity parent;          ///< nil makes the model's root a root of the world
+  std::string root_name;  ///< name for the root, which must be free (see free_name); empty means
+                          ///< the name in the file, even if it is taken
   /// The model file relative to the folder of the world file, with "/" between folders.
   std::string asset;
 };
@@ -23,13 +24,13 @@ struct ModelPlacement {
 /// Appends, in this order: InternText for every text; Create for the root, in a separate batch; and
 /// Create for all other entities with their components, level by level, so that parents come before
 /// their children and children end up in file order. Within a level, entities with the same
-/// components share a batch, as far as `out` lets batches grow. Names are made unique among
-/// siblings. `ids` are granted ids, one for each entity of the model in order.
+/// components share a batch, up to the batch size of `out`. Names are made unique among siblings.
+/// `ids` are granted ids, one for each entity of the model in order.
 void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlacement& placement,
                   std::span<const Entity> ids);
 
-/// Returns `name`, or `name` with the smallest suffix "~2", "~3", ... that makes it free. A long
-/// name is truncated before its suffix.
+/// Returns `name` if it is free; otherwise adds the smallest suffix "~2", "~3", ... that makes it
+/// free. A long name is truncated before the suffix.
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken);
 
 /// Returns an empty text if a world with these types can take imports; otherwise a sentence that

@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// If the error exceeds this part of the longest axis, a transform is reported to have shear. FBX
-/// pivots combined as floats stay below it.
+/// A transform is reported to have shear if its error exceeds this fraction of the longest axis.
+/// The errors of FBX pivots combined as floats are smaller.
 constexpr double shear_tolerance = 1e-3;
 
 std::string shown(double value) {

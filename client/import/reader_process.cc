@@ -23,8 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Readers of nested formats recurse for each level. The kernel keeps this much space free below a
-/// stack, whatever its limit was.
+/// Stack space for the readers of nested formats, which recurse once per level. The kernel keeps
+/// this much address space free below the stack, whatever the limit was.
 constexpr rlim_t stack_bytes = 120u << 20;
 
 void limit(int resource, rlim_t soft) {
@@ -34,7 +34,7 @@ void limit(int resource, rlim_t soft) {
   setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
 }
 
-/// Returns the bytes of address space that this process uses.
+/// Returns the size of this process's address space in bytes.
 rlim_t address_space() {
   unsigned long long pages = 0;
   if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
@@ -76,8 +76,8 @@ bool write_all(int pipe, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Never returns. Destroys nothing, because objects that a reader built from a hostile file may be
-/// nested too deeply to be destroyed.
+/// Reads the model, writes it to the pipe, and exits. Does not destroy any objects, because objects
+/// that a reader built from a malicious file may be nested too deeply to be destroyed.
 [[noreturn]] void run_child(const std::function<ImportedModel()>& read, const ProcessLimits& limits, int pipe) {
   std::vector<std::byte> answer;
   try {
@@ -142,7 +142,7 @@ std::expected<ImportedModel, std::string> read_apart(const std::function<Importe
     return reason;
   }
   if (child == 0) {
-    // If the caller has no standard streams, the pipe may have got one of their numbers.
+    // If the caller has no standard streams, the pipe may have been given one of their descriptors.
     const int pipe = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
     prepare_child(limits, caller);
     run_child(read, limits, pipe);

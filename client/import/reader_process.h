@@ -1,4 +1,4 @@
-// Reads a model in a child process, so that a file that crashes its reader ends only that process.
+// Reads a model in a child process, so that a file that crashes its reader cannot crash the caller.
 #pragma once
 
 #include <expected>
@@ -9,17 +9,18 @@
 
 namespace muster {
 
-/// Limits on the child. All are above 0.
+/// Limits on the child process. All must be above 0.
 struct ProcessLimits {
-  std::uint64_t memory_bytes;             ///< beyond the calling process's current use
-  std::uint32_t seconds;                  ///< of processor time; the limit on wall time is triple
-  std::uint64_t answer_bytes = 1u << 30;  ///< limit on the model's size in the pipe
+  std::uint64_t memory_bytes;             ///< additional to what the calling process currently uses
+  std::uint32_t seconds;                  ///< limit on processor time; the limit on wall time is
+                                          ///< three times this value
+  std::uint64_t answer_bytes = 1u << 30;  ///< limit on the model's size as written to the pipe
 };
 
-/// Calls `read` in a forked child, and returns its result. On failure, returns the message of the
-/// exception it threw, or says which limit it exceeded or which signal ended it. The child has
-/// /dev/null as its standard streams and the default action for all signals, and it ends with the
-/// caller.
+/// Calls `read` in a forked child process and returns its result. On failure, returns the message
+/// of the exception that `read` threw, or a text that names the limit that was exceeded or the
+/// signal that ended the child. The child has /dev/null as its standard streams and the default
+/// action for all signals. It ends when the caller ends.
 std::expected<ImportedModel, std::string> read_apart(const std::function<ImportedModel()>& read,
                                                      const ProcessLimits& limits);
 

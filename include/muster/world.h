@@ -1,4 +1,4 @@
-// A registry with its file: the world. Links SQLite, no sockets.
+// The registry with its world file. Links SQLite, but no sockets.
 #pragma once
 
 #include <muster/registry.h>

@@ -12,7 +12,7 @@ namespace {
 
 using Result = std::expected<void, BatchFault>;
 
-/// Aligned memory for a FlatBuffer.
+/// A block of memory aligned for a FlatBuffer.
 struct alignas(16) Block {
   std::byte bytes[16];
 };

@@ -1,6 +1,6 @@
-// Checks values that messages of muster.fbs carry as plain bytes, but only whether a client may
-// send such numbers and texts. The registry checks whether they fit the world. Values that do not
-// match their type are skipped here.
+// Checks values that messages of muster.fbs contain as plain bytes. These checks determine only
+// whether a client may send such numbers and texts; the registry checks whether the values fit the
+// world. Values that do not match their type are skipped here.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ constexpr bool carries_field(TypeId message) noexcept {
 }
 constexpr bool carries_template(TypeId message) noexcept { return message == TypeTraits<DefineTemplate>::id; }
 
-/// Checks a `payload` that begins with a SetField. `offset` is its offset in the batch. A fault
-/// names the type and field of the component.
+/// Checks a `payload` that begins with a SetField. `offset` is the payload's offset in the batch. A
+/// fault names the type and field of the component.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_field(std::span<const std::byte> payload,
                                                                   std::size_t offset, const TypeTable& types);
 
 /// Checks a `table` that is a DefineTemplate accepted by check_table(). A fault names the type and
-/// field of the value, its text names the node, and its offset is `offset`. Returns bad_table if
+/// field of the value; its text names the node, and its offset is `offset`. Returns bad_table if
 /// shared values add up to a multiple of the table's length.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_template(std::span<const std::byte> table,
                                                                      std::size_t offset, const TypeTable& types,

@@ -1,4 +1,4 @@
-// Helpers of the verifier that create faults and find nonzero bytes.
+// Helper functions of the verifier that create faults and find nonzero bytes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline std::unexpected<BatchFault> fault(Fault what, std::size_t offset, TypeId 
 inline std::string number(std::uint64_t value) { return std::to_string(value); }
 
 inline bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
-  if (bytes == 8) {  // the usual padding
+  if (bytes == 8) {  // the most common amount of padding
     std::uint64_t all;
     std::memcpy(&all, at, sizeof all);
     return all == 0;
@@ -30,7 +30,7 @@ inline bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
   return any == std::byte{};
 }
 
-/// Returns the offset of the first nonzero byte. There must be one.
+/// Returns the offset of the first nonzero byte, which must exist.
 inline std::size_t first_nonzero(const std::byte* at) noexcept {
   std::size_t i = 0;
   while (at[i] == std::byte{}) ++i;

@@ -12,12 +12,12 @@
 namespace muster {
 namespace {
 
-// A FlatBuffer, as far as it matters here (all numbers little-endian):
+// The parts of a FlatBuffer that matter for these checks (all numbers are little-endian):
 //   buffer   | root: u32 forward to a table | ...
 //   table    | i32 back to its vtable | fields, each aligned to its size |
 //   vtable   | u16 bytes of the vtable | u16 bytes of the table | u16 per slot: offset of the field in the table, or 0 |
-//   string   | u32 length | bytes | 0 |               reached by a u32 forward from where it is named
-//   vector   | u32 count | elements |                 likewise; elements that are strings or tables are u32 forwards
+//   string   | u32 length | bytes | 0 |               reached by a u32 forward from the field
+//   vector   | u32 count | elements |                 as above; strings and tables as elements are u32 forwards
 
 class TableCheck {
  public:
@@ -36,8 +36,8 @@ class TableCheck {
   }
 
  private:
-  // --- Each function returns false, or nothing, after the first fault. Offsets are size_t and
-  // never wrap, because lengths are below 2^32.
+  // --- Each function returns false, or nothing, after the first fault. Offsets have type size_t
+  // and never wrap, because lengths are below 2^32.
 
   bool fail(std::size_t offset, std::string what, Fault fault = Fault::bad_table) {
     fault_ = BatchFault{fault, static_cast<std::uint32_t>(std::min(offset, bytes_.size())), 0, path_,
@@ -141,8 +141,8 @@ class TableCheck {
     }
   }
 
-  /// Checks a scalar or struct that is known to be inside and aligned: the field, or one of its
-  /// elements.
+  /// Checks a scalar or struct that is known to be inside the buffer and aligned. `at` is the field
+  /// itself or one of its elements.
   bool value(std::size_t at, FieldKind kind, const FieldDescriptor& field, const TypeDescriptor* type) {
     const EnumDescriptor* const enumeration = field.enumeration;
     if (kind == FieldKind::structure) {
@@ -179,7 +179,7 @@ class TableCheck {
     return !beyond || fail(at, number_fault_text(types_, field, kind, bytes_.data() + at), *beyond);
   }
 
-  /// Replaces the integer found. Returns false if nothing may be corrected.
+  /// Replaces the integer `found` by `put`. Returns false if corrections are not allowed.
   bool mend(std::size_t at, FieldKind kind, std::int64_t found, std::int64_t put) {
     if (!mending_.mended) return false;
     std::memcpy(mending_.at(bytes_, at), &put, scalar_bytes(kind));
@@ -187,7 +187,7 @@ class TableCheck {
         {static_cast<std::uint32_t>(at), *name_, path_, integer_text(kind, found), integer_text(kind, put)});
     return true;
   }
-  /// Returns an enum field's default, or 0 if that is a value of the enum; otherwise the first
+  /// Returns an enum field's default, or 0 if 0 is a value of the enum; otherwise the enum's first
   /// value.
   static std::int64_t default_of(const FieldDescriptor& field) {
     const std::vector<EnumValue>& values = field.enumeration->values;
@@ -221,8 +221,8 @@ class TableCheck {
       return fail(at + 4 + length, "the string does not end with a zero byte");
     return !limits_.values || text(at, length);
   }
-  /// Reads each text once, however often it is shared. Overlapping texts would contain each other's
-  /// lengths, and therefore a zero byte.
+  /// Reads each text only once, even if several fields share it. If texts overlapped, one would
+  /// contain the other's length, and therefore a zero byte.
   bool text(std::size_t at, std::size_t length) {
     if (read_texts_.empty()) read_texts_.resize(bytes_.size() / 4 + 1);
     if (read_texts_[at / 4]) return true;
@@ -241,8 +241,8 @@ class TableCheck {
     const std::size_t bytes = structure ? type->size : scalar_bytes(field.element);
     const std::size_t begin = at + 4;
     if (!inside(begin, count * bytes, "vector") || !work(1, at)) return false;
-    // An empty vector of 8-byte elements may end at a multiple of 4, because no element is
-    // misaligned.
+    // The start of an empty vector of 8-byte elements may be only a multiple of 4, because there is
+    // no element that could be misaligned.
     if (count > 0 && !aligned(begin, structure ? type->align : bytes, "vector")) return false;
     if (limits_.values && (field.element == FieldKind::float32 || field.element == FieldKind::float64)) {
       if (!work(count * bytes, at)) return false;
@@ -282,7 +282,7 @@ class TableCheck {
   std::uint32_t tables_ = 0;
   const std::string* name_ = nullptr;
   std::string path_;
-  std::vector<bool> read_texts_;  // indexed by offset / 4: strings are aligned to 4
+  std::vector<bool> read_texts_;  // indexed by offset / 4, because strings are aligned to 4
   std::optional<BatchFault> fault_;
 };
 

@@ -1,4 +1,4 @@
-// Checks one FlatBuffer table against its descriptor. The bytes may have any content.
+// Checks one FlatBuffer table against its descriptor. The input may be any bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// Access to the checked bytes for corrections, and the list of corrections. All members are null
-/// if nothing may be changed.
+/// Writable access to the checked bytes, and the list of corrections. All members are null if
+/// corrections are not allowed.
 struct Mending {
   const std::byte* judged = nullptr;
   std::byte* same = nullptr;  ///< the bytes of `judged`, writable
@@ -25,9 +25,9 @@ struct Mending {
 /// the table is valid. `table` must be aligned to 16. Checks everything that FlatBuffers' own
 /// verifier checks (offsets, alignment, vtables, lengths, terminators, required fields, depth), and
 /// also bools, enums and padding of structs. Refuses a table whose parts are shared so often that
-/// the work would exceed a small multiple of its length. Skips slots that the descriptor does not
-/// know, which a newer schema may define. With `mending`, corrects impossible field values as
-/// mend_batch() does.
+/// the work would exceed a small multiple of the table's length. Skips slots that are not in the
+/// descriptor, because a newer schema may define them. With `mending`, corrects impossible field
+/// values as mend_batch() does.
 [[nodiscard]] std::optional<BatchFault> check_table(std::span<const std::byte> table, const TypeDescriptor& type,
                                                     const TypeTable& types, const VerifierLimits& limits,
                                                     const Mending& mending = {});

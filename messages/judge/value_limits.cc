@@ -38,7 +38,7 @@ std::string number_text(FieldKind kind, const std::byte* at) {
       });
 }
 
-/// Returns the index of the first of the limit's `count` elements at `at` that is out of bounds, or
+/// Returns the index of the first of the `count` elements at `at` that violates the limit, or
 /// `count` if there is none.
 std::size_t first_beyond(const ValueLimit& limit, const std::byte* at, std::size_t count) noexcept {
   const std::size_t size = scalar_bytes(limit.kind);

@@ -1,5 +1,5 @@
-// Limits on well-formed numbers and texts from outside: from a socket, from a user's input, or from
-// a template file. Values from the program's own handlers are not checked.
+// Limits on well-formed numbers and texts that come from outside: from a socket, from a user's
+// input, or from a template file. Values from the program's own handlers are not checked.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace muster {
 
-/// Returns the reason why a client may not send the number of `kind` at `at`: a float that is not
-/// finite, or a number outside the `range` of its field. Bounds are compared in the field's own
-/// type (so 0.1 is in 0.1..1 as a float too). Returns nothing if the value is allowed, or if `kind`
-/// is not a number.
+/// Returns the reason why a client may not send the number of `kind` at `at`: it is a float that is
+/// not finite, or it is outside the `range` of its field. Bounds are compared in the field's own
+/// type, so that 0.1 as a float is within 0.1..1. Returns nothing if the number is allowed, or if
+/// `kind` is not a number.
 [[nodiscard]] std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind,
                                                 const std::byte* at) noexcept;
 
-/// Returns the end of a sentence about a number that number_fault() refuses, for example: "is 300,
-/// it takes a number from 0 to 100 (hp)".
+/// Returns the end of a sentence about a number that number_fault() refuses, such as "is 300, it
+/// takes a number from 0 to 100 (hp)".
 [[nodiscard]] std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                                             const std::byte* at);
 

@@ -47,8 +47,9 @@ std::string integer_text(std::int64_t value, bool is_signed) {
   return is_signed ? std::to_string(value) : number(static_cast<std::uint64_t>(value));
 }
 
-/// Returns the value that replaces `found` in an enum field: its default, unless that is not a
-/// value of the enum either.
+/// Returns the value that replaces the invalid value `found` of an enum field. Flags lose their
+/// unknown bits. Other enums get `wanted`, or their first value if `wanted` is not one of their
+/// values.
 std::int64_t good_value(const ValueRule& rule, std::int64_t found, std::int64_t wanted) noexcept {
   if (rule.kind == ValueRule::Kind::flags)
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(found) & rule.mask);

@@ -1,5 +1,5 @@
-// Rules that determine whether bytes are a valid struct value: bools, enums, padding.
-// value_limits.h has the limits on values from outside.
+// Rules that determine whether bytes are a valid struct value: bools, enums and padding. Limits on
+// values from outside are in value_limits.h.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace muster {
 
-/// Returns the first rule that `value` breaks, in byte order, or null. `rules` are the rules of its
-/// type.
+/// Returns the first rule, in byte order, that `value` violates, or null. `rules` are the rules of
+/// the value's type.
 [[nodiscard]] const ValueRule* first_broken(std::span<const ValueRule> rules, const std::byte* value) noexcept;
 
-/// Returns a fault that describes how `value`, at `offset` in the batch, breaks the rule.
+/// Returns a fault that describes how `value`, at `offset` in the batch, violates the rule.
 [[nodiscard]] std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value, std::size_t offset,
                                                  const TypeDescriptor& type);
 

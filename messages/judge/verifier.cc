@@ -21,7 +21,7 @@ using detail::fault;
 using detail::first_nonzero;
 using detail::number;
 
-/// A run of consecutive floats in a payload that must be finite but are otherwise unrestricted.
+/// A run of consecutive floats in a payload that must be finite but have no other limits.
 struct Floats {
   std::uint32_t offset, count;
   FieldKind kind;
@@ -45,7 +45,7 @@ bool are_finite(const std::byte* at, std::uint32_t count) noexcept {
   return (carried & 0x8000'0000'8000'0000u) == 0;
 }
 
-/// A struct inside a payload.
+/// A struct nested in a payload.
 struct Part {
   const TypeDescriptor* type;
   std::uint32_t offset;
@@ -53,7 +53,7 @@ struct Part {
   std::span<const ValueLimit> limits;
 };
 
-/// Checks one batch. Reads nothing until it is known to lie inside `bytes_`.
+/// Checks one batch. Never reads a byte before checking that it is inside `bytes_`.
 class Judge {
  public:
   Judge(std::span<const std::byte> bytes, std::size_t base, const TypeTable& types, const VerifierLimits& limits,
@@ -73,14 +73,15 @@ class Judge {
     return {};
   }
 
-  /// Checks another batch that begins with the same header as the last one, which was valid and has
-  /// no row set.
+  /// Checks another batch that begins with the same header as the last one. The last batch must
+  /// have been valid, without a row set.
   Result run_again(std::span<const std::byte> bytes) {
     bytes_ = bytes;
     return h_.kind == BatchKind::shared ? shared() : items();
   }
-  /// Returns true if a quick check shows that such a batch is valid, which works for rows of floats
-  /// and unrestricted numbers. If false, call run_again().
+  /// Returns true if a quick check shows that a batch suitable for run_again() is valid. The quick
+  /// check works for rows of floats and unrestricted numbers. If the result is false, call
+  /// run_again().
   bool is_good_again(std::span<const std::byte> bytes) const noexcept {
     if (!quick_) return false;
     const std::size_t items = std::size_t{h_.header_units} * 16;
@@ -91,7 +92,7 @@ class Judge {
           return false;
     return all_zero(at, bytes.size() - static_cast<std::size_t>(at - bytes.data()));
   }
-  /// Returns true if run_again() may follow a successful run().
+  /// Returns true if run_again() may be called after a successful run().
   bool can_run_again() const noexcept {
     return (h_.flags & batch_rows) == 0 && h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
   }
@@ -164,8 +165,8 @@ class Judge {
     return {};
   }
 
-  /// Checks header_units, payload_offset, payload_bytes and item_bytes, each of which follows from
-  /// kind, flags, type and row set.
+  /// Checks header_units, payload_offset, payload_bytes and item_bytes, each of which is determined
+  /// by kind, flags, type and row set.
   Result layout() {
     PayloadShape shape{};
     const bool sized = h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
@@ -199,7 +200,7 @@ class Judge {
     return {};
   }
 
-  /// Finds out which rules payloads must obey. Most payloads consist of floats and unrestricted
+  /// Determines the rules that apply to payloads. Most payloads consist of floats and unrestricted
   /// numbers, which can be checked without consulting the rules of each part.
   void see_what_is_ruled() {
     bool other = !gaps_.empty() || (limits_.values && carries_field(h_.type));
@@ -220,7 +221,7 @@ class Judge {
         {&type, offset, types_.rules(type), limits_.values ? types_.limits(type) : std::span<const ValueLimit>()});
   }
 
-  /// Checks the row set, and sets `shape` to that of the whole payload.
+  /// Checks the row set, and sets `shape` to the shape of the whole payload.
   Result row_set(PayloadShape& shape) {
     if (bytes_.size() < 48)
       return bad(Fault::bad_row_set, bytes_.size(),
@@ -274,7 +275,8 @@ class Judge {
     return {};
   }
 
-  /// Checks that the body has exactly the `needed` bytes that `count` items (of any kind) take.
+  /// Checks that the size of the body is exactly the `needed` bytes, which `count` items (of any
+  /// kind) take.
   Result body(std::uint64_t needed) const {
     const std::uint64_t whole = std::uint64_t{h_.header_units} * 16 + ((needed + 15) & ~std::uint64_t{15});
     if (whole == h_.bytes) return {};
@@ -288,7 +290,7 @@ class Judge {
     return bad(Fault::nonzero_padding, from + first_nonzero(bytes_.data() + from), std::string(what) + " is not zero");
   }
 
-  /// Returns the size of an item's part before its payload: target and cause.
+  /// Returns the size of the part of an item before its payload: target and cause.
   std::uint32_t item_head() const noexcept { return (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u); }
   bool has_gaps_around_payloads() const noexcept {
     return item_head() < h_.payload_offset || std::size_t{h_.payload_offset} + h_.payload_bytes < h_.item_bytes;
@@ -423,8 +425,8 @@ class Judge {
   std::vector<Part> parts_;
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
-  bool quick_ = false;  // is_good_again() may be used
-  // the contents of payloads
+  bool quick_ = false;  // true if is_good_again() may be used
+  // which checks the contents of payloads need
   enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;
 };
 
@@ -519,7 +521,7 @@ std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, cons
   const std::uint64_t before = mended.count;
   if (Result result = Judge(bytes, 0, types, limits, {bytes.data(), bytes.data(), &mended}).run(false); !result)
     return std::unexpected(std::move(result.error()));
-  // Parts of a table may be shared, so check how a corrected part looks to the others that share
+  // Tables may share parts, so check that a corrected part is still valid for all tables that share
   // it.
   if (mended.count != before) return verify_batch(bytes, types, limits);
   return BatchView(bytes);

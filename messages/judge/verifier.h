@@ -1,6 +1,6 @@
-// Verifies batches from outside: they must be well-formed and of known types, with values that
-// these types allow. server/session/judge.h checks rights, and registry/apply/structure.h checks
-// whether a batch can be applied.
+// Verifies batches from outside: they must be well-formed and of known types, and contain only
+// values that their types allow. Rights are checked by server/session/judge.h, and
+// registry/apply/structure.h checks whether a batch can be applied.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +40,20 @@ enum class Fault : std::uint8_t {
   out_of_range,  ///< a number outside its field's `range`
   not_finite,    ///< a float that is infinite or not a number
   bad_text,      ///< bytes that are not UTF-8, or include a zero byte
-  not_zero,      ///< a `reserved` field, or bytes after a SetField's value
+  not_zero,      ///< a `reserved` field, or bytes after a SetField's value, are not zero
 };
 
-/// The first fault of a batch. `type` and `field` are empty if the check did not get that far.
+/// The first fault found in a batch. `type` and `field` are empty if the fault was found before the
+/// type or field was known.
 struct BatchFault {
   Fault fault = Fault::truncated;
   std::uint32_t offset = 0;  ///< offset of the faulty byte in the batch
   TypeId type = 0;
   std::string field;  ///< "value" or "position.x"
-  std::string text;   ///< a sentence with the actual and the expected value
+  std::string text;   ///< a sentence that gives the actual and the expected value
 };
 const char* name(Fault fault) noexcept;
-/// Returns true for faults found only with VerifierLimits::values.
+/// Returns true for faults that are reported only if VerifierLimits::values is set.
 bool is_about_a_value(Fault fault) noexcept;
 
 struct VerifierLimits {
@@ -60,25 +61,26 @@ struct VerifierLimits {
   std::uint32_t count_max = 1u << 20;
   std::uint32_t table_depth_max = 32;
   std::uint32_t table_tables_max = 1u << 16;
-  /// Also checks numbers and texts, including those inside SetField, SetFieldIf and DefineTemplate.
-  /// Floats must be finite, numbers within their field's `range`, texts UTF-8 without a zero byte,
-  /// and `reserved` fields of Muster's own types zero. Servers set this for clients. Clients do
-  /// not, because C++ handlers may produce other values, and a client must be able to show them.
+  /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf and
+  /// DefineTemplate. Floats must be finite, numbers within their field's `range`, texts UTF-8
+  /// without a zero byte, and `reserved` fields of Muster's own types zero. Servers set this for
+  /// batches from clients. Clients do not set it, because C++ handlers may produce other values,
+  /// and a client must be able to show them.
   bool values = false;
 };
-/// Limits for batches that this program, or one like it, wrote to its own files. They allow
+/// Limits for batches that this program, or a similar one, wrote to its own files. They allow
 /// everything that such a program can write.
 inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
                                            .count_max = ~0u,
                                            .table_depth_max = TableEncoder::depth_max,
                                            .table_tables_max = ~0u};
 
-/// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks header,
-/// counts and sizes against each other and against the types. Also checks bools, enums (bit_flags:
-/// only known bits) and padding of every payload, row sets, tables against the schema, and one
-/// level of `timed`. Padding must be zero, so that equal messages have equal bytes. Checks values
-/// if `limits.values` is set. Does not check whether entities are alive or whether the sender has
-/// the right to send. Thread-safe as long as no schema is added to `types`.
+/// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks that the
+/// header, counts and sizes agree with each other and with the types. Also checks bools, enums
+/// (bit_flags: only known bits) and padding of every payload, row sets, tables against the schema,
+/// and one level of `timed`. Padding must be zero, so that equal messages have equal bytes. Checks
+/// values if `limits.values` is set. Does not check whether entities are alive or whether the
+/// sender has the right to send. Thread-safe as long as no schema is added to `types`.
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});
@@ -92,14 +94,15 @@ class BatchVerifier {
   BatchVerifier(const BatchVerifier&) = delete;
   BatchVerifier& operator=(const BatchVerifier&) = delete;
 
-  /// `types` and `limits` must be those of the previous call, and `types` must not have grown,
-  /// unless forget() has been called since.
+  /// `types` and `limits` must be the same as in the previous call, and `types` must not have
+  /// grown, unless forget() has been called since.
   [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
                                                             const VerifierLimits& limits);
   /// Returns true if a quick check shows that the batch is valid and has the same header as the
-  /// last one that verify() accepted. Otherwise call verify(). Types and limits must be the same.
+  /// last batch that verify() accepted. If the result is false, call verify(). The types and limits
+  /// must be the same as in that call.
   bool again(std::span<const std::byte> bytes) const noexcept;
-  /// Returns true if the last batch had the same header as the one before it, which was valid and
+  /// Returns true if the last batch had the same header as the previous one, which was valid and
   /// had neither a row set nor tables.
   bool repeats() const noexcept { return repeats_; }
   void forget() noexcept;
@@ -110,20 +113,20 @@ class BatchVerifier {
   bool repeats_ = false;
 };
 
-/// Checks bools, enums and padding of one struct value.
+/// Checks the bools, enums and padding of one struct value.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                                            const TypeTable& types);
 
-// --- for bytes from this program's own code, which were never verified ---
+// --- For bytes from this program's own code, which were never verified ---
 
-/// A value that its field cannot have, and its replacement.
+/// An invalid value of a field, and the value that replaced it.
 struct MendedValue {
-  std::uint32_t offset = 0;  ///< of the field, in bytes from the start of the value or batch
+  std::uint32_t offset = 0;  ///< offset of the field in bytes, from the start of the value or batch
   std::string type;          ///< full name of the struct or table
-  std::string field;         ///< "team", "slots[2]"; for padding, the field before it
-  std::string found, put;    ///< as numbers
+  std::string field;         ///< "team", "slots[2]"; for padding, the preceding field
+  std::string found, put;    ///< the two values as numbers
 };
-/// Receives corrections. Counts all of them, and lists the first `listed_max`.
+/// Receives corrections. Counts all corrections, and lists the first `listed_max` of them.
 struct Mended {
   std::size_t listed_max = 64;
   std::uint64_t count = 0;
@@ -140,8 +143,8 @@ struct Mended {
 void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
                 std::size_t offset = 0);
 /// Like verify_batch(), but corrects payloads, row sets and tables as mend_value() does, instead of
-/// reporting a fault. In a table, an enum without a known default gets its first value. If another
-/// fault is found, some values may already have been corrected.
+/// reporting a fault. In a table, an enum without a known default gets the enum's first value. If a
+/// fault of a different kind is found, some values may already have been corrected.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
                                                               const VerifierLimits& limits, Mended& mended);
 

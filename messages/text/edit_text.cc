@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Returns the place of a component whose path has this hash: a leaf, or a part that has several
-/// leaves.
+/// Returns the field of a component whose path has this hash. The field is a leaf, or a part with
+/// several leaves.
 std::optional<FieldName> field_of(const TypeTable& types, const TypeDescriptor& component, std::uint32_t hash) {
   for (const Leaf& leaf : leaves(types, component))
     for (std::size_t end = 1; end <= leaf.path.size(); ++end) {

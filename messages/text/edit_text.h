@@ -1,4 +1,5 @@
-// Text for edits, built-in messages that refer to fields and components by number.
+// Describes edits as text. Edits are built-in messages that refer to fields and components by
+// number.
 #pragma once
 
 #include <cstddef>

@@ -43,8 +43,8 @@ double Branches::share_out(const Storage& storage, std::uint32_t cut) {
       ++below_[top[row]];
     }
   });
-  // Assigns rows of the cut in order; each job gets the remaining rows divided by the remaining
-  // jobs.
+  // Assign the rows at the depth of the cut in order; each job gets the remaining rows divided by
+  // the remaining jobs.
   const auto jobs = static_cast<std::uint32_t>(jobs_.size());
   job_.resize(below_.size());
   std::uint64_t left = rows, taken = 0, largest = 0;
@@ -68,7 +68,7 @@ bool Branches::prepare(const Storage& storage, std::uint32_t jobs) {
   for (std::vector<Run>& runs : jobs_) runs.clear();
   structure_ = storage.structure();
   even_ = false;
-  // Starts at the first depth with enough rows; goes deeper if one row has most others below it.
+  // Start at the first depth with enough rows, and go deeper if one row has most others below it.
   std::uint32_t tries = 3;
   for (std::uint32_t cut = 0; cut < storage.depths() && tries > 0; ++cut) {
     std::uint64_t rows = 0;

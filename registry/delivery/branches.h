@@ -1,6 +1,7 @@
-// Splits the hierarchy into jobs of whole branches, for handlers that read from ancestors what they
-// write, if each depth has too few rows to be shared among workers. Below the depth of the cut, a
-// row is in the job of its parent, so a job goes through its depths without waiting for others.
+// Splits the hierarchy into jobs of whole branches. Used for handlers that write a component and
+// also read it from ancestors, if each depth has too few rows to be shared among workers. Below the
+// depth of the cut, a row is in the job of its parent, so a job goes through its depths without
+// waiting for others.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,9 @@ class Branches {
   bool fits(const Storage& storage, std::uint32_t jobs) const noexcept {
     return structure_ == storage.structure() && jobs_.size() == jobs;
   }
-  /// Visits every row once, or several times if the first cuts are uneven. Returns false if no
-  /// depth can be shared out, because nearly all rows are below one row.
+  /// Splits the rows into jobs. Visits every row once, or several times if the first attempts give
+  /// uneven jobs. Returns false if there is no depth at which to split, because nearly all rows are
+  /// descendants of a single row.
   bool prepare(const Storage& storage, std::uint32_t jobs);
 
   /// The smallest depth whose rows are in jobs.
@@ -35,16 +37,17 @@ class Branches {
   std::span<const Run> runs(std::uint32_t job) const noexcept { return jobs_[job]; }
 
  private:
-  /// The largest share of all rows below the cut that a job gets.
+  /// Splits the rows at the depth `cut` among the jobs. Returns the largest share of all rows below
+  /// it that one job gets.
   double share_out(const Storage& storage, std::uint32_t cut);
 
   std::uint64_t structure_ = ~std::uint64_t{0};
   std::uint32_t cut_ = 0;
   bool even_ = false;
   std::vector<std::vector<Run>> jobs_;
-  std::vector<std::uint32_t> first_;  // by chunk number: index of its rows in top_
-  std::vector<std::uint32_t> top_;    // per row: its ancestor's row at the depth of the cut
-  std::vector<std::uint32_t> below_;  // per row of that depth: number of rows in its branch
+  std::vector<std::uint32_t> first_;  // index of a chunk's rows in top_, by chunk number
+  std::vector<std::uint32_t> top_;    // per row: row of its ancestor at the depth of the cut
+  std::vector<std::uint32_t> below_;  // per row at the cut: number of rows in its branch
   std::vector<std::uint32_t> job_;    // per row of that depth
 };
 

@@ -1,4 +1,4 @@
-// Says that what handlers post was cut short, for RegistryOptions::on_warning.
+// Writes the warning that a cascade was cut short, for RegistryOptions::on_warning.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace muster {
 
-/// Names the option that bounds a cascade, the message that waits first, and the handlers of that
-/// message that post. A handler that posts to itself for ever is among them. `by_messages`:
-/// the bound on the number of messages was met, not that on their bytes.
+/// Names the option that limits a cascade, the first waiting message, and the handlers of that
+/// message that post. A handler that posts to itself forever is among them. `by_messages` is true
+/// if the limit on the number of messages was reached, and not the limit on their bytes.
 std::string cut_sentence(const RegistryOptions& options, const HandlerTable& handlers, TypeId first_waiting,
                          bool by_messages);
 

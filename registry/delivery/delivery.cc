@@ -113,7 +113,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 }
 
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-  // With causes, each message of a run needs its own.
+  // If causes are recorded, each message of a run needs its own cause.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
     const std::uint32_t alive = detail::count_alive(context_.storage, run);
@@ -305,7 +305,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
     before.clear();
     for (const FollowedColumn& written : handler.followed) {
       const std::uint16_t slot = columns[written.column];
-      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
+      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent, or has no bytes
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       const std::byte* at = chunk.slots()[slot].data + row * size;
       before.insert(before.end(), at, at + step * size);
@@ -314,7 +314,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
     const std::byte* was = before.data();
     for (const FollowedColumn& written : handler.followed) {
       const std::uint16_t slot = columns[written.column];
-      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
+      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent, or has no bytes
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       for (std::uint32_t i = row; i < row + step; ++i, was += size)
         if (std::memcmp(was, chunk.slots()[slot].data + i * size, size) != 0)
@@ -374,7 +374,7 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
       Rename rename;
       std::memcpy(&rename, payload, sizeof rename);
       constexpr TypeId name = TypeTraits<Name>::id;
-      if (!rename.name) break;  // the name is removed: reported before
+      if (!rename.name) break;  // the name was removed, which was reported before
       if (!archetype.has(name))
         changes_.emplace_back(ChangeKind::added, name);
       else if (structure_.name_of(row.chunk->ids()[row.row]) != rename.name)

@@ -24,7 +24,7 @@ namespace muster {
 class ParallelPass;
 
 /// Calls a handler whose writes another handler follows, row by row, comparing before and after.
-/// ComponentChanged messages go to `changed`, after what the handler pushed for the row. `before`
+/// ComponentChanged messages go to `changed`, after the handler's own pushes for the row. `before`
 /// is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
@@ -47,7 +47,7 @@ class Delivery {
   /// Delivers up to `messages_max` messages from the cursor on, and advances it. Returns true when
   /// the batch is done. A batch to a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
-  /// Delivers messages [begin, end) of a batch of kind each.
+  /// Delivers messages [begin, end) of a batch of kind `each`.
   [[gnu::always_inline]] void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
                                    Receipt& receipt) {
     if (!route.builtin) [[likely]]
@@ -58,8 +58,8 @@ class Delivery {
       builtin(batch, route, batch.target(i), batch.payload(i), receipt);
     }
   }
-  /// Delivers POD messages to one entity each, [begin, end) of a batch of kind each. Not for
-  /// messages that the registry acts on.
+  /// Delivers messages [begin, end) of a batch of kind `each`: POD messages, each to one entity.
+  /// Not for messages that the registry acts on.
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
     const BatchHeader& header = batch.header();
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
@@ -68,8 +68,8 @@ class Delivery {
     if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
   }
-  /// True for runs so short that setting up a run costs more than message by message. Such messages
-  /// must qualify for a run. Not if causes are recorded.
+  /// True for runs so short that setting up a run costs more than delivering message by message.
+  /// The messages must qualify for a run, and causes must not be recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
@@ -84,7 +84,7 @@ class Delivery {
     for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
       to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
   }
-  /// For items of the size that the route's `few` expects.
+  /// Delivers a few items, which must have the size that the route's `few` expects.
   [[gnu::always_inline]] static ItemCounts few_straight(RunContext& context, const MessageRoute& route,
                                                         const std::byte* first, std::uint32_t count) {
     context.running = route.few_handler;
@@ -96,7 +96,7 @@ class Delivery {
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   /// Calls all handlers of one message for one row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
-  /// Numbers messages from now on as those of this input; the numbers are the causes of handlers'
+  /// From now on, numbers messages as those of this input. The numbers are the causes of handlers'
   /// pushes.
   void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
   /// The number of the next message; 0 if causes are not recorded.
@@ -116,26 +116,27 @@ class Delivery {
     const Handler* const one = context_.running;
     return one ? one : running_here();
   }
-  /// The current call, here or on one of these workers, without its sequence. May be called from
-  /// any thread.
+  /// Returns the current call, on this thread or on one of these workers, without its sequence. May
+  /// be called from any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
-  /// A call of this handler, if it exists, for entities of which `entity` has the bits of the
-  /// first; 0: none.
+  /// Describes a call of this handler, if the handler still exists. `entity` has the bits of the
+  /// first entity that it is called for; 0 means none.
   AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
-  /// Spreads passes over workers; null: one worker.
+  /// Spreads passes over workers; null means one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
-  /// Counts and times calls; null stops. Call sites must agree: HandlerTable::observe_calls.
+  /// Sets the observer that counts and times calls; null stops. Call sites must agree:
+  /// HandlerTable::observe_calls.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
   /// Sets the function that finds texts in queued messages.
   void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
-  /// To be called after archetypes were dropped.
+  /// Must be called after archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
  private:
   static constexpr std::uint32_t destroyed_ahead = 12;
-  /// For a batch of Destroy: prefetches what the messages after `i` will read. Destroyed entities
-  /// may be anywhere in memory.
+  /// Prefetches the data that the messages after `i` of a Destroy batch will read. Destroyed
+  /// entities may be anywhere in memory.
   void ask_for_destroyed(const BatchView& batch, std::uint32_t i) const noexcept;
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   /// Runs one handler after another.
@@ -171,13 +172,13 @@ class Delivery {
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
-  /// Runs one handler of a pass. Returns false if its on_begin did.
+  /// Runs one handler of a pass. Returns false if its on_begin returned false.
   bool over_world(const Handler& handler, void* message);
   void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
-  /// Refuses a pass as a whole if its message is structural, or if handlers change or consume it:
-  /// these work on a copy per target, which a pass does not have.
+  /// Refuses a pass as a whole if its message is structural, or if handlers change or consume it.
+  /// Such handlers work on a copy per target, which a pass does not have.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
   /// True if any handler follows how entities are created, destroyed or changed.
   bool is_watched(const MessageRoute& route) const noexcept {
@@ -256,17 +257,17 @@ class Delivery {
   std::function<void(TextMentions&)> waiting_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
-  std::uint64_t number_ = 0;  // of the next message, as in messages/causes.h
+  std::uint64_t number_ = 0;  // number of the next message, as in messages/causes.h
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;
   std::vector<std::byte> scratch_;
-  std::vector<std::uint32_t> places_;  // of the targets of a run
+  std::vector<std::uint32_t> places_;  // places of the targets of a run
   std::vector<Entity> targets_;
-  // Parallel to the targets of a span: a handler consumed the message.
+  // Parallel to the targets of a span: true if a handler consumed the message.
   std::vector<std::uint8_t> ended_;
   std::vector<std::byte> before_;
-  std::vector<TypeId> types_here_;  // of the entity whose changes are followed
+  std::vector<TypeId> types_here_;  // types of the entity whose changes are followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };
 

@@ -15,14 +15,15 @@ namespace muster {
 
 class Inbox;
 
-/// One writer's end. Messages of one lane arrive in the order they were put; lanes are emptied in
-/// the order in which they were opened. May be used from any thread. Must not outlive its registry.
+/// One writer's end of the inbox. Messages of one lane arrive in the order they were put; lanes are
+/// emptied in the order in which they were opened. May be used from any thread. Must not outlive
+/// its registry.
 class InboxLane {
  public:
-  /// Copies one or more consecutive batches, which must be complete and verified. Each is its own
-  /// input, and all have this request. Returns false and takes none if the lane would exceed
-  /// bytes_max; the writer may wait or drop them. For an empty span, returns true and does nothing.
-  /// Stops the program if the bytes end inside a batch.
+  /// Copies one or more consecutive batches, which must be complete and verified. Each batch is its
+  /// own input, and all inputs have the number `request`. Returns false and takes none if the lane
+  /// would exceed bytes_max; the writer may wait or drop them. For an empty span, returns true and
+  /// does nothing. Stops the program if the bytes end inside a batch.
   [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
   std::uint64_t author() const noexcept { return author_; }
   std::uint64_t user() const noexcept { return user_; }
@@ -31,7 +32,7 @@ class InboxLane {
   friend class Inbox;
   struct Entry {
     std::uint64_t request;
-    std::size_t offset;  // of one batch, in `bytes`; a multiple of 16
+    std::size_t offset;  // offset of a batch in `bytes`; a multiple of 16
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;
@@ -51,12 +52,13 @@ class Inbox {
   /// Sets a function that is called when something is put into an empty inbox, on the writer's
   /// thread, without locks. May be empty.
   void on_arrival(std::function<void()> wake);
-  /// Only for the registry's thread, which owns batches that were taken but not delivered.
+  /// Must be called only by the registry's thread, which owns batches that were taken but not
+  /// delivered.
   bool empty() const noexcept;
 
-  /// For the registry: calls take(author, user, request, batch) for everything that had arrived
-  /// before the call, and returns the number of batches. If `take` throws, that batch and the
-  /// following ones stay, and come first next time.
+  /// Called by the registry. Calls take(author, user, request, batch) for everything that had
+  /// arrived before the call, and returns the number of batches. If `take` throws, that batch and
+  /// the following ones stay, and come first next time.
   template <class Take>
   std::size_t drain(Take&& take);
 
@@ -74,8 +76,8 @@ class Inbox {
   std::vector<std::shared_ptr<InboxLane>> lanes_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> wake_ MUSTER_GUARDED_BY(mutex_);
   bool pending_ MUSTER_GUARDED_BY(mutex_) = false;
-  // Only for the registry's thread: batches taken from the lanes but not delivered yet, and the
-  // position in them.
+  // Batches that were taken from the lanes but not delivered yet, and the position in them. Used
+  // only by the registry's thread.
   std::vector<Taken> taken_;
   std::size_t lane_ = 0, entry_ = 0;
 };

@@ -1,5 +1,5 @@
-// The interface of journals, replication and tests: they see every input (not what handlers push),
-// sealed, before it is delivered.
+// The interface for journals, replication and tests, which see every input, sealed, before it is
+// delivered. Messages that handlers push are not inputs.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,31 @@
 namespace muster {
 
 enum class InputKind : std::uint8_t { push = 1, post = 2, flush = 3, advance = 4, inbox = 5 };
-constexpr std::size_t input_kinds = 6;  ///< one more than the largest number of a kind
+constexpr std::size_t input_kinds = 6;  ///< one more than the largest InputKind
 
-/// Accompanies a batch and is never part of it.
+/// Data that accompanies a batch, but is never part of it.
 struct Envelope {
-  std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry, saved with it
-  /// The session that sent it, as given to the inbox lane or push_batch; 0: the host itself. Grants
-  /// and request numbers belong to sessions.
+  std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry; saved with the registry
+
+  /// The session that sent the input, as given to the inbox lane or push_batch; 0 means the host
+  /// itself. Grants and request numbers belong to sessions.
   std::uint64_t author = 0;
-  /// The user responsible, as given beside the author. A user outlives sessions and may have
-  /// several at once, so histories belong to users. 0: no numbered user: what the host pushes,
-  /// posts, advances and grants, templates it defines for itself, and sessions with the host's own
-  /// token. Messages pushed by handlers and delivered by timers are not inputs. A user without an
-  /// author means that the host acted for that user.
+  /// The user responsible, as given together with the session. A user outlives sessions and may
+  /// have several at once, so histories belong to users. 0 means no numbered user: everything that
+  /// the host pushes, posts, advances and grants, templates that it defines for itself, and
+  /// sessions with the host's own token. Messages pushed by handlers and delivered by timers are
+  /// not inputs. A user without a session means that the host acted for that user.
   std::uint64_t user = 0;
-  std::uint64_t request = 0;  ///< the session's own number, 0 if none
+  std::uint64_t request = 0;  ///< number chosen by the session, or 0 if none
   InputKind kind = InputKind::push;
-  /// How often, between the previous input and this one, the registry resumed messages that
-  /// handlers had pushed and a limit had cut off. Each call from outside first does so, even if it
-  /// then has no input. A replay must do so as often.
+  /// Number of times that, between the previous input and this one, the registry resumed messages
+  /// that handlers had pushed and a limit had cut off. Each call from outside first does so, even
+  /// if it then has no input. A replay must resume them the same number of times.
   std::uint32_t resumed = 0;
-  std::uint32_t drawn = 0;  ///< ids issued for it before sinks saw it; a replay issues as many
-  /// For a post, if not 0: the number that the next timer would have got. Timers get their numbers
-  /// when posted; a replay continues from here.
+  std::uint32_t drawn = 0;  ///< number of ids issued before sinks saw the input
+
+  /// For a post, the number that the next timer would have got, or 0 if unknown. Timers get their
+  /// numbers when posted; a replay continues from here.
   std::uint64_t next_timer = 0;
 };
 

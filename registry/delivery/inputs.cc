@@ -52,16 +52,16 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
-/// Releases most memory of an arena after a burst, but keeps what usual ticks need.
+/// Releases most memory of an arena after a burst, but keeps the amount that usual ticks need.
 void give_back(Arena& arena) noexcept {
   constexpr std::size_t storm = 256, kept = 64;  // segments
   if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
     arena.trim(kept * arena.segment_bytes());
 }
 
-/// Payload bytes of messages [begin, end), with a table's first at `offset` in the body; a span's
-/// payload counts once. The cascade's limit counts them: the result depends on the messages, not on
-/// how batches hold them.
+/// Returns the payload bytes of messages [begin, end). `offset` is the place of a table's first
+/// message in the body. A span's payload counts once. The cascade's limit counts these bytes,
+/// because the result must depend on the messages, and not on how batches hold them.
 std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::uint64_t end,
                             std::size_t offset) noexcept {
   switch (batch.kind()) {
@@ -84,7 +84,7 @@ std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::ui
 /// Kind `each` without flags: neither a row set nor causes.
 constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
 
-/// True if the cascade's limit counts the batch as one message: a span.
+/// True if the cascade's limit counts the batch as one message, as for a span.
 bool counts_once(const BatchView& batch) noexcept {
   return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
 }
@@ -485,8 +485,8 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
       MessageRoute* const route = next_route ? next_route : core.types.route(header.type);
-      // Looked up before this batch's calls, which wait for memory: the next call's target, often
-      // mispredicted for types in random order, is then known in time.
+      // Look up the next route before this batch's calls, which wait for memory. The target of the
+      // next call, often mispredicted for types in random order, is then known in time.
       next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
       if (kind_and_flags != plain_each || !route || route->builtin) [[unlikely]]
         return false;
@@ -541,7 +541,7 @@ bool Inputs::deliver_caused() {
     give_back(cascade);
     return true;
   }
-  cascade.seal();  // carried-over batches are never extended, so that loaded ones are identical
+  cascade.seal();  // carried-over batches are never extended, so loaded batches are identical
   ++core_.state.counters.carried;
   if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));

@@ -1,4 +1,5 @@
-// The life of an input, however it came in. Everything that happens to a registry happens in one:
+// The life of an input, regardless of its source. Everything that happens to a registry happens in
+// an input:
 //
 //   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
@@ -61,17 +62,19 @@ class Inputs {
   Receipt push() {
     return push([](Arena&) {});
   }
-  /// As above. `finish(pushing)` adds or completes the batch once nothing is waiting, so that ids
-  /// are issued in the order of inputs, as a replay does. `waited`: wait_over() was just called.
+  /// Like push(), but calls `finish(pushing)`, which adds or completes the batch once nothing is
+  /// waiting, so that ids are issued in the order of inputs, as a replay does. `waited` is true if
+  /// wait_over() was just called.
   template <class Finish>
   Receipt push(Finish finish, bool waited = false);
-  /// As above. The batch's targets are new ids, which are issued and written to `ids` and to the
-  /// batch.
+  /// Like push(finish). The batch's targets are new ids, which are issued and written to `ids` and
+  /// to the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
-  /// Pushes the consecutive batches in `bytes`, each on its own. The counts are sums.
+  /// Pushes the consecutive batches in `bytes`, each on its own. The counts in the receipt are
+  /// sums.
   Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                        std::uint64_t user);
-  /// Pushes one of them.
+  /// Pushes a single batch.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
   /// Pushes a few messages to single entities from a session, of a type that the registry does not
   /// act on, while nothing is waiting and no one observes single messages. Has the results of
@@ -81,8 +84,9 @@ class Inputs {
   /// Finishes a push to one entity that went straight to its handler: settling and the cascade.
   /// Equivalent to push().
   Receipt end_push(Receipt receipt);
-  /// Delivers posted messages, then the contents of the inbox (Inbox::drain), one input per batch;
-  /// then, if there were any, a flush input that marks the end; then everything these caused.
+  /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), one input per
+  /// batch. If there were any, a flush input marks the end. Then delivers everything that these
+  /// inputs caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   /// Repeats an input that a sink of another registry saw: see RegistryHost::replay.
@@ -92,19 +96,20 @@ class Inputs {
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks; `who` says which, and so how they may use the
-  /// registry.
+  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, and so
+  /// determines how it may use the registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
-  /// To be called in a catch block during delivery: stops the program with an error that names the
-  /// handler.
+  /// Must be called in a catch block during delivery: stops the program with an error that names
+  /// the handler.
   [[noreturn]] void delivery_failed() noexcept;
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
     for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
   }
-  /// Takes the number of a timer that the host numbered from those that the registry will issue.
+  /// Reserves the number of a timer that the host has numbered itself, so that the registry does
+  /// not issue it.
   void claim_timer(const BatchView& batch);
-  /// Counts and times deliveries; null stops.
+  /// Sets the observer that counts and times deliveries; null stops.
   void set_observer(Observer* observer) noexcept {
     observer_ = observer;
     attended_ = observer_ || pushed_sink_;
@@ -114,7 +119,7 @@ class Inputs {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Takes back ids issued since, because their input does not happen.
+  /// Takes back the ids issued since `before`, because their input does not happen.
   void undraw(const Storage::Drawn& before) noexcept;
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
@@ -122,14 +127,14 @@ class Inputs {
  private:
   class Observed;
   /// The last step of a push, flush or advance, after its own input. If archetypes were added and
-  /// too many have no rows, drops these. This depends only on state and inputs (a call without an
-  /// input does not do it), because archetype numbers are state.
+  /// too many have no rows, drops the latter. The decision depends only on state and inputs,
+  /// because archetype numbers are state. A call without an input drops nothing.
   void clean_up() {
     if (core_.state.storage.archetypes_came()) [[unlikely]]
       drop_archetypes();
   }
   void drop_archetypes();
-  /// The end of a push or flush. Returns true if all of the handlers' pushes were delivered.
+  /// Ends a push or flush. Returns true if all of the handlers' pushes were delivered.
   bool end_call() {
     const bool whole = deliver_cascade();
     clean_up();
@@ -139,7 +144,7 @@ class Inputs {
   void tell_flush(Receipt& sum);
   /// Delivers an Advance message and everything that falls due, and ends the call.
   Receipt live_advance(const BatchView& batch);
-  /// Resumes what a cut cascade left.
+  /// Resumes the delivery of messages that a cut cascade left waiting.
   void resume();
   /// Finds the texts that waiting messages mention. Of the cascade's front batch, only the
   /// undelivered part counts, because only that part is saved.
@@ -153,7 +158,7 @@ class Inputs {
   /// Equivalent to tell(); the envelope also records what happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
   /// Issues the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are
-  /// the next ones. Returns how many.
+  /// the next ones. Returns the number of ids issued.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
@@ -183,7 +188,7 @@ class Inputs {
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
   bool warned_of_cut_ = false;
-  bool attended_ = false;  // somebody is told of batches of the cascade: one test for both
+  bool attended_ = false;  // true if an observer or a pushed sink sees batches of the cascade
 };
 
 /// Reports an input and everything it caused to the observer, if there is one.

@@ -1,4 +1,4 @@
-// How a thread polls before it sleeps until other threads have work for it.
+// Lets a thread poll before it sleeps until other threads have work for it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace muster {
 
 /// Returns once `ready` returns true, or after a while. On virtual processors, a woken thread
-/// starts after 50 us, and waking it takes the other thread 15 us. So a thread polls for about that
-/// long, and yields the processor meanwhile. `ready` is called without a lock.
+/// starts after 50 us, and waking it takes the other thread 15 us. Therefore a thread polls for
+/// about as long, and yields the processor in the meantime. `ready` is called without a lock.
 template <class Ready>
 void look_awhile(Ready ready) noexcept {
   constexpr double while_ns = 50'000;

@@ -3,10 +3,10 @@
 // batches are the same.
 //
 // - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
-//   rows each, its tasks are whole branches, unless it posts or Changed handlers follow it: posts
-//   are ordered across branches.
+//   rows each, its tasks are whole branches, unless it posts, or Changed handlers follow what it
+//   writes, because posts are ordered across branches.
 // - A span parameter is always a whole chunk; other handlers are split at any row.
-// - The time per row of each handler is measured. A pass runs on the pushing thread if it should
+// - The time per row of each handler is measured. A pass runs on the registry's thread if it should
 //   take less than pass_serial_below_ns or would gain nothing, and for a while after several
 //   workers made it slower.
 #include "registry/delivery/parallel_pass.h"
@@ -25,10 +25,10 @@ namespace muster {
 
 namespace {
 
-constexpr double task_ns = 20'000;      // minimum time of a task; taking one costs 1 % of it
+constexpr double task_ns = 20'000;      // minimum time of a task; taking a task costs 1 % of this
 constexpr double barrier_ns = 4'000;    // waiting for each other
 constexpr double stage_ns = 8'000;      // waking workers
-constexpr double assumed_row_ns = 100;  // if every pass is to be spread
+constexpr double assumed_row_ns = 100;  // used if every pass is to be spread
 constexpr double branch_row_ns = 4;     // finding a row's branch
 constexpr std::uint32_t tasks_per_worker = 32;
 
@@ -54,12 +54,12 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   Spawner spawner;
   RunContext context;
   std::vector<std::byte> before;   // old bytes of rows that handlers follow
-  std::vector<BatchView> batches;  // of the arena, at the end of the pass
+  std::vector<BatchView> batches;  // batches of the arena at the end of the pass
   std::uint32_t task = 0;
   bool has_turn = false;
   double waited_ns = 0;
   WorkerCall unseen;
-  WorkerCall* call = &unseen;  // where observers see its current call, if there is room
+  WorkerCall* call = &unseen;  // place where observers see the worker's call, if there is room
 };
 
 ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns)
@@ -172,7 +172,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
 }
 
 bool ParallelPass::branches_pay(const Handler& handler, const std::vector<std::uint64_t>& rows_at) {
-  // Its posts must be in row order, across branches.
+  // The handler's posts must be in row order, across branches.
   if (handler.pushes || !handler.followed.empty()) return false;
   const bool always = serial_below_ns_ == 0;
   const double row_ns = always ? assumed_row_ns : handler.row_ns;
@@ -224,7 +224,8 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
       phases_.push_back({first, static_cast<std::uint32_t>(tasks_.size())});
       counters_.branches += branches_.jobs();
     } else {
-      // One depth after the other; several together if their rows are too few to be shared out.
+      // Take one depth after another, or several together if they have too few rows to be shared
+      // among workers.
       for (std::uint32_t depth = 0; depth < depths;) {
         const std::uint32_t begin = depth;
         const std::uint32_t tasks = tasks_for(ns(rows_at_[depth]), rows_at_[depth]);
@@ -248,7 +249,8 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // A handler that posts must not overtake another one that posts: its turn would never come.
+    // A handler that posts must not overtake another one that posts, because its turn would then
+    // never come.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);
@@ -285,7 +287,8 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
     counters_.steps += 1 + node.earlier.size();
-    // The handlers it waits for have joined a stage, perhaps this one, which has not run.
+    // All handlers that this one waits for have joined a stage, but perhaps this stage, which has
+    // not run yet.
     if (handler.options.on_begin &&
         std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
       begun_.push_back(i);
@@ -344,7 +347,7 @@ void ParallelPass::open_next(std::uint32_t number) {
 
 std::uint32_t ParallelPass::pick() noexcept {
   if (open_.empty()) return ~0u;
-  // Its tasks come before all others, both those taken and those left.
+  // The tasks of the first phase come before all others, both those taken and those left.
   Phase& least = open_.front();
   const std::uint32_t task = least.first++;
   if (least.first == least.end) {
@@ -520,8 +523,8 @@ void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
       turned += tasks_[t].turned;
     }
     learn(const_cast<Handler&>(*node.handler), rows_of(*node.handler), ns);
-    // If most of its tasks wait for all earlier ones, a single task is cheaper; it is split again
-    // after some time.
+    // If most tasks of a handler wait for all earlier ones, a single task is cheaper. The handler
+    // is split again after some time.
     if (serial_below_ns_ > 0 && end - first > 1 && turned * 4 > end - first) node.in_turn = 64;
   }
 }
@@ -577,8 +580,8 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (observer_) [[unlikely]]
     tell_observer();
   if (serial_below_ns_ > 0) {
-    // If other programs use the processors, workers may be slower: then pause, for longer each
-    // time.
+    // If other programs use the processors, several workers may be slower than one. In that case,
+    // stop spreading passes for a while, longer each time.
     schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {
       schedule.rest = std::min(std::max(schedule.rest * 2, 8u), 512u);

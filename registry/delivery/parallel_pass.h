@@ -1,4 +1,4 @@
-// A pass on several workers, with the results of one.
+// Runs a pass on several workers, with the same results as on one.
 //
 //   schedule   which handlers conflict, and which may be split             registry/delivery/schedule.h
 //   stage      handlers in their order, until one's on_begin must wait for another of them; on_begin,
@@ -10,8 +10,8 @@
 //   turn       actions that must happen in order wait for all tasks of lower numbers
 //                                                                          registry/handlers/turn.h
 //
-// A task waits only for tasks of lower numbers, and the lowest unfinished one is always being run:
-// so waiting for others, or for a turn, cannot form a cycle.
+// A task waits only for tasks of lower numbers, and the lowest unfinished one is always being run.
+// Therefore, waiting for tasks, or for a turn, cannot form a cycle.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ namespace muster {
 
 class TypesKnown;
 
-/// The registry's own parts, from which workers' outboxes and spawners are made.
+/// The parts of the registry from which workers' outboxes and spawners are made.
 struct PassParts {
   Storage& storage;
   TypesKnown& types;
@@ -44,19 +44,19 @@ struct PassParts {
   const std::uint64_t& now_ns;
   const std::shared_ptr<EntityRegistry*>& self;
   BatchWriter& cascade;
-  std::span<WorkerCall> calls;  // the workers' current calls for observers, as far as there is room
+  std::span<WorkerCall> calls;  // current calls of the workers, as shown to observers
 };
 
 class ParallelPass {
  public:
   /// The executor must have at least two workers. Passes expected to take less than
-  /// `serial_below_ns` are not spread; 0: every pass is, in as many tasks as make sense for several
-  /// workers.
+  /// `serial_below_ns` are not spread. 0 means that every pass is spread, in as many tasks as make
+  /// sense for several workers.
   ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns);
   ~ParallelPass();
 
   /// Delivers to every matching entity; sets `called` if a handler was called. Returns false and
-  /// does nothing if the pass is lighter than the work of spreading it.
+  /// does nothing if the pass takes less work than spreading it would.
   bool deliver(MessageRoute& route, void* message, bool& called);
   /// Records how long a handler took for its rows of a pass, to judge the next one.
   static void learn(Handler& handler, std::uint64_t rows, double ns) noexcept;
@@ -73,7 +73,7 @@ class ParallelPass {
     std::uint32_t branch = ~0u;                // used instead of pieces
     std::uint32_t rows = 0;                    // in the pieces
     std::uint32_t worker = 0;                  // the worker that ran it
-    std::size_t first_batch = 0, batches = 0;  // the batches it pushed, among the worker's
+    std::size_t first_batch = 0, batches = 0;  // batches that the task pushed, among the worker's
     std::uint64_t begin_ns = 0;
     double ns = 0;        // without waiting
     bool turned = false;  // it took its turn
@@ -84,10 +84,10 @@ class ParallelPass {
   };
   struct NodeRun {
     bool in_stage = false;
-    std::uint32_t behind = 0;  // number of nodes that must join a stage first
+    std::uint32_t behind = 0;  // number of nodes that must join a stage before this one
     std::uint32_t first_task = 0, end_task = 0;
     std::uint32_t phase = 0, end_phase = 0;  // the running phase, and the end of its phases
-    std::uint32_t waits = 0;                 // number of handlers of the stage that it waits for
+    std::uint32_t waits = 0;                 // number of handlers in the stage to wait for
     std::uint32_t left = 0;                  // unfinished tasks of the phase
   };
 
@@ -96,7 +96,7 @@ class ParallelPass {
     return node.splitting.split == Split::whole || node.in_turn > 0;
   }
   bool worth(PassSchedule& schedule, std::uint64_t& total_rows, double& total_ns);
-  /// Finds the nodes that may join the first stage, as far as other nodes are concerned.
+  /// Finds the nodes that no other node keeps from joining the first stage.
   void begin_stages(const PassSchedule& schedule);
   /// Calls on_begin of the nodes that join. Returns false if none are left.
   bool next_stage(const PassSchedule& schedule, bool& called);
@@ -133,7 +133,7 @@ class ParallelPass {
   PassCounters counters_;
   Observer* observer_ = nullptr;
 
-  // For the current pass; members are reused to save allocations.
+  // Data for the current pass; members are reused to save allocations.
   const PassSchedule* schedule_ = nullptr;
   void* message_ = nullptr;
   std::vector<NodeRun> nodes_;
@@ -141,23 +141,26 @@ class ParallelPass {
   std::vector<Task> tasks_;
   std::vector<Phase> phases_;
   std::vector<std::uint64_t> rows_at_;  // by depth
+
   // A heap, smallest first: nodes whose predecessors have all joined.
   std::vector<std::uint32_t> ready_;
-  // Those of them whose on_begin must wait until this stage has run.
+  // Nodes whose predecessors have all joined, but whose on_begin must wait until this stage has
+  // run.
   std::vector<std::uint32_t> begun_;
   std::vector<std::uint32_t> pushers_;  // handlers that push, in order
-  std::size_t next_pusher_ = 0;         // the first of them that has not joined
+  std::size_t next_pusher_ = 0;         // the first pusher that has not joined
   std::vector<std::uint32_t> stage_;    // nodes of the stage, ascending
   std::vector<std::uint32_t> ended_;    // nodes whose phases have all ended
 
   std::uint32_t stage_first_ = 0;  // the first task of the stage; written between stages
+
   // For the current stage.
   Mutex mutex_;
   Condition opened_, turned_;
   std::vector<Phase> open_ MUSTER_GUARDED_BY(
       mutex_);  // a heap, lowest first: tasks that are not taken yet; [first, end) shrinks from the front
   std::vector<std::uint8_t> done_ MUSTER_GUARDED_BY(mutex_);  // by task, from stage_first_ on
-  std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // all tasks before it are done
+  std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // number of the first unfinished task
   std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,
                          waiting_turn_ MUSTER_GUARDED_BY(mutex_) = 0;
   // Counts events for waiting threads; also read without the lock.

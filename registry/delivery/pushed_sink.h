@@ -1,5 +1,5 @@
-// The interface of tools that show what handlers push and timers deliver: these are not inputs, but
-// caused by inputs. Not part of the state.
+// The interface for tools that show the messages that handlers push and timers deliver. Such
+// messages are not inputs, but are caused by inputs. A sink is not part of the state.
 #pragma once
 
 #include "messages/batch.h"

@@ -26,9 +26,9 @@ class Executor;
 
 /// Limits and settings of a registry.
 struct RegistryOptions {
-  // Limits on what the handlers of one input may push, in messages and payload bytes; the rest is
-  // carried over. They apply to new registries: they affect state and are saved with it, and a
-  // loaded registry has its saved limits.
+  // Limits on the messages that the handlers of one input may push, by number and by payload bytes;
+  // the rest is carried over. The limits apply to new registries. They affect state and are saved
+  // with it, and a loaded registry has its saved limits.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
   /// If true, state saved with different limits is not loaded; the error names both.
@@ -37,8 +37,9 @@ struct RegistryOptions {
   /// must be equivalent. For tests; no result depends on it.
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see set_executor
+
   /// Passes expected to take less than this, judging by their rows and recent times, run on one
-  /// worker; 0: every pass is spread, for tests. No result depends on it.
+  /// worker. 0 means that every pass is spread, for tests. No result depends on it.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// Memory for queued messages is allocated in segments of this size: a multiple of 64, at least
   /// 1024. After a burst, all but 64 segments are released if a queue holds more than 256. No
@@ -49,7 +50,7 @@ struct RegistryOptions {
   /// cascade that is cut short. Must not throw or use the registry. If null, the sentence goes to
   /// standard error, after "muster: ".
   std::function<void(const std::string&)> on_warning = {};
-  /// Gives a sentence to on_warning, or to standard error.
+  /// Passes a sentence to on_warning, or prints it to standard error.
   void warn(const std::string& sentence) const;
 };
 /// The envelope of a push that is the host's own: no session can be named in it.
@@ -70,12 +71,14 @@ struct RegistryCore {
     state.bounds = {options.cascade_messages_max, options.cascade_bytes_max};
   }
   Shown<Inside> inside = Inside::nobody;  // see InInput
-  // Bits of the target of the last push that went straight to a handler.
+
+  // Bits of the target of the last push that called a handler directly.
   Shown<std::uint64_t> pushed_to = 0;
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
   static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
   bool told_pushes = false;                        // a sink wants the receipts of pushes
+
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
   std::uint32_t drawn = 0;  // for the next input's envelope
@@ -84,10 +87,11 @@ struct RegistryCore {
   HostEnvelope created{1};  // the same, for a push that creates
   // The bytes of the last one, reused for the next.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};
-  // Sees the inputs: the one sink, or several_, which calls all; null if there is none.
+  // The sink that sees the inputs: the only one, or several_, which calls all. Null if there is
+  // none.
   InputSink* told = nullptr;
   std::vector<InputSink*> sinks;
-  // Those that want receipts, by kind.
+  // Sinks that want receipts, by kind of input.
   std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
     return receipt_sinks[static_cast<std::size_t>(kind)];
@@ -98,7 +102,7 @@ struct RegistryCore {
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
   /// Numbers an input and shows it to the sinks. If a sink throws, passes the exception on; the
-  /// number is not used, and sinks called before are told that the input did not happen.
+  /// number is not used, and on_withdrawn is called for the sinks that saw the input.
   void tell(Envelope& envelope, std::span<const std::byte> batch) {
     if (InputSink* const sink = told) return tell_to(*sink, envelope, batch);
     number();
@@ -127,16 +131,18 @@ struct RegistryCore {
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
   // Receipt of the last direct push to a handler that needed more steps afterwards.
   Receipt ended;
-  RunContext* context = nullptr;  // Delivery's: what a handler's call may use
+  RunContext* context = nullptr;  // owned by Delivery: objects that a handler's call may use
+
   // The one batch of a push that waits for posted messages; otherwise empty.
   Arena pushing{4096};
   RegistryState state;  // never moves; its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
-  // Calls of the workers in a parallel pass, by worker number; later workers have none here.
+  // Calls of the workers in a parallel pass, by worker number. Workers with higher numbers have no
+  // entry.
   std::array<WorkerCall, 16> workers;
 
-  /// True outside handlers while nothing is waiting: a push need not go through the queue.
+  /// True outside handlers while nothing is waiting. A push then need not go through the queue.
   bool is_quiet() const noexcept {
     return (static_cast<std::uint64_t>(inside.get()) | general_way | state.input.batches() | state.cascade.batches()) ==
            0;
@@ -148,7 +154,8 @@ struct RegistryCore {
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:
-  /// Calls all sinks. If one throws, tells those before it that the input did not happen.
+  /// Calls all sinks. If one throws, calls on_withdrawn of those before it, because the input does
+  /// not happen.
   struct Several final : InputSink {
     explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc
@@ -157,8 +164,8 @@ struct RegistryCore {
   Several several_{sinks};
 };
 
-/// Marks that handlers (or the named hooks) are being called, which must not use the registry
-/// meanwhile.
+/// Marks that handlers (or the hooks named by `who`) are being called and must not use the
+/// registry.
 class InInput {
  public:
   explicit InInput(RegistryCore& core, Inside who = Inside::handlers) noexcept : inside_(core.inside) { inside_ = who; }

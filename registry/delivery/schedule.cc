@@ -140,15 +140,14 @@ std::vector<Selection> selections(std::span<Handler* const> handlers) {
   return all;
 }
 
-/// Adds handlers in order and finds, for each, the handlers it must wait for: the last users of
-/// each component and resource. A writer replaces an earlier user if everything that conflicts with
-/// that user also conflicts with the writer.
+/// Adds handlers in order, and finds for each one the handlers that it must wait for: the last
+/// users of each component and resource. A writer replaces an earlier user if everything that
+/// conflicts with that user also conflicts with the writer.
 class Waiting {
  public:
   explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}
 
-  /// The handlers for which the handler of this number waits, ascending. Numbers must be
-  /// consecutive.
+  /// Returns the handlers that handler `number` waits for, ascending. Numbers must be consecutive.
   std::vector<std::uint32_t> next(std::uint32_t number) {
     const Handler& h = *handlers_[number];
     found_.clear();
@@ -172,7 +171,7 @@ class Waiting {
  private:
   struct User {
     std::uint32_t number;
-    bool own_row;  // for components: of the handler's own rows
+    bool own_row;  // true if the access is to the handler's own rows, for components
   };
   struct Users {
     std::vector<User> readers, writers;

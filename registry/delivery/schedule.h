@@ -31,8 +31,7 @@ class TypeTable;
 
 enum class ConflictKind : std::uint8_t { component, external, hidden_state, ids };
 
-/// A reason why two handlers must not run at the same time. For each side: its access and its
-/// source.
+/// A reason why two handlers must not run at the same time, with the access and the source of each.
 struct Conflict {
   ConflictKind kind = ConflictKind::component;
   TypeId component = 0;
@@ -41,7 +40,7 @@ struct Conflict {
   TypeId first_anchor = 0, second_anchor = 0;
   std::string resource = {};
 };
-/// All conflicts; empty if the two may overlap.
+/// Returns all conflicts of two handlers; empty if the two may overlap.
 std::vector<Conflict> conflicts(const Handler& first, const Handler& second);
 
 enum class Split : std::uint8_t {
@@ -57,7 +56,7 @@ struct Splitting {
   Source source = Source::self;
 };
 Splitting splitting(const Handler& handler) noexcept;
-/// True if it may find other entities' rows by their ids.
+/// True if the handler may find other entities' rows by their ids.
 bool reads_directory(const Handler& handler) noexcept;
 
 /// The graph of a message's active handlers, in their order.
@@ -65,26 +64,30 @@ struct PassSchedule {
   struct Node {
     const Handler* handler = nullptr;
     Splitting splitting;
-    /// Earlier nodes with which it conflicts, ascending. Nodes for which one of these already
+    /// Earlier nodes that this one conflicts with, ascending. Nodes for which one of these already
     /// waits, directly or indirectly, may be left out, so that there are about as many as the
     /// handlers have terms.
     std::vector<std::uint32_t> earlier;
-    std::vector<std::uint32_t> later;  ///< nodes that have this one in `earlier`, ascending
-    /// After all groups of `earlier`; all handlers of a group may overlap.
+    std::vector<std::uint32_t> later;  ///< nodes that have this node in `earlier`, ascending
+
+    /// Number of the group, greater than the groups of all nodes in `earlier`. All handlers of a
+    /// group may overlap.
     std::uint32_t group = 0;
-    /// Number of passes in which it will not be split, because its tasks recently waited for each
-    /// other.
+    /// Number of passes in which this handler will not be split, because its tasks recently waited
+    /// for each other.
     std::uint32_t in_turn = 0;
-    /// Estimated end after the pass began, if spread: to judge if that pays.
+    /// Estimated time from the beginning of the pass to the end of this node if the pass is spread.
+    /// Decides whether spreading pays off.
     double done_ns = 0;
   };
   std::vector<Node> nodes;
   std::uint32_t groups = 0;
-  std::uint64_t steps = 0;  ///< accesses compared to make it, for tests of complexity
+  std::uint64_t steps = 0;  ///< number of accesses compared to make the schedule, for tests
 
-  // The cost so far, so that a pass that gains nothing from several workers is not spread; affects
-  // no result.
+  // The cost of earlier passes, so that a pass that gains nothing from several workers is not
+  // spread. Affects no result.
   double gain = 1;  ///< time on several workers, relative to the time on one
+
   /// Number of passes not to be spread, because the last ones gained nothing.
   std::uint32_t serially = 0;
   std::uint32_t rest = 0;  ///< the last such number
@@ -93,13 +96,13 @@ PassSchedule make_schedule(std::span<Handler* const> active);
 
 // --- as text; all lines end with a line break ---
 
-/// Graphviz: a node per handler with what it reads and writes, and an edge if one waits for another
-/// and no other edges imply it.
+/// Returns a Graphviz graph with a node for each handler, which lists what the handler reads and
+/// writes, and an edge if one handler waits for another and no other edges imply it.
 std::string schedule_as_dot(const MessageRoute& route, const TypeTable& types);
-/// Groups that may overlap, and for each handler how it may be split.
+/// Lists the groups whose handlers may overlap, and for each handler how it may be split.
 std::string schedule_as_groups(const MessageRoute& route, const TypeTable& types);
-/// Explains why these two do not overlap, or that they may; given the same name twice, how this one
-/// is split.
+/// Explains why these two handlers do not overlap, or that they may. If both names are equal,
+/// explains how that handler is split.
 std::string why_apart(const MessageRoute& route, const TypeTable& types, std::string_view first,
                       std::string_view second);
 

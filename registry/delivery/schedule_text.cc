@@ -59,7 +59,7 @@ class Words {
   std::uint32_t number(const Node& node) const { return static_cast<std::uint32_t>(&node - schedule_.nodes.data()); }
   /// The shortest path of conflicts from an earlier handler to a later one; empty if there is none.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
-  /// By number: true if one of `nodes` waits for it, directly or indirectly.
+  /// Returns, by node number, true if one of `nodes` waits for that node, directly or indirectly.
   std::vector<bool> waited_for_by(std::vector<std::uint32_t> nodes) const;
 
   const MessageRoute& route_;

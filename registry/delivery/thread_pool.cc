@@ -17,9 +17,10 @@ struct ThreadPool::Impl {
   void (*job)(void*, std::uint32_t) MUSTER_GUARDED_BY(mutex) = nullptr;
   void* context MUSTER_GUARDED_BY(mutex) = nullptr;
   std::uint32_t count MUSTER_GUARDED_BY(mutex) = 0;
-  // Also read without the mutex by threads that poll before they sleep.
-  std::atomic<std::uint32_t> left = 0;       // jobs not started yet: the last ones
-  std::atomic<std::uint32_t> under_way = 0;  // started on one of the threads
+  // Written under the mutex, but also read without it by threads that poll before they sleep.
+  std::atomic<std::uint32_t> left = 0;       // number of jobs not started yet; they have the
+                                             // highest numbers
+  std::atomic<std::uint32_t> under_way = 0;  // number of jobs started on one of the threads
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
 

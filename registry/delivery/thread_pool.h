@@ -10,8 +10,8 @@ namespace muster {
 /// May be shared by registries on several threads: their runs are serialized.
 class ThreadPool final : public Executor {
  public:
-  /// The caller of run() is one worker, so this starts one thread fewer. 0: one worker per
-  /// processor.
+  /// The caller of run() is one of the workers, so the pool starts one thread fewer. 0 means one
+  /// worker per processor.
   explicit ThreadPool(std::uint32_t workers);
   /// Must not be called during a run.
   ~ThreadPool() override;

@@ -1,5 +1,5 @@
-// Finds names in the options of handlers that match nothing: of missing handlers (before, after),
-// and of resources that look misspelled (external_reads).
+// Finds names in the options of handlers that match nothing: names of missing handlers (before,
+// after), and names of resources that look misspelled (external_reads).
 #pragma once
 
 #include <cstdint>

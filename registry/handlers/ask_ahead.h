@@ -1,4 +1,4 @@
-// Prefetches the next chunks of a pass while it works on one. Within a column the processor
+// Prefetches the next chunks of a pass while a handler works on one. Within a column the processor
 // prefetches by itself, but not from one chunk to the next. A prefetch costs nothing if the memory
 // is already cached, and never faults.
 #pragma once
@@ -21,8 +21,8 @@ inline void ask_for_header(const Chunk& chunk) noexcept {
   __builtin_prefetch(reinterpret_cast<const std::byte*>(&chunk) + 64);
 }
 
-/// Prefetches the beginnings of the columns that a handler takes; the processor continues from
-/// there. This reads the chunk's header, which should be in the cache already.
+/// Prefetches the beginnings of the columns that a handler takes; the processor prefetches the
+/// rest. This function reads the chunk's header, which should be in the cache already.
 inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::uint16_t* columns) noexcept {
   const std::uint32_t lines = std::min(4u, 1 + chunk.count / 16);
   for (std::uint32_t i = 0; i < handler.values; ++i) {
@@ -32,7 +32,7 @@ inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::
   }
 }
 
-/// Rows of a chunk, and the columns that a handler takes of them.
+/// Rows of a chunk, and the columns of these rows that a handler takes.
 struct RowsOfChunk {
   Chunk* chunk = nullptr;
   const std::uint16_t* columns = nullptr;
@@ -43,8 +43,9 @@ struct RowsOfChunk {
 inline bool may_join(const Handler& handler) noexcept { return handler.joins_chunks && handler.followed.empty(); }
 
 /// Calls f(from, bytes, apart) for each column of `next` that the handler takes and that does not
-/// continue the one of `here`: it begins `apart` bytes after that one's end. `from` is its first
-/// row, with `bytes` per row. Stops and returns false if f returns false.
+/// directly continue the same column of `here`. The column begins `apart` bytes after the end of
+/// that of `here`; `from` is its first row, with `bytes` per row. Stops and returns false if f
+/// returns false.
 template <class F>
 [[gnu::always_inline]] inline bool each_broken_off(const Handler& handler, const RowsOfChunk& here,
                                                    const RowsOfChunk& next, F&& f) noexcept {
@@ -67,26 +68,26 @@ template <class F>
   return !handler.takes_ids || look(column_ids, column_ids);
 }
 
-/// Prefetches what a handler takes of `next`, which follows the current rows, or lets the handler
-/// do so during `here`: context.ahead is then `ahead`, until the caller clears it. Columns that
-/// continue those of `here` are left out, because the processor prefetches them by itself and
-/// further prefetches would only interfere.
+/// Prefetches the columns of `next`, whose rows follow those of `here`, or lets the handler
+/// prefetch them while it handles `here`. In the latter case, context.ahead is `ahead` until the
+/// caller clears it. Columns that continue those of `here` are left out, because the processor
+/// prefetches them by itself and further prefetches would only interfere.
 inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& handler, const RowsOfChunk& here,
                          const RowsOfChunk& next) noexcept {
   if (!handler.looks_ahead || !handler.followed.empty() || context.storage.rows() < rows_far_away)
     return ask_for_rows(handler, *next.chunk, next.columns);
   ahead.clear(next.end - next.begin);
   each_broken_off(handler, here, next, [&](const std::byte* from, std::uint32_t bytes, std::uintptr_t apart) {
-    if (apart >= 64) ahead.add(from, bytes);  // otherwise it is in the next cache line
+    if (apart >= 64) ahead.add(from, bytes);  // otherwise the column is in the next cache line
     return true;
   });
   if (!handler.takes_ids)
-    // The id from which RunContext::entity is set.
+    // Prefetch the id from which RunContext::entity is set.
     __builtin_prefetch(next.chunk->ids() + next.begin);
   if (!ahead.empty()) context.ahead = &ahead;
 }
 
-/// Marks the columns of a chunk that the handler writes as touched.
+/// Marks as touched the columns of a chunk that the handler writes.
 inline void touch_written(Storage& storage, const Handler& handler, Chunk& chunk, const std::uint16_t* columns) {
   for (std::uint32_t left = handler.written; left != 0; left &= left - 1)
     if (const std::uint16_t slot = columns[std::countr_zero(left)]; slot != no_column) storage.touch(chunk, slot);

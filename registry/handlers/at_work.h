@@ -12,8 +12,8 @@ namespace muster {
 
 struct Handler;
 
-/// A value that one thread writes and others may read. It costs the writing thread nothing: its
-/// stores are whole, and its reads plain.
+/// A value that one thread writes and others may read. The writing thread pays nothing for this:
+/// its stores are never torn, and its reads are plain.
 template <class T>
 class Shown {
  public:
@@ -32,7 +32,7 @@ class Shown {
   /// For the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// For all other threads: one of the values it had, perhaps not the newest.
+  /// Returns a past or current value, perhaps not the newest. For all threads but the writing one.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:
@@ -47,7 +47,7 @@ enum class Inside : std::uint64_t {
   nobody,
   handlers,
   readers
-};  // as wide as what RegistryCore::is_quiet() joins it with
+};  // must be as wide as the values that is_quiet() combines it with
 
 inline Inside inside_of(const Handler& handler) noexcept {
   return static_cast<Inside>(reinterpret_cast<std::uintptr_t>(&handler));
@@ -58,22 +58,25 @@ inline const Handler* handler_in(Inside inside) noexcept {
   return reinterpret_cast<const Handler*>(static_cast<std::uintptr_t>(inside));  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// The current call. If the call changes during the reading, its parts may be mixed from both
+/// The current call. If the call changes while it is being read, its parts may be mixed from both
 /// calls.
 struct AtWork {
-  std::uint64_t sequence = 0;  ///< of the last input that sinks were told of
-  /// Empty if it has no name or none is being called (the registry itself is working).
+  std::uint64_t sequence = 0;  ///< sequence of the last input that sinks have seen
+
+  /// Name of the handler. Empty if it has no name, or if no handler is being called because the
+  /// registry itself is working.
   std::string handler = {};
-  std::string message = {};  ///< the type that it handles; empty if none is being called
-  Entity entity = {};        ///< the entity it is called for, or nil
-  /// Number of entities covered by this call, `entity` being the first.
+  std::string message = {};  ///< type that the handler handles; empty if none is being called
+  Entity entity = {};        ///< entity that the handler is called for, or nil
+
+  /// Number of entities covered by this call; `entity` is the first.
   std::uint32_t entities = 1;
 };
 
-/// What a worker of a pass is doing.
+/// The current activity of a worker of a pass.
 struct WorkerCall {
   Shown<const Handler*> handler;  ///< null if idle
-  Shown<std::uint64_t> entity;    ///< bits of the task's first entity; 0 if it has none
+  Shown<std::uint64_t> entity;    ///< bits of the task's first entity, or 0
   Shown<std::uint32_t> entities;  ///< number in the task
 };
 

@@ -13,7 +13,7 @@ namespace {
 struct Dynamic {
   std::function<void(const DynamicCall&)> call;
   bool table = false;
-  std::uint32_t message_bytes = 0;  // of a struct; 0 for a change, which has no payload
+  std::uint32_t message_bytes = 0;  // size of a struct message; 0 for a change
   bool elsewhere = false;           // uses components of other entities
 };
 
@@ -26,7 +26,7 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   Entity other;
   if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
-  // For terms that exclude rows; null for others.
+  // Presence columns for terms that exclude rows; null for other terms.
   std::vector<const PresenceWord*> enabled(handler.terms.size());
   for (std::size_t i = 0; i < enabled.size(); ++i)
     if (const Term& term = handler.terms[i]; term.enableable && term.source == Source::self)

@@ -18,17 +18,19 @@ struct DynamicCall {
   /// Nil if the handler has no terms and the message is a pass.
   Entity self;
   std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty for a change
-  /// Per term, in order; null if absent, without value, or a tag.
+
+  /// One pointer per term, in order. Null if the component is absent, has no value, or is a tag.
   std::span<std::byte* const> values;
   Outbox& outbox;
   Spawner& spawner;
 };
 
-/// The message and the terms of a dynamic handler. Terms with Access::write must have source self.
+/// The message and the terms of a dynamic handler. Terms with Access::write must have source
+/// `self`.
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< for handlers without terms: call per entity, or once per pass
+  bool per_entity = true;  ///< if there are no terms: call the handler per entity, or once per pass
   bool pushes = true;
 };
 

@@ -33,7 +33,7 @@ enum class Source : std::uint8_t {
   parent_with,     ///< T of the nearest ancestor that has X; absent if that ancestor lacks T
   up_to,           ///< the nearest that has it, from the entity itself up to the nearest that has X
   any,             ///< Lookup: read by id
-  other,           ///< of the entity that the message names, or of its nearest ancestor that has it
+  other,           ///< from the entity that the message names, or its nearest ancestor that has it
 };
 
 /// One component that a handler uses.
@@ -44,8 +44,9 @@ struct Term {
   Source source = Source::self;
   bool value = true;  ///< false for With and Without, which only decide where the handler runs
   TypeId anchor = 0;  ///< X of parent_with and up_to
-  /// For an enableable component: rows of an archetype that has it may lack it, so each row is
-  /// checked.
+
+  /// True for an enableable component. Rows of an archetype that has the component may lack it, so
+  /// each row is checked.
   bool enableable = false;
 };
 
@@ -58,13 +59,13 @@ class RowsAhead {
   static constexpr std::uint32_t step = 32;  ///< number of rows prefetched at a time
   bool empty() const noexcept { return count_ == 0; }
   void clear(std::uint32_t rows) noexcept { count_ = 0, rows_ = rows; }
-  /// Adds a column's values of `bytes` each, starting with the first row's. Columns that do not fit
-  /// the list are not prefetched.
+  /// Adds a column whose values have `bytes` bytes each. `from` is the value of the first row.
+  /// Columns that do not fit the list are not prefetched.
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// The number of rows to prefetch, spread over the same number of rows at the end of the current
-  /// ones.
+  /// The number of rows to prefetch. Prefetching begins when the same number of current rows
+  /// remains.
   std::uint32_t rows() const noexcept { return rows_; }
   /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
@@ -94,57 +95,59 @@ struct RunContext {
   Spawner& spawner;
   Delivery* delivery = nullptr;
   // The handler being called, for error texts and observers (AtWork), and its entity. Code that
-  // sets `entity` must reset it to 0 before the next push that goes straight to its handler, which
-  // leaves it unchanged.
+  // sets `entity` must reset it to 0 before the next push that calls its handler directly, because
+  // such a push leaves it unchanged.
   Shown<const Handler*> running = {};
-  /// Bits; 0: the target of the type's sealed batch, or none.
+  /// Bits of the entity; 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
-  Shown<std::uint32_t> entities = 1;        ///< as in AtWork; 0 if there is no entity
+  Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork, or 0
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
   AllColumnStarts column_starts = {};
   const RowsAhead* ahead = nullptr;  ///< memory needed after the rows of this call; may be null
 };
 
-/// A stand-in for a chunk if a handler uses no entity: its rows are never read.
+/// A stand-in for a chunk, whose rows are never read. Used if a handler uses no entity.
 Chunk& no_chunk() noexcept;
 
 /// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the
 /// POD or, for tables, to a std::span<const std::byte>. `columns` has a slot per value term with
-/// source self. Returns true if the message was consumed.
+/// source `self`. Returns true if the message was consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
 
 /// The handlers that are called for entities of one archetype. Updated when handlers or archetypes
-/// come, read for every message.
+/// are added, and read for every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// As RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
+/// Like RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
 struct KnownChunk;
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
   RunOne run = nullptr;  ///< null if no handler matches
-  /// If only one matches and its calls need nothing around them.
+
+  /// The only matching handler, if there is just one and its calls need no extra steps; otherwise
+  /// null.
   const Handler* handler = nullptr;
   const std::uint16_t* columns = nullptr;  ///< of that handler
   MessageRoute* route = nullptr;
-  RunKnown known = nullptr;          ///< as `run`, for rows of known chunks
+  RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
   Inside inside = Inside::handlers;  ///< value of RegistryCore::inside during a call of `known`
 };
 /// The `run` of all other call sites: calls the route's handlers, with a copy of the message if one
 /// of them changes it.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// The default CallSite::known: does not use what is known of the chunk.
+/// The default for CallSite::known. Does not use cached data about the chunk.
 void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 /// Handler::known_base of a handler whose first parameter is the rows' ids.
 constexpr std::uint16_t known_ids = no_column - 1;
 
-/// Consecutive POD messages to one target each: `bytes` apart, starting at `first`, with the target
-/// at 0 and the payload at `offset`.
+/// Consecutive POD messages, each to one target. They are `bytes` apart, starting at `first`, with
+/// the target at offset 0 and the payload at `offset`.
 struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
-  /// Per item: the bits of the Locator of the target's row, or Locator::no_row. Null if they were
-  /// not looked up.
+  /// For each item, the bits of the Locator of the target's row, or Locator::no_row. Null if the
+  /// rows were not looked up.
   const std::uint32_t* places = nullptr;
 };
 struct ItemCounts {
@@ -159,19 +162,20 @@ using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* firs
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
   int priority = 0;  ///< lower values run first
+
   /// Names of handlers of the same message that must run later (`before`) or earlier (`after`).
   /// Another plugin may add these handlers later. A name that no handler has at the next flush or
   /// advance is reported once through RegistryOptions::on_warning.
   std::vector<std::string> before = {}, after = {};
   /// Called once per matching archetype. An exception during subscribe() is passed on, and nothing
-  /// is subscribed; for archetypes that come later, it stops the program like an exception from a
-  /// handler.
+  /// is subscribed; for archetypes that are created later, it stops the program like an exception
+  /// from a handler.
   std::function<bool(const Archetype&)> filter = {};
   /// Called before a pass, on the thread that pushed it, after the handlers that this one waits
   /// for. If it returns false, the pass is skipped.
   std::function<bool()> on_begin = {};
   /// External resources, such as "renderer" or "octree". Reading a resource that no handler writes
-  /// is reported as above if its name resembles one that is written.
+  /// is also reported once if its name resembles one that is written.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
@@ -188,42 +192,47 @@ struct Handler {
   std::uint32_t part = 0;     ///< see RegistryHost::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
-  /// Offset in the message of the entity that terms with source other refer to.
+  /// Offset in the message of the entity that terms with source `other` refer to.
   std::uint32_t other_offset = ~0u;
-  bool once = false;            ///< uses no entity and no component, so a pass calls it once
+  bool once = false;            ///< uses no entity or component: called once per pass
   bool writes_message = false;  ///< takes Msg& or may consume
   bool consumes = false;        ///< may end the delivery to a target
   bool pushes = false;          ///< takes an Outbox or a Spawner
   bool spawns = false;
-  bool has_state =
-      false;  ///< captures or an object: conflicts with other handlers that have state unless resources are declared
+  /// True if the handler has captures or an object. It then conflicts with other handlers that have
+  /// state, unless resources are declared.
+  bool has_state = false;
   bool of_manager = false;  ///< a non-const member function of a manager
   bool enabled = true;
   bool whole_rows = false;   ///< takes spans: called once per run of rows
   bool looks_ahead = false;  ///< its `rows` prefetches RunContext::ahead
+
   /// True if its `rows` may continue past a chunk's end, provided that the following chunks
   /// continue all its columns and that the columns it writes have been touched.
   bool joins_chunks = false;
   bool takes_ids = false;                ///< reads the id of every row
   bool takes_parents = false;            ///< reads the parent of every row
-  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this one writes
+  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this handler writes
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
-  RunKnown known = &run_known;  ///< any other function relies on touched columns
+  RunKnown known = &run_known;  ///< all functions but run_known rely on touched columns
+
   /// The column that KnownChunk::base points to, known_ids, or no_column for none.
   std::uint16_t known_base = no_column;
   RunFew few = nullptr;
   std::uint32_t few_bytes = 0;  ///< size of an item without causes
   std::shared_ptr<void> state;  ///< the callable
+
   /// Recent time per row of a pass; measured only if there are several workers.
   double row_ns = 0;
 
-  /// Number of value terms with source self: the length of a column list.
+  /// Number of value terms with source `self`: the length of a column list.
   std::uint32_t values = 0;
-  std::uint32_t written = 0;  ///< bit mask of those among the first 32 that are written
-  /// By archetype index: the columns of the value terms with source self; null if the handler does
-  /// not match.
+  std::uint32_t written = 0;  ///< bit mask of the written values among the first 32
+
+  /// The columns of the value terms with source `self`, by archetype index. Null if the handler
+  /// does not match the archetype.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
@@ -233,7 +242,7 @@ struct Handler {
   void bind(Archetype& archetype);
 };
 
-/// True if it matters which of the two runs first.
+/// True if the order of the two handlers matters.
 bool conflict(const Handler& a, const Handler& b) noexcept;
 
 }  // namespace muster

@@ -78,7 +78,8 @@ std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
     note(handler);
     return std::nullopt;
   }
-  // It is placed as soon as everything it waits for is, and before everything else that could be.
+  // The handler goes to the earliest place after all handlers that it waits for, and before all
+  // others that could take that place.
   const std::size_t first = first_place(handler);
   std::size_t at = static_cast<std::size_t>(place);
   if (!is_sorted_ || at < first) {
@@ -98,7 +99,8 @@ std::optional<std::size_t> HandlerOrder::remove(Handler& handler) {
       std::ranges::partition_point(sorted_, [&](const Handler* other) { return comes_first(*other, handler); });
   const auto sorted_place = in_sorted - sorted_.begin();
   sorted_.erase(in_sorted);
-  // Handlers it separated may swap: the order depends on the present ones only.
+  // Handlers that were kept apart by the removed one may change places, because the order depends
+  // only on the present handlers.
   if (is_waited_for(handler)) {
     order_ = ordered(sorted_);
     is_sorted_ = order_ == sorted_;

@@ -13,16 +13,16 @@
 
 namespace muster {
 
-/// A mistake in setting up a registry: a contradictory order, a duplicate name, a type whose layout
-/// differs.
+/// A mistake in setting up a registry: a contradictory order, a duplicate name, or a type whose
+/// layout differs.
 class SetupError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Does not own the handlers. A handler that no other waits for, as is usual, is inserted without
-/// moving the others. Otherwise the order is computed anew, in O(n log n) for the handlers and the
-/// names they refer to.
+/// Does not own the handlers. Usually no other handler waits for a new one, which is then inserted
+/// without moving the others. Otherwise the order is computed anew, in O(n log n) for the handlers
+/// and the names they refer to.
 class HandlerOrder {
  public:
   auto begin() const noexcept { return order_.begin(); }
@@ -35,14 +35,14 @@ class HandlerOrder {
   /// Returns the handler's place, or no value if others may have moved. If the order is cyclic,
   /// adds nothing and throws a SetupError that names the handlers of the cycle.
   std::optional<std::size_t> add(Handler& handler);
-  /// Returns its former place, or no value if others may have moved.
+  /// Removes the handler, and returns its former place, or no value if others may have moved.
   std::optional<std::size_t> remove(Handler& handler);
 
-  /// Handlers compared and edges followed so far. Tests of complexity use it.
+  /// Handlers compared and edges followed so far. Used by tests of complexity.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  /// How handlers refer to a name.
+  /// Counts the references of handlers to a name.
   struct Named {
     std::uint32_t there = 0;          // handlers that have it
     std::uint32_t run_before_it = 0;  // requests to run before it

@@ -42,7 +42,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     handler->part = part_;
   }
   handler->enabled = !std::ranges::binary_search(states_.disabled, text_of(handler->name));
-  // Comes first, because a filter may throw.
+  // Bind first, because a filter may throw.
   handler->bound.resize(archetypes_, nullptr);
   for (const auto& archetype : archetypes) {
     if (!archetype) continue;
@@ -145,7 +145,7 @@ void HandlerTable::find_followed() {
   for (Handler* const handler : handlers_) {
     std::vector<FollowedColumn> followed = followed_by(*handler);
     ++steps_;
-    // Its message may go in whole runs now, or no longer.
+    // Decides whether the handler's messages may be delivered in whole runs.
     if (followed.empty() != handler->followed.empty()) changed.push_back(this->route(handler->message));
     handler->followed = std::move(followed);
   }

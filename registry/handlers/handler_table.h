@@ -27,22 +27,25 @@ struct PassSchedule;
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
   std::vector<Handler*> active;  ///< the enabled ones, in order
+
   /// True if a run of messages may go through one handler after another, with the same effects as
-  /// message by message.
+  /// delivery message by message.
   bool whole_runs = true;
   bool writes_message = false;
-  /// If this is the route of a change of `component` and not of a message.
+  /// Set only if this is the route of a change of `component` instead of a message.
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message
   std::vector<CallSite> calls;  ///< by archetype index
-  /// For pushes to one entity; cleared whenever `calls` change or move.
+
+  /// A cache for pushes to one entity. Cleared whenever `calls` change or move.
   KnownChunks known;
-  /// The `few` of the only handler, if there is just one and its calls need nothing around them;
+  /// The `few` of the only handler, if there is just one and its calls need no extra steps;
   /// otherwise null.
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
-  std::uint32_t few_bytes = 0;  ///< size of the items that `few` takes; 0 if it is null
+  std::uint32_t few_bytes = 0;  ///< size of the items that `few` takes; 0 if `few` is null
+
   /// True if a handler is called for the entities of this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_index].run != nullptr; }
   struct alignas(16) Unit {
@@ -55,13 +58,15 @@ struct MessageRoute {
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
   RunRules rules;  ///< of the active handlers
-  /// By archetype index: the number of active handlers that match it.
+
+  /// The number of active handlers that match an archetype, by archetype index.
   std::vector<std::uint32_t> receivers;
 };
 
 /// The part of a registry's state that concerns handlers.
 struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
+
   /// Ordinals of this process's handlers that waiting HandlerRequest messages will start and end.
   /// Not saved: ordinals in loaded state belong to the process that wrote it and have no effect
   /// here.
@@ -72,7 +77,7 @@ class HandlerTable {
  public:
   /// `states` must outlive the table. If its contents are exchanged, bind_all() must follow.
   explicit HandlerTable(HandlerStates& states) : states_(states) {}
-  /// Destroys the handlers in the order in which they came.
+  /// Destroys the handlers in the order in which they were added.
   ~HandlerTable();
   HandlerTable(const HandlerTable&) = delete;
   HandlerTable& operator=(const HandlerTable&) = delete;
@@ -93,13 +98,15 @@ class HandlerTable {
 
   /// Throws SetupError and changes nothing if the message already has a handler of that name, if
   /// the order contradicts itself, or if UnkeptHandlers::check refuses. Also throws what the
-  /// handler's filter throws, unless `filter_stops`: then that stops the program.
+  /// handler's filter throws, unless `filter_stops` is true; an exception from the filter then
+  /// stops the program.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
   /// Holds a handler until begin(), because it was subscribed inside a handler. Sets its ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
-  /// Adds a handler that keep() holds; false if it has ended since. Throws like add(), but an
-  /// exception from its filter stops the program with an error that names the handler.
+  /// Adds a handler that keep() holds. Returns false if the handler has ended since. Throws like
+  /// add(), but an exception from its filter stops the program with an error that names the
+  /// handler.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
   /// Announces that end(ordinal) will come as a message. end() ignores ordinals that were not
   /// announced, such as those of another process in saved state.
@@ -110,10 +117,10 @@ class HandlerTable {
   struct Called {
     std::string handler, message;
   };
-  /// The names of a handler and its message; no value if it is not in the table. May be called from
-  /// any thread.
+  /// The names of a handler and its message; no value if the handler is not in the table. May be
+  /// called from any thread.
   std::optional<Called> called(const Handler* handler) const;
-  /// Enables or disables all handlers of a name, including later ones.
+  /// Enables or disables all handlers with this name, including later ones.
   void enable(Text name, bool enabled);
   /// The names of disabled handlers, ascending by hash.
   const std::vector<Text>& disabled() const noexcept { return states_.disabled; }
@@ -142,8 +149,8 @@ class HandlerTable {
   /// True if a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// For each of these messages, whether a handler must be called: one of the message itself, of
-  /// Activated, Loaded or Deactivated, or of changes of components.
+  /// For each of these messages, true if a handler must be called: one for the message itself, for
+  /// Activated, Loaded or Deactivated, or for changes of components.
   struct Told {
     bool create = false, set = false, remove = false, destroy = false, spawn = false;
   };
@@ -156,15 +163,15 @@ class HandlerTable {
   /// counts the calls.
   void observe_calls(bool on);
 
-  /// In the order in which they came.
+  /// In the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
   /// The ordinal of the next handler; greater than those of all current handlers.
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
-  /// Handlers compared, plus handlers, terms and archetypes visited because handlers came, went or
-  /// were enabled. Tests of complexity use it.
+  /// Handlers compared, plus handlers, terms and archetypes visited because handlers were added,
+  /// removed or enabled. Used by tests of complexity.
   std::uint64_t steps() const noexcept;
 
  private:
@@ -174,7 +181,7 @@ class HandlerTable {
   /// handler's present or former place; empty if other handlers moved too.
   void handler_came(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
   void handler_left(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
-  /// Updates a route from its order alone.
+  /// Recomputes a route from the order of its handlers.
   void refresh(MessageRoute& route);
   /// Updates everything that depends on a route's active handlers.
   void active_changed(MessageRoute& route, bool was_followed);
@@ -189,7 +196,7 @@ class HandlerTable {
   static bool is_followed(const MessageRoute& route) noexcept {
     return route.change != ChangeKind::none && !route.active.empty();
   }
-  /// True if a call site calls this handler directly, because its calls need nothing around them.
+  /// True if a call site calls this handler directly, because its calls need no extra steps.
   bool is_called_straight(const Handler& handler) const noexcept {
     return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
   }
@@ -199,9 +206,10 @@ class HandlerTable {
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
-  // Held while handlers_, routes_ or by_type_ change: other threads read them.
+
+  // Held while handlers_, routes_ or by_type_ change, because other threads read them.
   mutable Mutex shown_;
-  std::vector<Handler*> handlers_;  // raw pointers: those after a removed one move up
+  std::vector<Handler*> handlers_;  // raw pointers, because those after a removed handler move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
   UnkeptHandlers unkept_;  // of handlers_

@@ -1,5 +1,6 @@
-// Runs a batch of messages, to one entity each, through one handler, in loops into which the handler
-// is inlined. The effects are the same as on Delivery's general path, message by message.
+// Runs a batch of messages, each to one entity, through one handler, in loops into which the
+// handler is inlined. The effects are the same as on Delivery's general path, which works message
+// by message.
 //
 //   walk          takes the messages in order. While targets stay in one chunk, it knows its columns.
 //     in_line     checks a block of messages at once: if its targets and their rows are adjacent,
@@ -32,18 +33,18 @@ inline Entity target_of(const std::byte* item) noexcept {
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
-/// Storage::locate() for loops that have the directory in a local variable.
+/// Like Storage::locate(), for loops that have the directory in a local variable.
 [[gnu::always_inline]] inline std::uint64_t locate_in(const DirectoryEntry* directory, std::size_t indices,
                                                       Entity e) noexcept {
   return e.index < indices ? locator_of(directory[e.index], e) : ~std::uint64_t{0};
 }
-/// The number of items whose targets are alive.
+/// Returns the number of items whose targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
 /// True if a run is long enough that remembering the columns of chunks pays off.
 inline bool jumps(const Storage& storage, const ItemRun& run) noexcept {
   return run.count >= 64 && storage.chunk_numbers() > 1;
 }
-/// Writes the places of the targets' rows to `places`, one per item: for ItemRun::places.
+/// Writes the places of the targets' rows to `places`, one per item, for use as ItemRun::places.
 void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* places) noexcept;
 
 /// Rows of a chunk that a handler is called for.
@@ -63,8 +64,8 @@ struct ItemLoops {
   /// The offset of the payload in an item without causes, and the size of such an item.
   static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(Message));
   static constexpr std::uint32_t bytes = item_bytes_for(offset, sizeof(Message), alignof(Message));
-  /// True if what is known of later rows stays valid, and the row suffices to find the handler's
-  /// values. A handler that spawns takes ids, so the directory may move.
+  /// True if lookups for later rows stay valid during a call, and the handler's values can be found
+  /// from the row alone. A handler that spawns takes ids, so the directory may move.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
   static constexpr std::uint32_t jump_block = 128;  ///< number of messages over_chunks looks ahead
@@ -86,7 +87,7 @@ struct ItemLoops {
   /// notices sooner than if the target's row had to be found first.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
-    std::uint64_t counts = 0;  // handled in the lower half, dead in the upper: one register
+    std::uint64_t counts = 0;  // lower half: handled; upper half: dead; one register for both
     do {
       if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
         counts += one_dead;
@@ -114,7 +115,7 @@ struct ItemLoops {
     if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
     return std::bit_cast<ItemCounts>(counts);
   }
-  /// `usual`: items have the compile-time layout `offset` and `bytes`.
+  /// If `usual` is true, items have the compile-time layout `offset` and `bytes`.
   template <bool usual>
   static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {
     F& f = Call::callable(handler);
@@ -141,12 +142,14 @@ struct ItemLoops {
       auto bases = Call::bases_of(rows, Call::every);
       const std::uint32_t before = left;
       std::uint32_t stop = left;  // where to try the next block
+
       // Checks whether the next message is for a row of this chunk, and finds the row.
       const auto next = [&] {
         if (left == 0 || !looks_ahead) return false;
         const Entity target = target_of(at);
         if (target.index >= indices) return false;
-        // For a locator of this chunk, the result is its row; for any other, it is greater.
+        // If the locator is in this chunk, the result is its row; otherwise the result is greater
+        // than any row.
         const std::uint64_t at_row = locator_of(directory[target.index], target) ^ first_locator;
         if (at_row >= chunk_rows_max) return false;
         row = static_cast<std::uint32_t>(at_row);
@@ -184,8 +187,8 @@ struct ItemLoops {
     if (index + std::size_t{block} > indices) return false;
     const DirectoryEntry* const entry = directory + index;
     if (entry->locator.row() > chunk_rows_max - block) return false;
-    // A target and its entry differ by the same number for all: so, if indices ascend, locators do
-    // too, and generations match.
+    // If all targets differ from their entries by the same number, locators ascend whenever indices
+    // do, and generations match.
     const auto number = [entry](std::uint32_t i) { return std::bit_cast<std::uint64_t>(entry[i]); };
     const std::uint64_t apart = number(0) - first;
     std::uint64_t differs = 0;
@@ -198,8 +201,8 @@ struct ItemLoops {
     return (differs | jumps) == 0;
   }
 
-  /// Remembers the result of bases_of() for each chunk from its first message on. `placed`:
-  /// items.places has the rows.
+  /// Remembers the result of bases_of() for each chunk, from the chunk's first message on. `placed`
+  /// is true if items.places has the rows.
   template <bool placed, std::size_t... I>
   [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
                                                   std::index_sequence<I...> all) {
@@ -210,7 +213,7 @@ struct ItemLoops {
     const std::uint32_t chunks = storage.chunk_numbers();
     using Bases = std::array<void*, sizeof...(I)>;
     Bases* bases;
-    std::uint8_t* known;  // 0: nothing yet; otherwise `matches` or `lacks`
+    std::uint8_t* known;  // 0 means unknown; otherwise `matches` or `lacks`
     constexpr std::uint8_t matches = 1, lacks = 2;
     {
       std::vector<std::byte>& memory = context.chunk_bases;
@@ -283,7 +286,7 @@ struct ItemLoops {
     }
     return counts;
   }
-  /// Finds the bases of a chunk; false if the handler does not match it.
+  /// Finds the bases of a chunk. Returns false if the handler does not match the chunk.
   template <class Bases, std::size_t... I>
   [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {

@@ -23,7 +23,8 @@ struct KnownChunk {
 /// Owned by a route, used by the registry's thread.
 class KnownChunks {
  public:
-  /// `place` is from Storage::locate(). Null if it is not a row, or its chunk is not known.
+  /// `place` is from Storage::locate(). Returns null if `place` is not a row, or if its chunk is
+  /// not in the cache.
   [[gnu::always_inline]] const KnownChunk* find(std::uint64_t place, std::uint64_t stamp) const noexcept {
     // Places without a row give numbers above size_max.
     const std::uint64_t number = place >> Locator::row_bits;
@@ -45,7 +46,7 @@ class KnownChunks {
   static constexpr std::uint32_t size_min = 16, size_max = 1u << 15;
   std::unique_ptr<KnownChunk[]> chunks_;
   std::uint64_t size_ = 0;
-  KnownChunk last_;  // for a chunk with a greater number
+  KnownChunk last_;  // used for a chunk whose number is too large for the table
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The words of the query language: what a handler may take besides its message. signature.h
-// interprets them.
+// The words of the query language: the parameters that a handler may have besides its message.
+// signature.h interprets them.
 #pragma once
 
 #include "registry/handlers/handler.h"
@@ -47,7 +47,7 @@ class FromElsewhere {
                 "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T> "
                 "or Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
-  /// For callers that know whether there is a value.
+  /// Constructor for callers that know whether there is a value.
   FromElsewhere(const Value* value, bool is_there) noexcept : value_(value), is_there_(is_there) {}
   const Value& operator*() const noexcept { return *value_; }
   const Value* operator->() const noexcept { return value_; }

@@ -1,5 +1,5 @@
 // Defines, for each word of a handler's query, which term it makes and how its value is found for
-// the rows of a chunk. registry/handlers/parameters.h explains what the words mean.
+// the rows of a chunk. registry/handlers/parameters.h explains the words.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ namespace muster::detail {
 // --- Values from other entities. ---
 
 /// Finds the values of Parent, SelfOrParent, ParentWith, UpTo and Other, and checks the words that
-/// exclude by ancestors, once per row. Does not test whether a row has the same parent as the row
-/// before if the value can be found without it: after rows have come and gone for a while, that
-/// branch is mispredicted too often.
+/// exclude by ancestors, once per row. Does not test whether a row has the same parent as the
+/// previous row if the value can be found without that test: after rows have been added and removed
+/// for a while, its branch is mispredicted too often.
 ///
-/// Valid for one run of rows of a chunk. During the run no row comes, goes, moves or changes its
-/// parent, and no column is laid out anew, so the place of a value stays valid; the value itself is
-/// not stored. A Spawner's new ids may move the directory: directory_moved() is called after each
-/// call of a handler that has a Spawner.
+/// Valid for one run of rows of a chunk. During the run, no row is added, removed, moved or given
+/// another parent, and no column is laid out anew, so the place of a value stays valid. The value
+/// itself is not stored. A Spawner's new ids may move the directory: directory_moved() is called
+/// after each call of a handler that has a Spawner.
 class Elsewhere {
  public:
   Elsewhere() = default;
-  /// For a term with these members. `other` is the entity that the message names, if the source is
-  /// Source::other.
+  /// Creates the lookup for a term with these members. `other` is the entity that the message
+  /// names, if the source is Source::other.
   [[gnu::always_inline]] Elsewhere(RunContext& context, const Chunk& chunk, Source source, TypeId type,
                                    [[maybe_unused]] TypeId anchor, Entity other)
       : storage_(&context.storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
@@ -57,8 +57,8 @@ class Elsewhere {
     }
   }
 
-  /// The place of the term's value for this row, or null. `bytes`: size of a value; 0 if known only
-  /// at run time.
+  /// The place of the term's value for this row, or null. `bytes` is the size of a value, or 0 if
+  /// known only at run time.
   template <Source source, std::uint32_t bytes = 0>
   [[gnu::always_inline]] const std::byte* find(std::uint32_t row, TypeId type, TypeId anchor) noexcept {
     if constexpr (source == Source::other) return value_;
@@ -81,23 +81,23 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
-  /// For Parent and SelfOrParent: true if values are found at the rows' parents; otherwise they are
-  /// the rows' own, or absent.
+  /// Returns true if the values of Parent or SelfOrParent are found at the rows' parents, and false
+  /// if they are the rows' own, or absent.
   bool looks_above() const noexcept { return above_; }
-  /// For the same words: as find(), if nothing must be learned for it; otherwise returns false and
-  /// finds nothing. `above`: looks_above() is known to be true.
+  /// Like find() if the value of Parent or SelfOrParent can be found from cached data; otherwise
+  /// returns false and finds nothing. `above` is true if looks_above() is known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);
     if constexpr (source == Source::self_or_parent) {
       if (own_)
         value_ = own_ + std::size_t{row} * own_bytes_;
-      else if (by_row_) [[unlikely]]  // not a member call, which would force this out of registers
+      else if (by_row_) [[unlikely]]  // a member call would force this object out of registers
         value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
     }
     return true;  // otherwise value_ is always null
   }
-  /// To be called after new ids were taken.
+  /// Must be called after new ids were taken.
   void directory_moved() noexcept { directory_ = storage_->ids().slots(); }
   /// The last result of find().
   const std::byte* found() const noexcept { return value_; }
@@ -106,14 +106,14 @@ class Elsewhere {
   bool has_found() const noexcept { return is_known_ || value_; }
 
  private:
-  /// Finds the value if the beginning of the values in the parent's chunk is known.
+  /// Finds the value if the start of the values in the parent's chunk is known.
   template <std::uint32_t bytes>
   [[gnu::always_inline]] bool find_known(std::uint32_t row) noexcept {
     const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
     const std::uintptr_t start = starts_[place >> Locator::row_bits];
     is_known_ = start > ColumnStarts::no_start;
     if (!is_known_) [[unlikely]] {
-      value_ = nullptr;  // do not keep the value of the row before
+      value_ = nullptr;  // do not keep the value of the previous row
       return false;
     }
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -130,15 +130,16 @@ class Elsewhere {
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
   const Entity* parents_ = nullptr;  // null if ancestors need not be searched
+
   // Value of the chunk's first row, if the rows' own values are used.
   const std::byte* own_ = nullptr;
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
   const std::uintptr_t* starts_ = nullptr;  // of above_
   const DirectoryEntry* directory_ = nullptr;
-  std::uint64_t parent_ = 0;  // of the row before; 0 for the first row
+  std::uint64_t parent_ = 0;  // parent of the previous row; 0 for the first row
   const std::byte* value_ = nullptr;
-  bool is_known_ = false;  // value_ was found through the beginning of its column
+  bool is_known_ = false;  // value_ was found through the start of its column
   bool by_row_ = false;
 };
 
@@ -164,8 +165,8 @@ struct Parameter;
 template <class P>
 concept QueryWord = requires { sizeof(Parameter<P>); };
 
-/// True if every row that has the type has a value of it. Tags are refused, and a runtime component
-/// may become one.
+/// True if every row that has the type has a value of it. Tags are refused. A runtime component may
+/// become a tag.
 template <class T>
 inline constexpr bool always_in_a_column = requires { TypeTraits<T>::tag; };
 
@@ -204,7 +205,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
       if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
     return touched(rows, slot);
   }
-  /// base() for a column that was touched since the last begin_version.
+  /// Like base(), for a column that was touched since the last begin_version.
   static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
     return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
   }
@@ -213,7 +214,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
   }
 };
 
-/// For enableable components: checks rows one by one.
+/// Checks rows one by one, because rows may lack an enableable component.
 template <class T, Presence presence_>
 struct EnableableParameter : ColumnTerm<T, presence_> {
   using Value = std::remove_const_t<T>;
@@ -456,7 +457,7 @@ template <ElsewhereValue T, ComponentType X>
 struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
 template <ElsewhereValue T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
-  // The other entity's value: nothing of the handler's own row is used.
+  // The value belongs to the other entity, so the handler's own row is not used.
   static constexpr bool entity = false;
 };
 
@@ -474,8 +475,8 @@ constexpr std::uint32_t other_offset() {
     }
   return entities == 1 ? offset : ~0u;
 }
-/// True if the column's beginning and the row suffice to find a parameter, so that rows may
-/// continue in the next chunk.
+/// True if a parameter can be found from the start of its column and the row alone, so that rows
+/// may continue in the next chunk.
 template <class P>
 inline constexpr bool joins = Parameter<P>::plain;
 template <class T>
@@ -488,7 +489,7 @@ template <class T>
 inline constexpr bool joins<With<T>> = !EnableableType<T>;
 template <class T>
 inline constexpr bool joins<Without<T>> = !EnableableType<T>;
-/// True if what is known of a chunk and the row suffice to find a parameter.
+/// True if a parameter can be found from cached data about a chunk and the row alone.
 template <class P>
 inline constexpr bool by_chunk = joins<P>;
 template <class T>

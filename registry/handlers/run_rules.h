@@ -16,14 +16,14 @@ class RunRules {
   /// A handler must not change between add() and remove().
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
-  /// True if the result is the same as message by message: no two handlers conflict(), at most one
-  /// pushes, none ends a delivery, and their calls need nothing around them. If one changes
+  /// True if the result is the same as message by message, that is, if no two handlers conflict(),
+  /// at most one pushes, none ends a delivery, and their calls need no extra steps. If one changes
   /// messages, a run must be copied.
   bool whole_runs() const noexcept {
     return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;
   }
   bool writes_message() const noexcept { return writing_ > 0; }
-  /// Components and resources visited so far. Tests of complexity use it.
+  /// Components and resources visited so far. Used by tests of complexity.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
@@ -37,7 +37,7 @@ class RunRules {
 
   std::unordered_map<TypeId, Use> components_;
   std::unordered_map<std::string, Use> externals_;
-  std::uint32_t clashing_ = 0;  // components and resources that one handler writes and another uses
+  std::uint32_t clashing_ = 0;  // components and resources written by one and used by another
   std::uint32_t hidden_ = 0;    // handlers with state that name no resources
   std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0, consuming_ = 0;
   std::uint64_t steps_ = 0;

@@ -93,8 +93,8 @@ inline constexpr bool is_right_signature = false;
 template <class R, class M, class... Ps>
 inline constexpr bool is_right_signature<R(M, Ps...)> = is_right<R, M, Ps...>();
 
-/// Calls f(arguments...), inlined into the calling loop however large f is: for a handler's one
-/// loop over all rows.
+/// Calls f(arguments...), inlined into the calling loop no matter how large f is. Used for a
+/// handler's single loop over all rows.
 template <class F, class... A>
 [[gnu::always_inline]] inline decltype(auto) call_inlined(F& f, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)
@@ -183,7 +183,7 @@ struct Invoker {
   /// A separate function, so that in_steps() takes no registers. A small message is copied here:
   /// the handler's writes cannot change the copy, so it stays in registers too. The alignment keeps
   /// the start of the loop from crossing a page of code; for short handlers with mispredicted
-  /// calls, that costs 10 %.
+  /// calls, crossing a page costs 10 %.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static bool each_row(F& f, void* message, const ChunkRows& rows,
                                                             std::uint32_t begin, std::uint32_t end,
@@ -202,11 +202,12 @@ struct Invoker {
     }
     return consumed;
   }
-  // For handlers that take values of parents. The loop handles rows whose values are found at once,
-  // and leaves the others to rows_apart(). It needs no test for a missing value and no join of two
-  // paths, which took a quarter of its instructions.
+  // Used for handlers that take values of parents. The loop handles rows whose values are found at
+  // once, and leaves the others to rows_apart(). The loop needs no test for a missing value and no
+  // join of two paths, which took a quarter of its instructions.
 
-  /// Not for handlers that spawn, which may move what was found, or that may consume.
+  /// False for handlers that spawn, which may move the values that were found, and for handlers
+  /// that may consume.
   static constexpr bool finds_quickly = !consumes && !spawns && (false || ... || detail::found_quickly<Ps>);
   /// Runs each_row() up to and including the first row that is left to rows_apart(). Returns the
   /// next row.
@@ -220,8 +221,8 @@ struct Invoker {
     if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
     return quick_loop<false>(f, m, bases, begin, end, all);
   }
-  /// `above`: all values are found at parents. This gets its own loop: compilers that do not
-  /// unswitch loops (-O2) would test each row.
+  /// `above` is true if all values are found at parents. This case has its own loop, because
+  /// compilers that do not unswitch loops (-O2) would test each row.
   template <bool above, class Kept, class Bases, std::size_t... I>
   [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,
                                                          std::uint32_t end, std::index_sequence<I...> all) {
@@ -235,8 +236,8 @@ struct Invoker {
     }
     return end;
   }
-  /// Handles one row, after which similar rows are found at once, or all remaining rows if they are
-  /// not: a parent lacks such a value, but an ancestor may have it.
+  /// Handles one row if later rows can then be found quickly, and otherwise all remaining rows. The
+  /// latter happens if a parent lacks the value, but an ancestor may have it.
   template <class Kept, class Bases, std::size_t... I>
   [[gnu::noinline]] static std::uint32_t rows_apart(F& f, Kept& m, Bases& bases, std::uint32_t row, std::uint32_t end,
                                                     std::index_sequence<I...>) {
@@ -263,7 +264,7 @@ struct Invoker {
     else
       return true;
   }
-  /// present(), after a successful find_quickly().
+  /// Like present(), after a successful find_quickly().
   template <class P, class Base>
   static bool is_there(Base& base, std::uint32_t row) noexcept {
     if constexpr (detail::found_quickly<P>)
@@ -299,8 +300,8 @@ struct Invoker {
     return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
                std::index_sequence_for<Ps...>{});
   }
-  /// Returns the handler's callable. A stateless one is created here, so that nothing must be read
-  /// to find it.
+  /// Returns the handler's callable. If the callable is stateless, it is created in this function,
+  /// so that nothing must be read to find it.
   static F& callable([[maybe_unused]] const Handler& handler) noexcept {
     if constexpr (stateless) {
       static F made{};
@@ -328,7 +329,7 @@ struct Invoker {
   }
   template <std::size_t... I>
   static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
-    // Unused if a handler takes only its message, about which GCC warns.
+    // Unused if a handler takes only its message. GCC would warn about that.
     [[maybe_unused]] const auto base = [&]<class P>(std::size_t index) {
       if constexpr (P::column)
         return P::touched(rows, rows.columns[index]);
@@ -360,8 +361,8 @@ struct Invoker {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// The rest of one(), for columns that are not touched yet. A separate function with the same
-  /// arguments, so that one() calls nothing but the handler and need not save registers.
+  /// The rest of one(), for columns that are not touched yet. This is a separate function with the
+  /// same arguments, so that one() calls only the handler and need not save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
     first_row(context, *site.handler, site.columns, message, chunk, row);
@@ -383,7 +384,7 @@ struct Invoker {
     if (known_parameter == sizeof...(Ps)) return no_column;
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
-  /// one() for a row of a known chunk, whose columns have been touched.
+  /// Like one(), for a row of a known chunk, whose columns have been touched.
   static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};
@@ -440,7 +441,7 @@ struct Invoker {
   template <std::size_t... I>
   static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
     const auto one = [&]<class P>(const void* base) {
-      // Computes with integers: an optional column may be absent, and prefetching an invalid
+      // Compute with integers, because an optional column may be absent, and prefetching an invalid
       // address costs nothing.
       if constexpr (P::column)
         __builtin_prefetch(  // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -528,7 +529,7 @@ struct ConstantFunction {
     return function(std::forward<A>(arguments)...);
   }
 };
-/// Inlines the function itself into the loop, not only this call of it.
+/// Inlines the function itself into the loop, and not only this call.
 template <auto function, class... A>
 [[gnu::always_inline]] inline auto call_inlined(ConstantFunction<function>&, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)

@@ -1,4 +1,4 @@
-// Owns a subscribed handler: it ends with its Subscription.
+// Owns a subscribed handler, which ends with its Subscription.
 #pragma once
 
 #include <cstdint>

@@ -12,13 +12,14 @@ class Turn {
  public:
   virtual ~Turn() = default;
   /// Returns once everything that a single worker would have done earlier is done. Workers later in
-  /// the order wait meanwhile.
+  /// the order wait in the meantime.
   virtual void take() = 0;
 };
 
-/// The calling thread's turn; null unless it runs a handler of a pass that is spread over workers.
+/// The calling thread's turn; null unless the thread runs a handler of a pass that is spread over
+/// workers.
 Turn*& turn_here() noexcept;
-/// The handler that this thread is running for such a pass.
+/// The handler that this thread runs in a pass that is spread over workers.
 const Handler*& running_here() noexcept;
 
 /// Takes the calling thread's turn, if it has one.

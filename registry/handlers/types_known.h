@@ -16,7 +16,7 @@ namespace muster {
 
 class TypesKnown {
  public:
-  /// Both must outlive this; their contents may be exchanged.
+  /// `storage` and `states` must outlive this object; their contents may be exchanged.
   TypesKnown(Storage& storage, HandlerStates& states);
   ~TypesKnown();
 
@@ -77,7 +77,7 @@ class TypesKnown {
   /// Forgets, like forget_runtime(), every runtime component for whose functions `whose` returns
   /// true, even if handlers use it. Returns their ids.
   std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
-  /// A component type by id; null if unknown or not a component.
+  /// Returns the component type with this id, or null if it is unknown or not a component.
   const StoredType* component(TypeId type);
 
   /// The number of known types, components and messages.
@@ -100,7 +100,7 @@ class TypesKnown {
   static constexpr std::size_t second_place(TypeId type) noexcept { return type / pushed_places % pushed_places; }
   MessageRoute* find_route(TypeId message);
   void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
-  /// The part of need() for types that are not in the cache.
+  /// Does the work of need() for types that are not in the cache.
   template <GeneratedType T>
   void make_known() {
     if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {
@@ -117,14 +117,15 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// need() while several workers run handlers: checks under a lock, and adds types in turn.
+  /// Like need(), for use while several workers run handlers: checks under a lock, and adds types
+  /// in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
   std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
-  std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
+  std::atomic<TypeId> seen_[64] = {};   // caches the types that need() has made known
   Seen pushed_[pushed_places];
-  Seen routes_[64];  // of types looked up by run-time id
+  Seen routes_[64];  // routes of types looked up by run-time id
   HandlerTable handlers_;
   Storage& storage_;
   struct Gate;

@@ -12,12 +12,12 @@ bool writes(const Handler& handler) noexcept {
   return std::ranges::find(handler.terms, Access::write, &Term::access) != handler.terms.end();
 }
 
-/// True if a call of the handler may change what is saved.
+/// True if a call of the handler may change saved state.
 bool changes_the_world(const Handler& handler) noexcept {
   return handler.pushes || handler.spawns || handler.of_manager || writes(handler);
 }
 
-/// A resource that one writes and the other names, or null.
+/// Returns a resource that one handler writes and the other names, or null.
 const std::string* meet(const Handler& writing, const Handler& names) noexcept {
   for (const std::string& resource : writing.options.external_writes)
     for (const auto* named : {&names.options.external_reads, &names.options.external_writes})

@@ -1,6 +1,6 @@
 // Restricts the handlers of messages that no journal records (journal: "never"). Such a message is
-// delivered once and cannot be replayed, so nothing that is saved may depend on it: its handlers
-// may only read.
+// delivered once and cannot be replayed, so saved state must not depend on it, and its handlers may
+// only read.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace muster {
 /// True if journals leave out the message's values.
 inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.journal == JournalPolicy::never; }
 
-/// The handlers of such messages, and the rules for them and for handlers that share resources with
-/// them.
+/// The handlers of unkept messages, and the rules for them and for handlers that share resources
+/// with them.
 class UnkeptHandlers {
  public:
   /// Throws SetupError, naming handler and message, if `handler` is for such a message and
@@ -28,7 +28,7 @@ class UnkeptHandlers {
   void check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const;
   void add(const Handler& handler) { handlers_.push_back(&handler); }
   void remove(const Handler& handler) { std::erase(handlers_, &handler); }
-  /// Handlers visited so far. Tests of complexity use it.
+  /// Handlers visited so far. Used by tests of complexity.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

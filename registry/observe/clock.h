@@ -1,4 +1,4 @@
-// The clock for measurements. Their results are not part of the state.
+// The clock for measurements, whose results are not part of the state.
 #pragma once
 
 #include <chrono>

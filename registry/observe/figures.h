@@ -12,29 +12,32 @@ namespace muster {
 
 struct HandlerFigures {
   std::uint64_t ordinal = 0;  ///< of its subscription
-  std::string name;           ///< empty if subscribed without one
+  std::string name;           ///< empty if the handler was subscribed without a name
   TypeId message = 0;         ///< what it handles
-  std::uint64_t calls = 0;    ///< batches and passes in which it was called for at least one row
-  /// Entities it was called for, counted per message; for a handler without terms: calls.
+  std::uint64_t calls = 0;    ///< batches and passes that called the handler for at least one row
+
+  /// Number of entities that the handler was called for, counted per message. For a handler without
+  /// terms, equal to `calls`.
   std::uint64_t rows = 0;
   /// Time spent in the handler, summed over all workers. If handlers alternate message by message,
   /// one call in 16 is timed, always including the first, and represents the others.
   std::uint64_t ns = 0;
 };
 
-/// Messages are counted when they are delivered, not when they are pushed; timed messages when they
-/// fall due.
+/// Messages are counted when they are delivered, not when they are pushed. Timed messages are
+/// counted when they fall due.
 struct MessageFigures {
   TypeId type = 0;
   std::string name;
-  /// Messages from outside; a message to a span counts once.
+  /// Messages from outside. A message to a span counts once.
   std::uint64_t pushed = 0;
-  std::uint64_t caused = 0;                               ///< messages that handlers pushed or timers brought
+  std::uint64_t caused = 0;                               ///< messages from handlers or timers
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
   std::uint64_t dead = 0;                                 ///< targets that were not alive: dropped
-  /// Messages left waiting by a cut cascade, counted each time.
+
+  /// Messages that a cut cascade left waiting, counted each time.
   std::uint64_t carried = 0;
-  /// Time of its handlers and of the registry's own action.
+  /// Time spent in the handlers of this type and in the registry's own action.
   std::uint64_t ns = 0;
 };
 

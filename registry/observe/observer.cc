@@ -1,8 +1,9 @@
-// - An unobserved registry has no cost: observing adds one bit to the test for waiting messages,
+// - Observation costs nothing while it is off. It is one bit in the test for waiting messages,
 //   which sends pushes through the queue.
 // - Timing a handler costs two clock reads per batch or pass. If handlers alternate message by
 //   message, one call in 16 is timed and represents the others; counts are exact.
-// - Messages are counted when they are delivered, so appending one costs the same as without.
+// - Messages are counted when they are delivered, so appending one costs the same as without an
+//   observer.
 // - The figures of a pass on several workers are computed from the times of its tasks at its end.
 #include "registry/observe/observer.h"
 

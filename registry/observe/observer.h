@@ -1,6 +1,6 @@
 // Counts and times deliveries while a registry is observed. Delivery checks for an observer once
-// per batch and once per handler of a pass, never per row; for single messages, call sites are
-// replaced by ones that count (HandlerTable::observe_calls).
+// per batch and once per handler of a pass, never per row. For single messages, call sites are
+// replaced by call sites that count (HandlerTable::observe_calls).
 #pragma once
 
 #include <cstdint>
@@ -61,12 +61,12 @@ class Observer {
     const Handler& handler_;
     std::uint64_t begin_ns_ = 0, rows_ = 0;
   };
-  /// Whether to time a call for one row; must be called before the row is added. Never within a
-  /// Scope, which already times it.
+  /// Returns true if a call for one row is to be timed. Must be called before the row is added.
+  /// Must not be called within a Scope, which already times the call.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
-  /// For a pass spread over workers: add_ns takes the sum of a handler's tasks, add_task each task.
-  /// Workers are numbered from 0.
+  /// Used for a pass spread over workers. add_ns takes the sum of a handler's tasks, add_task takes
+  /// each task. Workers are numbered from 0.
   void add_ns(const Handler& handler, std::uint64_t ns) { entry(handler).figures.ns += ns; }
   void add_task(const Handler& handler, std::uint32_t worker, std::uint64_t begin_ns, std::uint64_t ns,
                 std::uint64_t rows);
@@ -77,7 +77,7 @@ class Observer {
   struct Chain {
     /// Number of the first message delivered; the others are consecutive.
     std::uint64_t first = 0;
-    std::uint64_t cause = 0, last_cause = 0;  ///< of the first message, and of the last
+    std::uint64_t cause = 0, last_cause = 0;  ///< causes of the first message and of the last
   };
   /// Counts a batch, `messages` of which were delivered.
   void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
@@ -90,9 +90,9 @@ class Observer {
 
   // --- figures ---
 
-  /// The figures of handlers, in the order of subscription.
+  /// Returns the statistics of handlers, in the order of subscription.
   std::vector<HandlerFigures> handlers() const;
-  /// The figures of message types, in the order in which the types were first delivered.
+  /// Returns the statistics of message types, in the order in which the types were first delivered.
   const std::vector<MessageFigures>& messages() const noexcept { return messages_; }
 
  private:
@@ -111,7 +111,7 @@ class Observer {
 
   const TypeTable& types_;
   Trace* trace_;
-  std::vector<Entry> entries_;  // by ordinal; entries of handlers never called have ordinal 0
+  std::vector<Entry> entries_;  // indexed by ordinal; ordinal 0 if the handler was never called
   std::vector<MessageFigures> messages_;
   std::unordered_map<TypeId, std::size_t> message_of_;
   std::uint64_t call_ = 1;

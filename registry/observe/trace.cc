@@ -9,7 +9,8 @@ namespace muster {
 
 namespace {
 
-/// A message's number for users: the input, and the place among the messages it caused.
+/// Returns a message's number as shown to users: the input, and the place among the messages that
+/// the input caused.
 std::string number(std::uint64_t message) {
   return std::to_string(message >> cause_place_bits) + "." + std::to_string(message & cause_place_max);
 }

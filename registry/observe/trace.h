@@ -32,8 +32,8 @@ class Trace {
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 
-  /// Records work for watches: listing changes in `count` chunks or, if `beside` the registry's
-  /// thread, serving `count` watches. Times are from steady_ns().
+  /// Records work for watches: listing changes in `count` chunks or, if `beside` is true (on
+  /// another thread than the registry's), serving `count` watches. Times are from steady_ns().
   void add_watching(std::uint64_t begin_ns, std::uint64_t ns, std::uint64_t count, bool beside);
 
   /// Calls `take` with the JSON, piece by piece.
@@ -47,20 +47,22 @@ class Trace {
   struct Slice {
     std::uint64_t begin_ns = 0, ns = 0;
     std::uint64_t count = 0;    // input: sequence; batch: messages; handler: rows; watching: chunks, or watches
-    std::uint64_t message = 0;  // batch: number of its first message, with causes recorded; 0: none
-    std::uint64_t cause = 0, last_cause = 0;  // batch: of its first message, and of its last
-    std::uint64_t messages = 0;               // batch: how many numbers it has
+    std::uint64_t message = 0;  // batch: number of its first message if causes are recorded;
+                                // otherwise 0
+    std::uint64_t cause = 0, last_cause = 0;  // batch: causes of its first and its last message
+    std::uint64_t messages = 0;               // batch: number of numbered messages
     std::uint32_t name = 0;                   // into names_
-    std::uint16_t track = 0;                  // 0: the registry's thread; n: worker n; watches_track
+    std::uint16_t track = 0;                  // 0 for the registry's thread, n for worker n, or
+                                              // watches_track
     Kind kind = Kind::input;
   };
   void add(const Slice& slice);
   void leave_out() noexcept { ++left_out_; }
-  /// The number of a text. `key` identifies the text from its first use on.
+  /// Returns the number of a text. `key` identifies the text from its first use on.
   std::uint32_t name(std::uint64_t key, std::string_view text);
 
   std::size_t slices_max_;
-  std::vector<Slice> slices_;  // a ring once it is full
+  std::vector<Slice> slices_;  // used as a ring once it is full
   std::size_t next_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint16_t tracks_ = 1;

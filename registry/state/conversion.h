@@ -1,5 +1,6 @@
-// Lets a game convert values of older layouts itself, if the rules in docs/schema.md ("Worlds that
-// were saved with an older schema") are not enough: a field was split in two, or changed its unit.
+// Lets a game convert values of older layouts itself if the rules in docs/schema.md ("Worlds that
+// were saved with an older schema") are not enough, for example if a field was split in two or
+// changed its unit.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ class OldValue {
   bool has(std::string_view path) const;
   /// The value of a number, bool or enum.
   double number(std::string_view path) const;
-  /// As number(), for fields that are not floats; for a text, its hash.
+  /// Like number(), for fields that are not floats. For a text, returns its hash.
   std::int64_t integer(std::string_view path) const;
   Entity entity(std::string_view path) const;
   /// The saved name of an enum's value; empty if it had none.
@@ -51,9 +52,10 @@ using Conversion = void (*)(const OldValue& then, void* now);
 /// Keyed by the current type.
 using Conversions = std::map<TypeId, Conversion>;
 
-/// Must be called before EntityRegistry::load(). The last conversion of a type counts.
+/// Must be called before EntityRegistry::load(). If a type gets several conversions, the last one
+/// is used.
 void add_conversion(EntityRegistry& registry, TypeId type, Conversion conversion);
-/// The conversions of a registry, which must outlive them.
+/// Returns the conversions of a registry, which must outlive the result.
 const Conversions& conversions(const EntityRegistry& registry);
 
 /// Adds a conversion for values of C that were saved with another layout. `convert` is called for

@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-/// The current field that has this field's values, as LayoutChange finds it.
+/// Returns the current field that receives this field's values, as LayoutChange finds it.
 const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescriptor& then_type,
                                  const TypeDescriptor& now) {
   if (const FieldDescriptor* const same = field_named(now, then.name)) return same;
@@ -24,7 +24,7 @@ const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescript
 
 using Value = std::array<std::uint8_t, 64>;
 
-/// `values` are one or two values of that field.
+/// Converts one or two `values` of the field that `set` names.
 std::expected<void, SchemaError> convert_field(SetField& set, std::span<Value* const> values, SavedTypes& types) {
   if (!types.is_saved(set.component)) return {};
   const auto reading = types.reading(set.component);

@@ -11,13 +11,13 @@
 namespace muster {
 
 struct IdStates {
-  /// States equal to 0; equal to `alive`; above `parked`.
+  /// Number of states that equal 0, that equal `alive`, and that are above `parked`.
   std::uint32_t unused = 0, alive = 0, large = 0;
 };
 
 inline IdStates count_id_states(std::span<const std::byte> states) noexcept {
   IdStates all;
-  while (!states.empty()) {  // in parts small enough for byte counters, sixteen side by side
+  while (!states.empty()) {  // in parts of 240 states, for which byte counters suffice
     const auto some = states.first(std::min<std::size_t>(states.size(), 240));
     std::uint8_t unused = 0, alive = 0, large = 0;
     for (const std::byte state : some) {

@@ -16,7 +16,8 @@
 
 namespace muster {
 
-/// Made once per type and applied to each value. The descriptors must outlive it.
+/// Created once per type and applied to each of its values. The descriptors must outlive this
+/// object.
 ///
 /// A field keeps its value if both layouts have a field of that name, or the newer field's `was`
 /// names the older one. New fields get their defaults, removed fields are dropped, and order does
@@ -27,9 +28,9 @@ class LayoutChange {
   using Find = std::function<const TypeDescriptor*(TypeId)>;
 
   /// Both types must be structs. `find_then` and `find_now` return the structs nested in them. An
-  /// error names the field that cannot be converted, by the newer layout, or by the older one if
-  /// the newer has no such field. With a game's own `conversion`, which is called for each value
-  /// afterwards, such a field has its default and is not an error.
+  /// error names the field that cannot be converted, by its name in the newer layout if it has one
+  /// there. With a game's own `conversion`, which is called for each value afterwards, such a field
+  /// has its default and is not an error.
   [[nodiscard]] static std::expected<LayoutChange, SchemaError> between(const TypeDescriptor& then,
                                                                         const Find& find_then,
                                                                         const TypeDescriptor& now, const Find& find_now,
@@ -37,11 +38,11 @@ class LayoutChange {
 
   /// Converts `then`, a value of the older layout, into `now`. They must not overlap.
   void apply(std::span<const std::byte> then, std::span<std::byte> now) const;
-  /// As apply(), without the game's own conversion.
+  /// Like apply(), without the game's own conversion.
   void apply_rules(std::span<const std::byte> then, std::span<std::byte> now) const;
   bool has_conversion() const noexcept { return conversion_ != nullptr; }
-  /// The offset in the newer layout of the number or reference at an offset of the older one; no
-  /// value if it was removed.
+  /// Returns the offset in the newer layout of the number or reference at an offset of the older
+  /// one, or no value if it was removed.
   std::optional<std::uint32_t> place(std::uint32_t then_offset) const;
   /// Calls `take(offset, bytes)` for each number or reference of the newer layout that is converted
   /// from one which overlaps these bytes of the older layout.
@@ -53,7 +54,8 @@ class LayoutChange {
   /// A description for users: "armor is new, shield is gone".
   const std::string& text() const noexcept { return text_; }
   const TypeDescriptor& now() const noexcept { return *now_; }
-  /// True if an enum's values have other numbers, which the layout's fingerprint does not show.
+  /// True if an enum's values have different numbers than before, which the layout's fingerprint
+  /// does not show.
   bool renumbers() const noexcept {
     return std::ranges::any_of(moves_, [](const Move& one) { return one.then_enum != nullptr; });
   }
@@ -86,8 +88,8 @@ class LayoutChange {
 [[nodiscard]] std::optional<SchemaError> table_change(const TypeDescriptor& then, const LayoutChange::Find& find_then,
                                                       const TypeDescriptor& now, const LayoutChange::Find& find_now);
 
-/// True if values of an enum must be matched by name, because some have other numbers. Null: not an
-/// enum.
+/// True if values of an enum must be matched by name, because some have different numbers now. Null
+/// if the type is not an enum.
 [[nodiscard]] bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now);
 
 }  // namespace muster

@@ -16,13 +16,13 @@ class Structure;
 /// lacks, whatever was saved. Returns false if a presence column has a value other than 0 and 1.
 [[nodiscard]] bool settle_presence(Chunk& chunk) noexcept;
 
-/// Rows that lack a component which was enableable when saved but no longer is: they move to
-/// archetypes without it.
+/// Collects rows that lack a component which was enableable when saved but no longer is. These rows
+/// move to archetypes without that component.
 class LackedComponents {
  public:
   /// `says` is the presence column as saved, with one entry per row of the chunk.
   void add(Chunk& chunk, std::span<const std::byte> says, TypeId component);
-  /// To be called once all columns were read. Gives the missing components valid values, so that
+  /// Must be called once all columns were read. Gives the missing components valid values, so that
   /// they are not reported as corrected.
   void fill() const noexcept;
   /// To be called once all rows have their entities. Rows move.

@@ -23,7 +23,7 @@ namespace muster {
 class SavedTypes {
  public:
   /// `table` holds the current types; saved types that it lacks are added to it. `conversions` are
-  /// the game's own and must outlive this.
+  /// the game's own and must outlive this object.
   explicit SavedTypes(TypeTable& table, const Conversions* conversions = nullptr)
       : table_(table), conversions_(conversions) {}
 
@@ -37,9 +37,10 @@ class SavedTypes {
   struct Reading {
     const TypeDescriptor* then = nullptr;
     const TypeDescriptor* now = nullptr;
-    const LayoutChange* change = nullptr;  ///< null if the bytes are unchanged, or it is a table
+    const LayoutChange* change = nullptr;  ///< null if the bytes are unchanged, or for a table
   };
-  /// An error says which field cannot be converted, or that the type is in no schema.
+  /// Returns how values of a saved type are read. An error says which field cannot be converted, or
+  /// that the type is in no schema.
   [[nodiscard]] std::expected<Reading, SchemaError> reading(TypeId saved);
   bool is_saved(TypeId id) const noexcept { return then_.contains(id); }
   /// True if any type's byte layout, name or enum values have changed.
@@ -58,12 +59,13 @@ class SavedTypes {
     std::optional<SchemaError> error;
   };
   const TypeDescriptor* saved(TypeId id) const;
-  /// The current type that replaces a saved one: of the same name, or with `was` naming it.
+  /// Returns the current type that replaces a saved one: the type with the same name, or the type
+  /// whose `was` names it.
   const TypeDescriptor* now(const TypeDescriptor& then) const;
   Known read(TypeId saved) const;
   /// Null if there is none.
   Conversion conversion(TypeId now) const;
-  /// True if the bytes of its values have changed.
+  /// True if the byte layout of the type's values has changed.
   bool differs(const TypeDescriptor& then) const;
 
   TypeTable& table_;

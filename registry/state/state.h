@@ -22,7 +22,7 @@ enum class StateSection : std::uint16_t {
   schema = 2,          ///< key: ordinal; one .bfbs each
   directory = 3,       ///< key: page; generations and states of ids
   free_queue = 4,      ///< one row: the free indices in order
-  grants = 5,          ///< unused: grants are states of ids
+  grants = 5,          ///< unused, because grants are saved as states of ids
   archetypes = 6,      ///< key: archetype number; its component type ids, sizes and fingerprints
   chunks = 7,          ///< key: chunk uid; archetype, depth, place in its group, rows
   columns = 8,         ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)
@@ -45,8 +45,8 @@ struct StateKey {
 
 /// Receives a registry's rows. `version` changes whenever the bytes may have changed, provided that
 /// the registry's begin_version() is called before each save, so a row stored at this version need
-/// not be written again. Versions grow, except that a state which was swapped out returns with its
-/// rows' old versions; no row with different bytes had them.
+/// not be written again. Versions only grow, except that the rows of a state that was swapped out
+/// and returns have their old versions again. No row with different bytes ever had these versions.
 class StateSink {
  public:
   virtual ~StateSink() = default;
@@ -85,16 +85,18 @@ struct MendedState {
 struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< number of values
-  std::vector<MendedState> listed = {};  ///< the first `listed_max` of them
-  /// Component and template types that were saved with another layout or name, and what changed:
-  /// "game.Health: armor is new". Their values were converted (registry/state/layout_change.h).
+  std::vector<MendedState> listed = {};  ///< the first `listed_max` corrections
+
+  /// Component and template types that were saved with another layout or name, and how they
+  /// changed: "game.Health: armor is new". Their values were converted
+  /// (registry/state/layout_change.h).
   std::vector<std::string> converted = {};
   /// Requests from inside handlers to subscribe or end a handler that were still waiting when the
   /// state was saved. They belong to the process that made them and have no effect here.
   std::uint64_t lost_requests = 0;
 };
 
-/// Why a state was not accepted: where, and what was found there.
+/// The reason why a state was refused: the place, and a description of what was found there.
 struct StateError {
   StateKey at;
   std::string what;

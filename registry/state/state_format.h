@@ -37,7 +37,7 @@
 namespace muster {
 
 /// Format 1 stored when columns had changed, counted from the start of the registry, so equal
-/// states had different rows. It can be read; those counts are skipped.
+/// states had different rows. Format 1 can still be read; these counts are skipped.
 struct RegistryRow {
   std::uint64_t format = 2;
   std::uint64_t sequence = 0;
@@ -45,16 +45,17 @@ struct RegistryRow {
   std::uint64_t next_timer = 1;
   std::uint64_t next_chunk_uid = 1;
   std::uint64_t next_archetype = 0;
-  std::uint64_t zero = 0;     ///< in format 1 the newest version
+  std::uint64_t zero = 0;     ///< the newest version, in format 1
   std::uint64_t indices = 0;  ///< ids ever used, including index 0
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
-  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< counts, by which a lost row is noticed
-  // Added after rows were found whose loss went unnoticed; a row of registry_row_first bytes ends
-  // here.
+  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< row counts, which reveal a lost row
+
+  // Counts that were added later, because the loss of such rows went unnoticed. A row of
+  // registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
-  // Added because bounds decide what is carried over; a row of registry_row_counted bytes ends
-  // here.
+  // Limits that were added later, because they decide which messages are carried over. A row of
+  // registry_row_counted bytes ends here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };
 static_assert(sizeof(RegistryRow) == 24 * 8);
@@ -68,9 +69,10 @@ static_assert(sizeof(ChunkRow) == 16);
 enum class PendingQueue : std::uint32_t { input = 0, cascade = 1 };
 struct PendingRow {
   PendingQueue queue = PendingQueue::input;
-  /// Messages of this batch that were already delivered; now 0, because they are left out.
+  /// Number of messages of this batch that were already delivered. Always 0 now, because delivered
+  /// messages are left out.
   std::uint32_t message = 0;
-  std::uint64_t offset = 0;  ///< for tables: offset of the next item in the body
+  std::uint64_t offset = 0;  ///< offset of a table's next item in the body
   std::uint64_t open = 0;    ///< 1 for the last posted batch, which the next post may still extend
   std::uint64_t zero = 0;
 };
@@ -95,9 +97,9 @@ void as_saved(const BatchView& batch, F&& take) {
   take(std::span<const std::byte>(copy));
 }
 
-/// The carried-over messages of a cut cascade as they are saved and hashed: without causes and
-/// without delivered messages, in batches whose ends depend only on the messages, because the
-/// arena's batch boundaries must not be observable.
+/// The carried-over messages of a cut cascade, as they are saved and hashed: without causes and
+/// delivered messages. The ends of batches depend only on the messages, because the arena's batch
+/// boundaries must not be observable.
 class CarriedOver {
  public:
   /// `delivered` is the number of delivered messages of the first batch.

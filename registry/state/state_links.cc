@@ -65,7 +65,7 @@ class LinkCheck {
   const Storage& storage_;
   const Hierarchy& hierarchy_;
   std::uint32_t page_ = 0;
-  std::uint64_t children_ = 0, listed_ = 0;  // rows with a parent; entries of lists
+  std::uint64_t children_ = 0, listed_ = 0;  // rows with a parent; entries in lists
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class StateReader {
   /// A chunk whose columns have not all been read.
   struct Pending {
     ChunkRow row = {};
-    std::vector<std::uint8_t> found = {};  // by slot: its column was read
+    std::vector<std::uint8_t> found = {};  // true if a slot's column was read; indexed by slot
     Chunk* placed = nullptr;
   };
   /// A column as saved.
@@ -79,7 +79,7 @@ class StateReader {
     TypeId then, now;
     std::uint32_t bytes;         // size of one value
     const LayoutChange* change;  // null if the bytes are unchanged
-    TypeId lacked = 0;           // set if it is the presence column of this component
+    TypeId lacked = 0;           // set if the column is the presence column of this component
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -114,7 +114,7 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// The limits decide what a cascade carries over, so state keeps the ones it was saved with.
+  /// The limits decide what a cascade carries over, so state keeps the limits it was saved with.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&
@@ -151,7 +151,7 @@ class StateReader {
     }
     const auto [unused, alive, large] = count_id_states({states, count});
     alive_ += alive;
-    free_ids_ += unused - retired;  // without stray indices, all retired ids are unused
+    free_ids_ += unused - retired;  // all retired ids are unused, unless there are stray indices
     retired_ += retired;
     if (stray != 0 || large != alive)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
@@ -271,7 +271,7 @@ class StateReader {
     const auto at = std::ranges::find(*columns, then, &SavedColumn::then);
     return at == columns->end() ? nullptr : &*at;
   }
-  /// As column(), for a component whose layout or name has changed.
+  /// Like column(), for a component whose layout or name has changed.
   [[gnu::cold, gnu::noinline]] void converted_column(const StateKey& key, std::span<const std::byte> bytes,
                                                      Pending& chunk, const SavedColumn& saved) {
     if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows,
@@ -280,7 +280,7 @@ class StateReader {
     if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
     const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot = archetype.slot_of(saved.now);
-    if (slot >= archetype.pod_slots) return;  // now a tag, or only in this process
+    if (slot >= archetype.pod_slots) return;  // the component is now a tag, or a runtime component
     const StoredType& type = *archetype.slot_types[slot];
     if (!expect(!chunk.found[slot], "the column appears twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
@@ -334,12 +334,12 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Makes a chunk only when its first column arrives: a damaged row may announce any number.
+  /// Makes a chunk only when its first column arrives: damaged state may announce any number.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-    // Ancestors have rows at all depths above, and an archetype has a group per depth.
+    // Limit the depth, because an archetype has a group per depth, and ancestors fill all others.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
         !expect(chunk.row.depth < waiting_.size(), "the chunk's depth exceeds the number of chunks"))
       return false;
@@ -419,7 +419,7 @@ class StateReader {
     const Refusal refusal = structure_.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template was refused: ") + name(refusal.code));
   }
-  /// An aligned copy of a batch in the current types, verified except for values that are
+  /// Returns an aligned copy of a batch in the current types, verified except for values that are
   /// corrected. Null if it is invalid or cannot be converted.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
     Mended mended{.listed_max = LoadReport::listed_max};

@@ -13,7 +13,8 @@ namespace muster {
 struct ReadParts {
   TypesKnown& types;               ///< adds saved types that are unknown; see TypesKnown::take_back
   const Conversions* conversions;  ///< the game's own
-  /// Refuse state saved with cascade bounds that differ from those of `into`.
+
+  /// If true, refuses state that was saved with cascade bounds different from those of `into`.
   bool insist_on_bounds;
 };
 

@@ -113,7 +113,8 @@ class StateWriter {
       unless_kept({StateSection::directory, page, 0}, version,
                   [&] { return id_page(ids.slots() + first, std::min(per_page, indices - first)); });
     }
-    // Every change of the queue also changes an index's page of ids.
+    // Every change of the queue also changes a page of ids, so the queue has the newest version of
+    // these pages.
     unless_kept({StateSection::free_queue, 0, 0}, newest, [&] {
       buffer_.clear();
       for (std::size_t i = 0; i < ids.free_queue().size(); ++i) put(buffer_, ids.free_queue()[i]);
@@ -160,8 +161,8 @@ class StateWriter {
       }
     }
   }
-  /// Chunk headers that were not used since the last save are not cached, and a save reads nothing
-  /// else of most chunks.
+  /// Prefetches chunk headers. Those that were not used since the last save are not cached, and a
+  /// save reads nothing else of most chunks.
   static constexpr std::size_t asked_ahead = 6;
   static void ask_for(const Chunk& chunk) noexcept {
     for (std::size_t line = 0; line < 3; ++line)
@@ -196,7 +197,7 @@ class StateWriter {
     const auto count = static_cast<std::uint32_t>(r_.texts.size());
     for (std::uint32_t first = 0; first < count; first += texts_per_page) {
       const std::uint32_t last = std::min(first + texts_per_page, count);
-      // The text table only grows until texts are dropped; then every page may have changed.
+      // The text table only grows, except when texts are dropped; then every page may have changed.
       const std::uint64_t version = r_.texts.drops() * (texts_per_page + 1) + (last - first);
       unless_kept({StateSection::texts, first / texts_per_page, 0}, version, [&] {
         buffer_.clear();

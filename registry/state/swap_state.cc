@@ -1,4 +1,4 @@
-// Gives a registry another state: one that was loaded, made, or taken out before.
+// Replaces a registry's state with another one, which was loaded, made, or taken out before.
 //
 //   load(source)        rows > StateReader > a separate RegistryState   registry/state/state_reader.cc
 //   swap_state(other)   a state that the registry made or had
@@ -12,9 +12,9 @@
 //
 // - All states of a registry share its component types. When a runtime type is added or removed,
 //   waiting states are laid out anew, and the code that made its values destroys them.
-// - Marks that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
-//   text_drops) only grow in one registry, whatever its state. So a sink that stores rows need not
-//   know of a swap: a row with a known version has the known bytes.
+// - Numbers that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
+//   text_drops) only grow in one registry, regardless of its state. So a sink that stores rows need
+//   not know of a swap: a row with a known version has the known bytes.
 // - A ColumnPreserver is offered all columns of the outgoing state, as if its chunks were recycled.
 // - A manager that the new state does not mention gets the state it had when it was added.
 // - Values of runtime components stay with their state, so a swap runs no restore hook.

@@ -71,7 +71,7 @@ std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(Defin
         changed = true;
         if (auto converted = convert(value, *reading); !converted) return std::unexpected(converted.error());
       }
-    // Sorted by name, and names may have changed.
+    // Sort again: values are sorted by type, and types may have new names.
     std::ranges::sort(node.components, {}, &TemplateValue::type);
   }
   if (!changed) return std::optional<DefineTemplate>();

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t ahead = 8;  // number of rows by which links are prefetched ahead
 
-/// Collects small values first: calling the hash for each id would cost more than hashing.
+/// Collects small values before hashing them, because calling the hash for each id would cost more
+/// than hashing.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
@@ -52,7 +53,7 @@ class Hasher {
   std::size_t used_ = 0;
 };
 
-/// Hashes heads as they are, and parts with their numbers and lengths.
+/// Hashes the heads of managers as they are, and their parts with numbers and lengths.
 class HashedManagers final : public ManagerRows {
  public:
   explicit HashedManagers(Hasher& hasher) : hasher_(hasher) {}
@@ -76,7 +77,7 @@ std::uint64_t EntityRegistry::hash() const {
   const Storage& storage = r.storage;
   const Hierarchy& hierarchy = r.structure.hierarchy();
   Hasher hasher;
-  // Column by column over a whole group, so that chunk boundaries do not matter.
+  // Hash column by column over a whole group, so that chunk boundaries do not matter.
   struct Left {
     const Archetype* archetype;
     std::size_t chunks;  // chunks below the depths already visited

@@ -11,6 +11,7 @@ namespace muster {
 class Storage;
 
 inline bool is_alive(const Storage& storage, Entity e) noexcept;  // registry/storage/storage.h
+
 /// The entity's own value; null if the entity is not alive or lacks the type.
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;
 /// The value of the nearest ancestor with `type`, for the entity of a row; null if no ancestor has

@@ -33,8 +33,9 @@ Group& Archetype::need_group(std::uint32_t depth) {
 
 namespace {
 
-/// Purposes of memory, which determine what is adjacent. For a column, the purpose is its type id.
-/// That may equal one of these values; blocks of one size then share a shelf, which is harmless.
+/// Purposes of memory. Blocks for one purpose are adjacent. For a column, the purpose is its type
+/// id. That may equal one of these values; blocks of one size then share a shelf, which is
+/// harmless.
 enum Purpose : std::uint32_t { headers, rows, ids, parents };
 
 /// The memory of a chunk's columns.
@@ -66,8 +67,8 @@ void ChunkPool::expect(const Archetype& archetype, std::uint32_t depth, std::uin
   const ChunkLayout layout(archetype, depth, capacity);
   blocks_.expect(headers, layout.header, chunks);
   if (layout.in_one_block()) return blocks_.expect(rows, layout.bytes, chunks);
-  // Columns may share a shelf if their type ids coincide; they are then as good as ones taken
-  // singly.
+  // Columns may share a shelf if their type ids coincide. They are then no worse than columns taken
+  // one at a time.
   for (std::uint32_t slot = 0; slot < layout.slots; ++slot)
     if (const std::uint32_t bytes = layout.column_bytes(slot)) blocks_.expect(layout.purpose(slot), bytes, chunks);
 }
@@ -89,8 +90,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     if (chunk->in_one_block) at += size;
   }
-  // Fills up to the header's end, so that a search for new versions need not know the number of
-  // columns.
+  // Fill the slots up to the header's end, so that a search for new versions need not know the
+  // number of columns.
   for (std::uint32_t slot = layout.slots; slot < (layout.header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
     new (chunk->slots() + slot) ColumnSlot;
   return chunk;

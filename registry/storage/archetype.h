@@ -26,13 +26,14 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// A component type as Storage knows it. Storage owns it; it never moves.
+/// A component type as known to Storage, which owns it. It never moves.
 struct StoredType {
   TypeId id = 0;
-  std::uint32_t size = 0;  ///< 0 for tags: they have no column
+  std::uint32_t size = 0;  ///< 0 for tags, which have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
-  /// Functions of a runtime component, which is a tag outside storage; null: plain bytes.
+  /// Functions of a runtime component, which is a tag outside storage. Null if values are plain
+  /// bytes.
   const RuntimeOps* ops = nullptr;
   const StoredType* presence = nullptr;  ///< for an enableable component: its presence column
   bool is_presence = false;              ///< true for a presence column, which is not a component
@@ -47,8 +48,8 @@ struct ColumnSlot {
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;
-/// A presence column's entry. 1: the row's entity has the component; 0: it lacks it, and its value
-/// is all zero.
+/// An entry of a presence column: 1 if the row's entity has the component; 0 if the entity lacks
+/// it, and its value is all zero.
 using PresenceWord = std::uint32_t;
 
 struct Chunk {
@@ -60,10 +61,11 @@ struct Chunk {
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
-  std::uint16_t header_lines = 0;  ///< cache lines of this and the slots that follow
-  /// Its rows have no parents and no names, and their values are plain bytes.
+  std::uint16_t header_lines = 0;  ///< cache lines of this header and the slots that follow
+
+  /// True if the rows have no parents and no names, and their values are plain bytes.
   bool lone = false;
-  /// All its columns are in one block of memory; false: each has its own.
+  /// True if all columns are in one block of memory; false if each has its own block.
   bool in_one_block = true;
 
   Locator locator(std::uint32_t row) const noexcept { return {number, row}; }
@@ -79,18 +81,20 @@ struct Chunk {
 struct Group {
   std::vector<Chunk*> chunks;
   Chunk* last = nullptr;          ///< the last of `chunks`; null if there are none
-  std::uint64_t rows_before = 0;  ///< in all chunks but the last
+  std::uint64_t rows_before = 0;  ///< rows in all chunks but the last
   std::uint64_t rows() const noexcept { return rows_before + (last ? last->count : 0); }
 };
 
 struct Archetype {
-  std::uint32_t number = 0;   ///< in order of creation, saved, never reused
-  std::uint64_t version = 0;  ///< Storage::version() when it was created
-  std::uint32_t index = 0;    ///< in tables of this process; reused after a drop
-  /// In all groups; 0 if no entity has exactly these components.
+  std::uint32_t number = 0;   ///< number in order of creation; saved, never reused
+  std::uint64_t version = 0;  ///< Storage::version() when the archetype was created
+  std::uint32_t index = 0;    ///< index in tables of this process; reused after a drop
+
+  /// Number of chunks in all groups; 0 if no entity has exactly these components.
   std::uint32_t chunks = 0;
   std::vector<TypeId> types;                  ///< ascending, tags included
   std::vector<const StoredType*> components;  ///< parallel to `types`
+
   /// Parallel to `types`: slot in a chunk, no_column for tags.
   std::vector<std::uint16_t> columns;
   /// Parallel to `types`: slot of the presence column; no_column if all rows have it.
@@ -127,7 +131,7 @@ struct Archetype {
       if (types[i] == type) return columns[i];
     return no_column;
   }
-  /// True if it is one of `types`; rows may still lack an enableable one: see Row::has().
+  /// True if the type is one of `types`. Rows may still lack an enableable type; see Row::has().
   bool has(TypeId type) const noexcept {
     for (const TypeId t : types)
       if (t == type) return true;
@@ -168,7 +172,7 @@ struct ValuePlace {
 constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
 /// Copies a value from a row of one column to a row of another. Sizes that are is_small() need no
-/// call of memcpy; `small` says that all are.
+/// call of memcpy; `small` means that all sizes are.
 template <bool small = false>
 [[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
                                               std::size_t from_row, std::uint32_t size) noexcept {
@@ -251,7 +255,7 @@ class ChunkPool {
  public:
   /// Makes an empty chunk for `capacity` rows, with all versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
-  /// Announces that `chunks` chunks for `capacity` rows are made next, so that each of their
+  /// Announces that `chunks` chunks for `capacity` rows will be made next, so that each of their
   /// columns gets contiguous memory.
   void expect(const Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::size_t chunks);
   /// Ends the announcement; chunks that were not made are no longer expected.

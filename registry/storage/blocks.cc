@@ -27,7 +27,7 @@ std::size_t slab_bytes_after(std::size_t total) noexcept {
   return std::clamp(std::max(total / share_large, std::min(total / share_small, slab_bytes_small)), slab_bytes_min,
                     slab_bytes_max);
 }
-/// Makes room for one more, so that nothing can fail after memory was allocated.
+/// Makes room for one more slab, so that nothing can fail after memory was allocated.
 void make_room(auto& slabs) {
   if (slabs.size() == slabs.capacity()) slabs.reserve(slabs.size() * 2 + 4);
 }
@@ -70,8 +70,8 @@ std::size_t Blocks::usual_blocks(const Shelf& shelf) const noexcept {
 }
 
 void Blocks::make_way(const Shelf& shelf) noexcept {
-  // Returned memory is needed again: rows come and go repeatedly here, without a system call each
-  // time.
+  // Memory that was returned is needed again. Keep more from now on, so that rows that are
+  // repeatedly added and removed do not cost a system call each time.
   if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
   if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
 }
@@ -118,7 +118,7 @@ void Blocks::expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t coun
   // make_way() may have dropped unused slabs of this shelf that were counted as free.
   missing = count - shelf.free_blocks;
   const std::size_t most = std::clamp<std::size_t>(known_bytes_max / (bytes + gap), 1, slab_blocks_max);
-  // Slabs of equal size, so that none is much smaller.
+  // Make slabs of equal size, so that none is much smaller.
   for (std::size_t slabs = (missing + most - 1) / most; slabs != 0; --slabs) {
     const std::size_t blocks = (missing + slabs - 1) / slabs;
     Slab& slab = add_slab(number, blocks);

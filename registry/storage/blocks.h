@@ -10,7 +10,7 @@
 // memory is unused, and a column is interrupted once per 4 MiB. An unused slab stays with its
 // shelf, so rows that come and go need no system calls. When another shelf needs a slab, unused
 // slabs are returned to the system if they are more than an eighth of the used memory. If a shelf
-// then needs again what it returned, twice as much is held from then on.
+// then needs memory that it has returned, twice as much is held from then on.
 #pragma once
 
 #include <array>
@@ -38,9 +38,10 @@ class Blocks {
   /// Takes back a block from take(). It is kept, poisoned under AddressSanitizer, for the next
   /// take() of its purpose and size.
   void give_back(void* block) noexcept;
-  /// Announces that `count` blocks will be taken next. Those for which there are no free blocks get
-  /// slabs that fit, unless a usual slab is much larger. The slabs stay until forget_expected(),
-  /// even while unused. If memory runs out, some blocks are expected, and nothing else has changed.
+  /// Announces that `count` blocks will be taken next. Blocks beyond the free ones get slabs that
+  /// fit exactly, unless a usual slab is much larger. The slabs stay until forget_expected(), even
+  /// while unused. If memory runs out, only some of the blocks are expected, and nothing else has
+  /// changed.
   void expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t count);
   /// Stops expecting blocks that were announced but not taken.
   void forget_expected() noexcept;
@@ -52,6 +53,7 @@ class Blocks {
   struct Slab {
     std::byte* begin = nullptr;
     std::array<std::uint64_t, slab_blocks_max / 64> free{};  // free blocks, as bits
+
     // No word of `free` before this one has a bit set.
     std::uint32_t open = 0;
     std::uint32_t free_blocks = 0, blocks = 0;
@@ -63,8 +65,8 @@ class Blocks {
     std::uint32_t bytes = 0;  // size of a block
     std::size_t total = 0;    // bytes of all slabs
     std::size_t free_blocks = 0;
-    std::size_t open = 0;           // no slab before this one has a free block
-    bool was_dropped = false;       // some of its memory was in the last return to the system
+    std::size_t open = 0;           // no slab before this index has a free block
+    bool was_dropped = false;       // memory of this shelf was returned to the system last time
     std::vector<Slab*> slabs = {};  // ascending by address
   };
   std::uint32_t shelf_of(std::uint32_t purpose, std::uint32_t bytes);
@@ -80,7 +82,7 @@ class Blocks {
   std::vector<Shelf> shelves_;
   FlatMap<std::uint64_t, std::uint32_t> shelf_by_key_;  // purpose << 32 | bytes -> place in shelves_
   std::vector<std::unique_ptr<Slab>> slabs_;            // ascending by address
-  std::size_t bytes_ = 0, unused_bytes_ = 0;            // of all slabs; of unused slabs
+  std::size_t bytes_ = 0, unused_bytes_ = 0;            // bytes of all slabs, and of unused slabs
   std::size_t dropped_bytes_ = 0;                       // returned to the system last time
   std::size_t kept_bytes_ = 0;                          // unused memory that may always be held
   std::size_t expected_slabs_ = 0;

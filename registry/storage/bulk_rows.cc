@@ -34,7 +34,7 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
 
 }  // namespace
 
-/// Joins rows into runs, and passes each to where(run), a list.
+/// Joins rows into runs, and appends each run to the list that where(run) returns.
 class BulkRows::Runs {
  public:
   template <class F>
@@ -71,9 +71,9 @@ class BulkRows::Runs {
 constexpr std::uint32_t forwards = 1, backwards = ~0u;
 
 /// Removes rows of one group. Its state is kept in registers and written to the group at the end,
-/// so everything here is inlined. Rows are processed in runs, because rows that go together mostly
-/// came together: each of several consecutive rows is filled by a row nearer the front than the one
-/// before, and the rows that filled such holes go from the end.
+/// so everything here is inlined. Rows are processed in runs, because rows that are removed
+/// together were mostly added together. The last rows of the group fill the holes of a run one
+/// after another, from the end towards the front.
 class BulkRows::Taker {
  public:
   /// For at most `rows` rows.
@@ -86,10 +86,10 @@ class BulkRows::Taker {
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
-  /// Removes up to `rows` rows that are to go: the one at `at` and those after it (or before it, if
-  /// it is the last of its group). go(at, way, rows) releases them and returns how many, at least
-  /// one. The ids of the group's last rows fill the holes, one after another. Returns how many rows
-  /// were removed.
+  /// Removes up to `rows` rows: the one at `at` and those after it (or before it, if it is the last
+  /// of its group). go(at, way, rows) releases their ids and returns the number of ids, which is at
+  /// least one. The ids of the group's last rows fill the holes, one after another. Returns the
+  /// number of rows removed.
   template <class F>
   [[gnu::always_inline]] std::size_t take(Chunk& chunk, Locator at, std::size_t rows, F go) {
     if (chunk.group != group_) [[unlikely]]
@@ -100,7 +100,7 @@ class BulkRows::Taker {
       end_ -= static_cast<std::uint32_t>(taken);
       std::memset(elsewhere_ + first_.bits() + end_, 0, taken);
     } else {
-      // A row that fills a hole must not be one of those that go.
+      // A row that fills a hole must not be one of the rows being removed.
       const std::uint32_t row = at.row();
       const std::uint32_t most = &chunk == last_ ? (end_ - row) / 2 : std::min(end_, chunk.count - row);
       taken = go(at, forwards, std::min<std::size_t>(rows, most));
@@ -211,8 +211,8 @@ struct BulkRows::Freed {
   std::uint32_t indices;
   const Hierarchy* hierarchy;  // null if no entity has children
 
-  /// Frees those of `ids` that are at `at` and the following rows (in direction `way`) and stand
-  /// alone. A separate function, so that its variables stay in registers.
+  /// Frees the ids in `ids` that are at `at` and in the following rows (in direction `way`) and
+  /// stand alone. A separate function, so that its variables stay in registers.
   [[gnu::noinline]] std::size_t go(const Entity* ids, Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     DirectoryEntry* const entries = directory;
     std::uint64_t* const marks = versions;
@@ -292,7 +292,7 @@ struct BulkRows::Goers {
   Entity* into;
   Locator first;
 
-  /// Moves those at `at` and the following rows (in direction `way`).
+  /// Moves the entities at `at` and in the following rows (in direction `way`).
   [[gnu::noinline]] std::size_t go(Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     const Goers self = *this;
     for (std::size_t i = 0; i < rows; ++i, at = at + way) {

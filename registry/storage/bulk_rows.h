@@ -55,11 +55,11 @@ class BulkRows {
 
   Storage& storage_;
   const Hierarchy& hierarchy_;
-  /// By the bits of a row's locator: nonzero if its values are in another, known place. All zero
-  /// between calls.
+  /// Nonzero if a row's values are in another, known place; indexed by the bits of the row's
+  /// locator. All zero between calls.
   std::vector<std::uint8_t> elsewhere_;
   std::vector<Kept> kept_;     // scratch memory of a Taker
-  std::vector<Chunk*> empty_;  // in the order in which they became empty
+  std::vector<Chunk*> empty_;  // chunks in the order in which they became empty
   std::vector<Moved> moved_;
   struct Level {  // for change_depth
     std::vector<Moved> tree, kept;

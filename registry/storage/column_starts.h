@@ -1,6 +1,6 @@
 // The addresses of one component type's values, by chunk number, for handlers that take values from
-// other rows. The row's locator alone then gives the address of a value, without a branch that
-// depends on the owner.
+// other rows. A row's locator alone then gives the address of its value, without a branch that
+// depends on which entity owns the value.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ class ColumnStarts {
     if (stamp_ != storage.stamp() || starts_.size() < storage.chunk_numbers()) [[unlikely]]
       forget(storage);
   }
-  /// By chunk number, for all chunks: adding a locator's bits times bytes() gives the address of
-  /// the row's value. Values up to `no_start` mean: unknown, or the chunk has no column in which
-  /// every row has a value.
+  /// Start addresses by chunk number, for all chunks. Adding a locator's bits times bytes() gives
+  /// the address of the row's value. Values up to `no_start` mean that the address is unknown, or
+  /// that the chunk has no column in which every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
   /// Size of a value, if any chunk has a start.
@@ -36,7 +36,7 @@ class ColumnStarts {
   /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start;
   /// remembers the start if possible. Null if no ancestor has one.
 #if __has_cpp_attribute(clang::preserve_most)
-  [[gnu::noinline, clang::preserve_most]]  // leaves a loop over rows its registers
+  [[gnu::noinline, clang::preserve_most]]  // lets a loop over rows keep its registers
 #else
   [[gnu::noinline]]
 #endif
@@ -78,15 +78,16 @@ class ColumnStarts {
   std::uint64_t stamp_ = 0;
   std::vector<std::uintptr_t> starts_;
   std::vector<std::uint32_t> known_;  // chunks with known starts
+
   // Neighboring rows mostly have the same parent.
-  std::uint64_t last_parent_ = 0;  // 0: none
+  std::uint64_t last_parent_ = 0;  // 0 means none
   const std::byte* last_ = nullptr;
 };
 
 /// The starts of all types that one thread uses.
 class AllColumnStarts {
  public:
-  /// The starts of a type; begin() has been called. The reference stays valid.
+  /// Returns the starts of a type; begin() has been called. The reference stays valid.
   ColumnStarts& of(const Storage& storage, const Chunk& chunk, TypeId type) {
     ColumnStarts& starts = of(type);
     starts.begin(storage, chunk);

@@ -1,5 +1,5 @@
-// The component types that a registry stores. All its states share them: the current one, and those
-// held outside it (registry/apply/registry_state.h).
+// The component types that a registry stores. They are shared by all its states: the current state,
+// and those held outside the registry (registry/apply/registry_state.h).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class ComponentTypes {
   ComponentTypes() = default;
   ComponentTypes(const ComponentTypes&) = delete;
   ComponentTypes& operator=(const ComponentTypes&) = delete;
-  /// Makes a struct type storable. The descriptor must live as long as this.
+  /// Makes a struct type storable. The descriptor must live as long as this object.
   const StoredType& add(const TypeDescriptor& descriptor);
   /// Null if the type was never added.
   const StoredType* find(TypeId type) const noexcept {
@@ -31,7 +31,8 @@ class ComponentTypes {
   }
   /// In the order in which they were added.
   std::span<const std::unique_ptr<StoredType>> all() const noexcept { return types_; }
-  /// Forgets all but the first `count` types. No storage may have an archetype of the others.
+  /// Forgets all but the first `count` types. No storage may have an archetype with a forgotten
+  /// type.
   void take_back(std::size_t count) noexcept;
   /// Turns a type without data into one with values, which are default-constructed in the rows that
   /// have it; with `ops` null, turns it back. In every storage that shares the types, the chunks of

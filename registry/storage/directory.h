@@ -26,16 +26,17 @@ static_assert(sizeof(DirectoryEntry) == 8 && std::endian::native == std::endian:
 static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
 static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
 
-/// The part of an id or an entry, read as one number, that is the generation.
+/// Mask of the generation in an id or an entry that is read as one number.
 constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
 
 /// The bits of the entry's locator if the entry has the id's generation; otherwise a number of at
-/// least 2^32. One compare with Locator::no_row thus shows if the id is current and has a row.
+/// least 2^32. Therefore, one comparison with Locator::no_row shows if the id is current and has a
+/// row.
 constexpr std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
   return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
 }
-/// Writes the entry of the id with these bits(). Writes it as a whole: after two half writes, a
-/// later read of the whole would stall.
+/// Writes the entry of the id with these bits(). Writes it as a whole, because after two half
+/// writes, a later read of the whole would stall.
 inline void put_entry(DirectoryEntry* directory, std::uint64_t id, Locator locator) noexcept {
   const std::uint64_t entry = (id & generation_mask) | locator.bits();
   std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);

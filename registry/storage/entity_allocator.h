@@ -31,7 +31,7 @@ class EntityAllocator {
 
   EntityAllocator() { slots_.append(Layout::first_index, Slot{}); }
 
-  /// The id that create() would return.
+  /// Returns the id that create() would return.
   Id peek() const noexcept {
     if (free_.size() > Layout::minimum_free)
       return Layout::make(free_.front(), Layout::generation(slots_[free_.front()]));
@@ -62,8 +62,8 @@ class EntityAllocator {
     slots_.append(count, fresh);
     return first;
   }
-  /// True if the slot's generation is the id's; reads one array entry. If generations begin at 1, 0
-  /// marks the nil index and retired ones.
+  /// True if the slot has the id's generation. Reads one array entry. If generations begin at 1,
+  /// generation 0 marks the nil index and retired indices.
   bool current(Id id) const noexcept {
     const std::uint32_t index = Layout::index(id);
     if (Layout::first_generation > 0 && Layout::generation(id) == 0) return false;

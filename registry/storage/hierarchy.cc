@@ -81,7 +81,8 @@ void Hierarchy::unlink(Entity child, Entity parent) {
 
 void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
   const DirectoryEntry* const directory = storage_.ids().slots();
-  // Collected in a local array first: each append to a vector would store its end.
+  // Collect entities in a local array first, because each append to a vector would store the
+  // vector's end.
   Entity some[64];
   std::size_t count = 0;
   some[count++] = top;
@@ -95,7 +96,7 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
     }
     return page[index & ((1u << page_bits) - 1)];
   };
-  // Pre-order traversal by links: no recursion, whatever the depth.
+  // Pre-order traversal by links, without recursion, regardless of the depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
     const Links* here = &links_of(at);
     if (count == std::size(some)) [[unlikely]] {

@@ -1,6 +1,6 @@
-// The order of children. Parents and depths are stored in the rows; this holds the links from
-// parents to children and between siblings, for entities that have any. Links are indices: both
-// ends are always alive.
+// The order of children. Parents and depths are stored in the rows; this class holds the links from
+// parents to children and between siblings, for entities that have any. Links are indices, because
+// both ends are always alive.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class Hierarchy {
 
   Entity parent(Entity e) const noexcept;
   std::uint32_t depth(Entity e) const noexcept;
-  /// The text of its Name component; nil if it has none.
+  /// The text of the entity's Name component; nil if it has none.
   Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   /// Prefetches the links of `e`.
   void prefetch(Entity e) const noexcept { __builtin_prefetch(&links(e.index)); }
-  /// Single links, for checking saved state.
+  /// Returns a single link of an entity, for checks of saved state.
   std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
   std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
   [[gnu::always_inline]] std::uint32_t children(Entity e) const noexcept {
@@ -44,7 +44,7 @@ class Hierarchy {
   bool is_below(Entity e, Entity top) const noexcept;
   bool alive(Entity e) const noexcept { return storage_.alive(e); }
 
-  /// Links a child without siblings before `before`; last if that is nil or not a child of
+  /// Links a child without siblings before `before`, or last if `before` is nil or not a child of
   /// `parent`.
   void link(Entity child, Entity parent, Entity before);
   /// Unlinks a child from its siblings; its own children stay with it.
@@ -86,8 +86,8 @@ class Hierarchy {
   std::uint32_t page_count_ = 0;  // size of `pages_`
 };
 
-/// True if destroying the entity removes only its row, as is usual: it has no name, no parent and
-/// no children, and its values are plain bytes.
+/// True if destroying the entity removes only its row, which is the usual case: it has no name, no
+/// parent and no children, and its values are plain bytes.
 inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
   return row.chunk->lone && hierarchy.children(e) == 0;
 }

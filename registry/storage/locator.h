@@ -11,9 +11,10 @@ namespace muster {
 
 /// States of an id without a row.
 enum class IdState : std::uint32_t {
-  free = 0,      ///< in the FIFO, never granted or retired
+  free = 0,      ///< the index is in the FIFO, never granted or retired
   reserved = 1,  ///< issued by this registry; its Create is on the way
   granted = 2,   ///< given to another thread or a session
+
   /// Reserved for undo: destroyed, and not to be issued again while history can reach it.
   parked = 3,
   returned = 4,  ///< never used, from a returned grant: kept for the next grant, not in the FIFO
@@ -25,7 +26,8 @@ class Locator {
  public:
   static constexpr unsigned row_bits = 10;
   static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< per chunk
-  /// bits() of a row are less; all others are not.
+
+  /// The bits() of a locator are less than this if and only if it has a row.
   static constexpr std::uint32_t no_row = 0x80000000u;
   static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< per storage
 

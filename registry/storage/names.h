@@ -1,7 +1,7 @@
 // Finds children by name, which is unique per parent. The names themselves are Name components;
-// Names is the index from (parent, text) to entity. Children that came with their parent's tree are
-// initially left out, because most are never looked up. The first lookup that may change the index
-// adds them.
+// Names is the index from (parent, text) to entity. Children that were created with their parent's
+// tree are initially left out, because most are never looked up. The first lookup that may change
+// the index adds them.
 #pragma once
 
 #include <bit>
@@ -22,9 +22,9 @@ namespace muster {
 /// Escapes a name for use in a path: `/` and `\` become `\/` and `\\`.
 std::string escape_name(std::string_view name);
 
-/// The suffixes of the names "orc~2", "orc~3", ... that siblings may still get, for one name. The
-/// smallest is requested again and again, and any may become free, so the free ones are stored as
-/// bits: the first is found without testing all that are taken.
+/// The free suffixes of one name: 2, 3, ... in "orc~2", "orc~3", ... Callers repeatedly need the
+/// smallest one, and any suffix may become free. Free suffixes are stored as bits, so that the
+/// smallest is found without testing those that are taken.
 ///
 /// Every suffix below end() was taken or given back. Suffixes taken by other means are unknown
 /// until one is tried; the caller then calls take().
@@ -41,7 +41,7 @@ class FreeSuffixes {
   /// Marks smallest() as taken.
   void take() {
     if (given_back_ == 0) {
-      // Now, so that give_back() need not allocate.
+      // Allocate now, so that give_back() need not allocate.
       if (++end_ > free_.size() * 64) free_.push_back(0);
       return;
     }
@@ -57,13 +57,13 @@ class FreeSuffixes {
     free_[word] |= bit;
     if (given_back_++ == 0 || word < first_word_) first_word_ = word;
   }
-  /// True if this knows no more than a new object.
+  /// True if the object is in the state of a new one.
   bool empty() const noexcept { return given_back_ == end_ - first; }
 
  private:
   std::uint32_t end_ = first;
   std::uint32_t given_back_ = 0;
-  std::size_t first_word_ = 0;  // no word before it has a bit set, if any word has
+  std::size_t first_word_ = 0;  // no word before this index has a bit set, if any word has
   std::vector<std::uint64_t> free_;
 };
 
@@ -71,8 +71,8 @@ class Names {
  public:
   explicit Names(const Hierarchy& hierarchy) noexcept : hierarchy_(hierarchy) {}
 
-  /// The child of `parent` (nil: the roots) with this name, or nil. Also searches children that
-  /// were left out.
+  /// The child of `parent` (nil stands for the roots) with this name, or nil. Also searches
+  /// children that were left out.
   Entity find(Entity parent, Text name) const noexcept {
     if (left_out(parent)) return search(parent, name);
     const Entity* known = by_name_.find({parent, name});
@@ -122,8 +122,8 @@ class Names {
     std::swap(suffixes_, other.suffixes_);
     std::swap(tried_, other.tried_);
   }
-  /// Names that free_name() has tried, plus roughly the number of names with known suffixes. Tests
-  /// of complexity use it.
+  /// Names that free_name() has tried, plus roughly the number of names with known suffixes. Used
+  /// by tests of complexity.
   std::uint64_t tried() const noexcept { return tried_; }
   std::size_t suffixed() const noexcept { return suffixes_.size(); }
 
@@ -150,7 +150,7 @@ class Names {
   const Hierarchy& hierarchy_;
   FlatMap<Key, Entity, KeyHash> by_name_;
   std::vector<std::uint64_t> left_out_;           // one bit per parent's index
-  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // for names that siblings would share
+  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // suffixes of names that siblings would share
   std::uint64_t tried_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // Ranges of never-used ids from returned grants: later grants take them first, so that sessions
-// which come and go use up no memory. The ranges follow from the states of ids alone: they are the
-// longest runs of indices in state `returned`.
+// that connect and disconnect repeatedly use up no memory. The ranges follow from the states of ids
+// alone: they are the longest runs of indices in state `returned`.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ class RingQueue {
   const T& front() const noexcept { return block_[head_ & mask_]; }
   /// The i-th value from the front.
   const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & mask_]; }
-  /// The values from the i-th on that are contiguous in memory: at least one.
+  /// Returns the values from the i-th on that are contiguous in memory: at least one.
   std::span<const T> run(std::size_t i) const noexcept {
     const std::size_t from = (head_ + i) & mask_;
     return {block_.data() + from, std::min(size() - i, block_.size() - from)};
@@ -59,7 +59,7 @@ class RingQueue {
 
   std::vector<T> block_;
   std::size_t room_ = 0, mask_ = 0;  // size of the block, and size - 1
-  std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since it grew
+  std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since the block last grew
 };
 
 }  // namespace muster

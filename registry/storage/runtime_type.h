@@ -1,7 +1,8 @@
 // Runtime components: values of any C++ type that can be moved without throwing, in the same chunks
-// as other components. An entity's presence is saved under the name given here, and travels like a
-// tag; the value is neither saved nor sent. If no value was passed (Create, Set, a loaded world),
-// it is default-constructed. Nothing that is saved may depend on the value.
+// as other components. The fact that an entity has the component is saved under the name given
+// here, and sent like a tag; the value is neither saved nor sent. If no value was passed (Create,
+// Set, a loaded world), the value is default-constructed. Nothing that is saved may depend on the
+// value.
 //
 //   struct Sound { Voice voice; };
 //   template <> struct muster::RuntimeTraits<Sound> { static constexpr std::string_view name = "game.Sound"; };

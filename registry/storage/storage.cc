@@ -434,13 +434,13 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
   const MovePlan& plan = move_plan(old, archetype);
   copy_columns(to, from, plan.kept);
   for (const ColumnCopy& value : plan.zeroed) std::memset(to.at(value.to, value.bytes), 0, value.bytes);
-  // Read now, because the chunk may go with its row.
+  // Read this now, because the chunk may be removed with its row.
   const bool same_group = &old == &archetype && from.chunk->depth == depth;
   if (old.plain())
     take_plain_row(from);
   else
     take_row(from, &archetype);
-  // If both are in one group, taking the row may have moved the one just appended: look it up
+  // If both rows are in one group, removing the old row may have moved the new one, so look it up
   // again.
   return same_group ? find(e) : to;
 }

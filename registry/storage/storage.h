@@ -1,5 +1,5 @@
-// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages;
-// callers change it on behalf of one. Users go through EntityRegistry.
+// The passive half of a registry: ids, archetypes, chunks and their versions. Storage does not know
+// messages; callers change it on behalf of a message. Users access it through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -32,9 +32,9 @@ class ColumnPreserver {
   /// Called while the chunk's rows and their count are unchanged and the slot still has its old
   /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before a chunk's memory is reused, whether its columns were preserved or not: because
-  /// the chunk is dropped, or because its rows were laid out anew in other memory, which a chunk of
-  /// the same uid then has.
+  /// Called before a chunk's memory is reused, whether or not its columns were preserved. Either
+  /// the chunk is dropped, or its rows were laid out anew in other memory, which a chunk with the
+  /// same uid then has.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
@@ -45,8 +45,8 @@ struct MovePlan {
   std::vector<ColumnCopy> kept, zeroed;
 };
 
-/// The part of a storage that swap() exchanges: everything but wiring. Storage documents the
-/// members.
+/// The part of a storage that swap() exchanges: everything except callbacks, logs and preservers.
+/// Storage documents the members.
 struct StorageContents {
   using Ids = EntityAllocator<DirectoryLayout>;
   Ids ids_;
@@ -69,12 +69,12 @@ struct StorageContents {
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
-  // Placed between the two that every row changes, which compilers would otherwise combine in a
-  // 16-byte register.
+  // Placed between the two members that every row changes, which compilers would otherwise combine
+  // in a 16-byte register.
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  // Down to the deepest rows: these have ancestors at all depths above.
+  // One entry per depth, down to the deepest rows, which have ancestors at all depths above.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
@@ -90,8 +90,9 @@ class Storage : private StorageContents {
   Storage& operator=(const Storage&) = delete;
   /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs
   /// and preservers stay; this storage's preservers are offered all outgoing chunks as if they were
-  /// recycled. Afterwards version(), stamp(), chunk_changes(), structure() and archetype_drops()
-  /// are greater than ever before here, so that code comparing them sees a change.
+  /// recycled. Afterwards, version(), stamp(), chunk_changes(), structure() and archetype_drops()
+  /// return greater numbers than ever before for this storage, so that code that compares them sees
+  /// a change.
   void swap(Storage& other);
 
   // --- ids ---
@@ -170,7 +171,8 @@ class Storage : private StorageContents {
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   /// The archetype with this number, or null.
   Archetype* archetype_numbered(std::uint64_t number) const noexcept;
-  /// True if archetypes were added since the last call; for the end of calls from outside.
+  /// True if archetypes were added since the last call of this function. Called at the end of push,
+  /// flush and advance.
   bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
   /// Drops all archetypes without rows if there are more than 1024 of them and more than twice as
   /// many as those with rows. Their numbers are not reused. on_drop is called first, for code that
@@ -223,10 +225,10 @@ class Storage : private StorageContents {
   /// remembers an open chunk compares it.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
-  /// ids' directory entries: they will soon fill holes, and the processor does not detect the
-  /// backward reads. For registries of at least rows_far_away rows.
+  /// ids' directory entries. These rows will soon fill holes, and the processor does not detect the
+  /// backward reads. Useful for registries of at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// Prefetches only their ids and entries.
+  /// Like ask_for_last_rows(), but prefetches only the ids and entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
   /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
   /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
@@ -267,7 +269,7 @@ class Storage : private StorageContents {
   std::uint64_t rows() const noexcept { return rows_; }
   /// Bytes allocated for chunks, including memory held for new ones.
   std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row comes, goes, moves or gets another parent.
+  /// Changes whenever a row is added, removed, moved or given another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
@@ -280,7 +282,7 @@ class Storage : private StorageContents {
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
-  /// gets two rows. Stops and returns false at the first id that is not; the rows before it have
+  /// gets two rows. Stops and returns false at the first id that was not; the rows before it have
   /// their entries.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
@@ -461,7 +463,7 @@ class Storage : private StorageContents {
     ids_.give_back(e.index);
   }
   void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
-  /// take_ids() for ids that are not contiguous in the queue.
+  /// Like take_ids(), for ids that are not contiguous in the queue.
   void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
@@ -476,7 +478,7 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// mark_id() for an index that was marked before, as is every index that was ever issued.
+  /// Like mark_id(), for an index that was marked before, as is every index that was ever issued.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
@@ -513,7 +515,7 @@ class Storage : private StorageContents {
   void destroy_values(const StoredType& type);
   /// Must be called when the size of a type's values has changed.
   void lay_out_again(TypeId type);
-  /// Offers the preservers everything that they have not preserved yet.
+  /// Offers the preservers all columns that they have not preserved yet.
   void leave_to_preservers();
   /// Removes a row and destroys its runtime values, except those of types in `kept`, which were
   /// relocated.
@@ -557,7 +559,8 @@ class Storage : private StorageContents {
     Chunk* last = nullptr;
   };
   [[gnu::noinline]] void aim_holes(Group& group);
-  /// Must be called when a multiple of asked_rows is left in a group's last chunk, or none.
+  /// Must be called when the number of rows left in a group's last chunk is a multiple of
+  /// asked_rows, or 0.
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
@@ -570,7 +573,7 @@ class Storage : private StorageContents {
   }
   void make_move_plan(const Archetype& from, const Archetype& to);
   void touch_all(Chunk& chunk) {
-    // Ids are touched only here: if they have the current version, all columns do.
+    // Ids are touched only in this function, so if they have the current version, all columns do.
     if (chunk.slots()[column_ids].version != version_) [[unlikely]]
       first_touch_all(chunk);
   }

@@ -18,8 +18,8 @@ std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
   return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
 }
 
-/// The descriptor of presence columns, which no schema has. Values are uints; if not read from
-/// anywhere, they mean present.
+/// The descriptor of presence columns, which no schema has. Values are uints. By default, they mean
+/// that the component is present.
 const TypeDescriptor& presence_descriptor() {
   static const TypeDescriptor descriptor = [] {
     TypeDescriptor made;

@@ -37,7 +37,7 @@ class TextTable {
     return text;
   }
   bool knows(Text text) const noexcept { return !text || by_hash_.find(text.hash); }
-  /// Empty if unknown.
+  /// Returns an empty view if the text is unknown.
   std::string_view find(Text text) const noexcept {
     const std::uint32_t* known = by_hash_.find(text.hash);
     return known ? std::string_view(texts_[*known]) : std::string_view{};

@@ -1,4 +1,5 @@
-// Templates from a file: FlatBuffers JSON of schema/template.fbs. docs/templates.md shows one.
+// Reads templates from a file in the FlatBuffers JSON of schema/template.fbs. docs/templates.md
+// shows an example.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,21 @@ struct Receipt;
 struct TemplateError {
   std::string file;
   std::uint32_t line = 0;
-  std::string path;          ///< "game.orc/body/arm"; empty if it concerns the file
+  std::string path;          ///< "game.orc/body/arm"; empty if the error concerns the file
   std::string what;          ///< a whole sentence
   std::string text() const;  ///< "orcs.json:12: game.orc/body/arm: ..."
 };
 
-/// Limits on a file's demands. Nothing that would exceed one is built: the reader counts first.
+/// Limits on what a file may build. The reader counts first, so nothing that would exceed a limit
+/// is built.
 struct TemplateLimits {
-  /// In all templates of the file together, with bases applied.
+  /// Limit on the nodes in all templates of the file together, with bases applied.
   std::uint64_t nodes_max = ~std::uint64_t{0};
-  std::uint64_t bytes_max = ~std::uint64_t{0};  ///< of their values
+  std::uint64_t bytes_max = ~std::uint64_t{0};  ///< bytes of their values
+
   /// Limit on comparisons of names that find children, bases and nodes that values refer to.
   std::uint64_t compares_max = ~std::uint64_t{0};
-  std::size_t name_bytes_max = ~std::size_t{0};  ///< of the name of a template or node
+  std::size_t name_bytes_max = ~std::size_t{0};  ///< limit on the name of a template or node
 };
 
 /// Reads the templates of a file, in order, with bases and overrides applied. Defines nothing.
@@ -43,7 +46,8 @@ struct TemplateLimits {
                                                                                      const TemplateLimits& limits = {});
 
 /// Reads a file like read_templates(), one template at a time, so that the caller can do other work
-/// in between. The registry must outlive this, and may change meanwhile. Not thread-safe.
+/// in between. The registry must outlive this object, and may change between calls. Not
+/// thread-safe.
 class TemplateFile {
  public:
   TemplateFile(std::string_view text, std::string_view file, const EntityRegistry& registry,
@@ -55,7 +59,7 @@ class TemplateFile {
   /// Builds the next template of the file, and those of the file on which it depends. Returns false
   /// at the end, or on an error.
   bool go_on();
-  /// The result of read_templates(); to be called once, after go_on() returned false.
+  /// Returns the result of read_templates(). Must be called once, after go_on() has returned false.
   [[nodiscard]] std::expected<std::vector<TemplateTree>, TemplateError> take();
 
  private:

@@ -1,4 +1,4 @@
-// Parses JSON as flatc accepts it, with line numbers: the format of template files.
+// Parses the format of template files: JSON as accepted by flatc. Keeps line numbers for errors.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Json {
   std::uint32_t line = 1;
   std::string text;
   std::vector<Json> items;
-  std::vector<Member> members;  ///< in source order; names are unique
+  std::vector<Member> members;  ///< members in source order; names are unique
 
   const Json* find(std::string_view name) const noexcept;
   /// A description for errors: "an object", "the string 'x'".

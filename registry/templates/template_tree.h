@@ -59,18 +59,18 @@ class TemplateTree {
     std::uint32_t key() const noexcept { return key_; }
     /// Empty for the root.
     const std::string& name() const noexcept { return name_; }
-    /// In order of their keys. Valid until a child is added or removed.
+    /// Returns the children in order of their keys. Valid until a child is added or removed.
     std::span<Node> children() noexcept { return children_; }
     std::span<const Node> children() const noexcept { return children_; }
 
-    /// Null if it lacks the type.
+    /// Returns null if the node lacks the type.
     Value* component(TypeId type) noexcept;
-    /// The first child of this name; null if there is none, and for the empty name. Takes constant
-    /// time.
+    /// Returns the first child with this name, or null if there is none or if the name is empty.
+    /// Takes constant time.
     Node* child(std::string_view child_name);
     /// Null if no child has the key.
     Node* child(std::uint32_t child_key) noexcept;
-    /// Names of children compared so far. Tests of complexity use it.
+    /// Names of children compared so far. Used by tests of complexity.
     std::uint64_t compared() const noexcept { return compared_; }
 
    private:
@@ -78,7 +78,7 @@ class TemplateTree {
     std::uint32_t key_ = 0;
     std::string name_;
     std::vector<Node> children_;
-    // By the hash of a name: the first of the first indexed_ children that has it.
+    // Maps the hash of a name to the first child that has it, among the first indexed_ children.
     FlatMap<std::uint64_t, std::uint32_t> by_name_;
     std::size_t indexed_ = 0;
     std::uint64_t compared_ = 0;
@@ -108,15 +108,15 @@ class TemplateTree {
   /// name, and messages after the existing ones. References in `over` then refer to the nodes into
   /// which their targets were merged.
   void merge(Node& node, const TemplateTree& over);
-  /// Also decrements the allowed number of name compares. Returns false, with the tree half merged,
-  /// if it runs out.
+  /// Like merge() above, but also decrements the allowed number of name comparisons. Returns false,
+  /// with the tree partially merged, if that number runs out.
   [[nodiscard]] bool merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left);
   /// The number of nodes, and the bytes of all values.
   struct Size {
     std::uint64_t nodes = 0, bytes = 0;
   };
   Size size() const noexcept;
-  /// All keys are below this: the number of nodes that the tree ever had.
+  /// All keys are below this number, which is the number of nodes that the tree ever had.
   std::uint32_t keys() const noexcept { return static_cast<std::uint32_t>(parents_.size()); }
 
   /// Gives a node a component with this value, replacing an existing one.
@@ -134,7 +134,7 @@ class TemplateTree {
     return *this;
   }
   bool remove(Node& node, TypeId type);
-  /// Adds a message for the new entity, after those the node has.
+  /// Adds a message for the new entity, after the node's existing messages.
   template <MessageType M>
   TemplateTree& message(std::string_view path, const M& message) {
     need<M>();
@@ -161,13 +161,13 @@ class TemplateTree {
     }
     return *this;
   }
-  /// Adds a text, whose hash `text` fields of the values contain.
+  /// Adds a text, and returns its hash, which `text` fields of the values contain.
   Text text(std::string_view content);
 
-  /// The message that defines the template, or an error: two children of one name, or a reference
-  /// to a removed node.
+  /// Returns the message that defines the template, or an error: two children with the same name,
+  /// or a reference to a removed node.
   std::expected<DefineTemplate, std::string> compile() const;
-  /// Registers the compiled types that it was built from.
+  /// Registers the compiled types that the tree was built from.
   void add_types(TypesKnown& types) const {
     for (void (*add)(TypesKnown&) : needs_) add(types);
   }
@@ -189,7 +189,7 @@ class TemplateTree {
   std::vector<void (*)(TypesKnown&)> needs_;
 };
 
-/// The names of a path, unescaped.
+/// Returns the unescaped names in a path.
 std::vector<std::string> path_names(std::string_view path);
 
 }  // namespace muster

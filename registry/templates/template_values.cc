@@ -84,8 +84,8 @@ std::string in_quotes(std::string_view text) {
   return out + '"';
 }
 
-/// Resolves references in values: texts are stored in the tree; entities are those of the world, or
-/// nodes.
+/// Resolves references in values. Texts are stored in the tree; entities are either nodes or
+/// entities of the world.
 class References final : public ValueReferences {
  public:
   References(const EntityRegistry& registry, TemplateTree& tree) : registry_(registry), tree_(tree) {}

@@ -24,8 +24,8 @@ std::string joined(std::span<const std::string> parts, const char* between = ", 
 std::string quoted(std::string_view text);
 }  // namespace template_text
 
-/// The checks that apply to everything in a template file. Keeps the first error; every check
-/// returns false if something is wrong.
+/// Checks that apply to everything in a template file. Keeps the first error; every check returns
+/// false if something is wrong.
 class TemplateChecks {
  public:
   TemplateChecks(std::string_view file, const TemplateLimits& limits)
@@ -50,7 +50,7 @@ class TemplateChecks {
     compares_left_ -= names;
     return true;
   }
-  /// For TemplateTree::merge, which does the counting.
+  /// Returns the number of allowed comparisons for TemplateTree::merge, which does the counting.
   std::uint64_t& compares_left() noexcept { return compares_left_; }
   bool too_many_compares(std::uint32_t line, const std::string& path);
 
@@ -70,20 +70,20 @@ class TemplateValues {
       : checks_(checks), registry_(registry), tree_(tree) {}
 
   TemplateTree& tree() noexcept { return tree_; }
-  /// Adds a component to a node, changes the given fields, or removes it (null). `path` is the
-  /// node's, for errors.
+  /// Adds a component to a node, or changes the given fields. If the value is null, removes the
+  /// component. `path` is the node's path, for errors.
   bool component(TemplateTree::Node& into, const Json::Member& member, const std::string& path);
   /// Adds an initial message to a node.
   bool message(TemplateTree::Node& into, const Json& json, const std::string& path);
-  /// To be called when all nodes exist: makes fields that name a node refer to it.
+  /// Must be called when all nodes exist: makes fields that name a node refer to it.
   bool resolve();
 
  private:
   /// A field that will hold another node's id, as written in the file.
   struct Named {
-    std::uint32_t node;  // key of the node whose value it is in
+    std::uint32_t node;  // key of the node whose value contains the field
     bool message;
-    std::size_t index;  // of the message; for a component, its type
+    std::size_t index;  // index of the message; for a component, its type
     std::uint32_t offset;
     std::string target;
     std::uint32_t line;

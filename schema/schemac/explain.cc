@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t files_max = 1000;
 
 struct Token {
-  std::string text;  ///< strings without their quotation marks
+  std::string text;  ///< the token's text; for strings, without the quotation marks
   bool is_string = false, is_word = false;
   std::size_t line = 1, column = 1;
 };
@@ -65,7 +65,7 @@ std::vector<Token> tokens_of(std::string_view text) {
     } else if (is_letter(c) || c == '-' || c == '+') {
       do {
         token.text += text[at++];
-        // std::string is one word.
+        // A qualified name such as std::string is one token.
         if (text.substr(at).starts_with("::")) token.text += "::", at += 2;
       } while (at < text.size() && is_letter(text[at]));
       token.is_word = true;
@@ -81,7 +81,8 @@ std::vector<Token> tokens_of(std::string_view text) {
   return tokens;
 }
 
-/// Returns flatc's name of a type that is often called by another name, or an empty text.
+/// Returns flatc's name for a type that is known under a different name elsewhere, or an empty
+/// text.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
@@ -106,7 +107,7 @@ constexpr std::array<std::string_view, 15> musters_attributes = {
 bool is_musters(std::string_view attribute) {
   return std::ranges::find(musters_attributes, attribute) != musters_attributes.end();
 }
-/// Attributes that flatc knows without a declaration.
+/// Attributes that flatc accepts without a declaration.
 constexpr std::array<std::string_view, 14> flatcs_attributes = {
     "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
     "bit_flags", "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
@@ -115,17 +116,17 @@ bool is_flatcs(std::string_view attribute) {
          std::ranges::find(flatcs_attributes, attribute) != flatcs_attributes.end();
 }
 
-/// Finds which of several names somebody may have meant who misspelt one.
+/// Finds the known name that is closest to a misspelled one.
 class Nearest {
  public:
   explicit Nearest(std::string_view written) : written_(lower(written)), distance_(written.size() / 3 + 1) {}
-  /// Notes a name that could have been written. Of equally near ones the first stays.
+  /// Offers a candidate name. If several are equally close, the first is used.
   void offer(std::string_view name) {
     if (name.size() > name_bytes_max || written_.size() > name_bytes_max) return;
     const std::size_t distance = edit_distance(written_, lower(name));
     if (distance < distance_) name_ = name, distance_ = distance;
   }
-  /// Empty if none is near.
+  /// The closest name, or an empty text if none is close.
   const std::string& name() const { return name_; }
 
  private:
@@ -143,7 +144,7 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& include_folders) : include_folders_(include_folders) {}
 
-  /// Returns the first mistake in the file and its includes, or an empty text.
+  /// Returns an explanation of the first mistake in the file and its includes, or an empty text.
   std::string read(const std::string& path) {
     std::error_code error;
     if (was_read_.size() >= files_max ||
@@ -164,7 +165,7 @@ class Reader {
     std::string path;
     std::vector<Token> tokens;
     std::size_t at = 0;
-    std::string space;  ///< the namespace, followed by a dot
+    std::string space;  ///< the current namespace, followed by a dot
 
     const Token& now() const { return tokens[at]; }
     bool is(std::string_view text) const { return !now().is_string && now().text == text; }
@@ -235,8 +236,8 @@ class Reader {
     return said;
   }
 
-  /// Explains a mistake in the type of an enum's numbers. The file is at the enum's name, and goes
-  /// to that type.
+  /// Explains a mistake in the underlying type of an enum. When called, the file is at the enum's
+  /// name; the call advances it to the type.
   static std::string about_numbers(File& file, const std::string& name) {
     const Token named = file.now();
     if (!named.is_word) return {};
@@ -258,7 +259,7 @@ class Reader {
                                            : "no type is called " + type + "; did you mean `" + nearest.name() + "`?");
   }
 
-  /// From the name on.
+  /// Reads a type, starting at its name.
   std::string read_type(File& file, bool table) {
     const Token named = file.now();
     const std::string type = file.space + named.text;
@@ -278,7 +279,7 @@ class Reader {
     return {};
   }
 
-  /// Reads the attributes of a type or a field, if it has any.
+  /// Reads the attributes of a type or field, if it has any.
   std::string read_attributes(File& file, const std::string& owner) {
     if (!file.is("(")) return {};
     bool at_name = true;
@@ -371,15 +372,15 @@ class Reader {
     for (const std::string_view scalar : scalars) nearest.offer(scalar);
     if (table) nearest.offer("string");
     for (const std::string& type : types_) {
-      // As short as the schema's own namespace allows.
+      // Suggest the shortest name that is valid in the schema's own namespace.
       const std::string last = type.substr(type.rfind('.') + 1);
       nearest.offer(find(file.space, last) == type ? last : type);
     }
     if (!nearest.name().empty()) return "no type is called " + name + "; did you mean `" + nearest.name() + "`?";
     return "no type is called " + name + " in this schema, nor in what it includes";
   }
-  /// Returns the full name to which the name refers in a namespace ("a.b."), using flatc's lookup
-  /// rules.
+  /// Returns the full name of the type to which `name` refers in a namespace ("a.b."), using
+  /// flatc's lookup rules.
   std::optional<std::string> find(std::string space, const std::string& name) const {
     while (true) {
       if (types_.contains(space + name)) return space + name;

@@ -14,7 +14,7 @@ struct FlatcFailure {
   std::string what;
 };
 
-/// A temporary folder that is removed with this object. Its path is empty if it could not be
+/// A temporary folder, which the destructor removes. The path is empty if the folder could not be
 /// created.
 class ScratchFolder {
  public:
@@ -30,19 +30,21 @@ class ScratchFolder {
   std::string path_;
 };
 
-/// Runs flatc with `words` after an -I for each include folder. Its output goes to schemac's
-/// output.
+/// Runs flatc with an -I for each include folder, followed by `words`. The output of flatc goes to
+/// the output of schemac.
 [[nodiscard]] std::expected<void, FlatcFailure> call_flatc(const std::string& flatc,
                                                            const std::vector<std::string>& include_folders,
                                                            const std::vector<std::string>& words);
 
-/// Compiles a .fbs to a binary schema, and adds the defaults that flatc omits (high_defaults.h).
+/// Compiles a .fbs file to a binary schema, and adds the defaults that flatc omits
+/// (high_defaults.h).
 [[nodiscard]] std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(
     const std::string& flatc, const std::vector<std::string>& include_folders, const std::string& source);
 
 /// Reads a whole file.
 [[nodiscard]] std::expected<std::vector<std::byte>, std::string> read_file(const std::string& path);
-/// Writes a file, unless it already holds these bytes. An unchanged file causes no rebuilds.
+/// Writes a file, unless it already contains exactly these bytes, so that an unchanged file does
+/// not cause rebuilds.
 [[nodiscard]] std::expected<void, std::string> write_file(const std::string& path, const void* data, std::size_t bytes);
 
 }  // namespace muster::schemac

@@ -52,7 +52,8 @@ const char* kind_name(FieldKind kind) {
   return "";
 }
 
-/// Places structs after the structs that they hold, otherwise in the schema's order.
+/// Orders structs so that each comes after the structs that it contains, and otherwise in the
+/// schema's order.
 void place_struct(const Output& out, const TypeDescriptor& type, std::string_view file, std::set<TypeId>& placed,
                   std::vector<const TypeDescriptor*>& order) {
   if (type.file != file || !placed.insert(type.id).second) return;
@@ -173,8 +174,8 @@ std::string write_header(const HeaderInput& input) {
   if (!tables.empty()) write_tables(out, tables);
 
   if (!all.empty()) {
-    // The array is named by its content, so that each schema has one array whichever header brings
-    // it.
+    // The array is named after its content, so that each schema has only one array even if several
+    // headers define it.
     const std::string_view bytes(reinterpret_cast<const char*>(input.bfbs.data()), input.bfbs.size());
     const std::string array = "bfbs_" + hex(hash64(bytes), 16).substr(2);
     const std::string size = std::to_string(input.bfbs.size());
@@ -191,8 +192,8 @@ std::string write_header(const HeaderInput& input) {
         << (is_long ? "#ifdef __GNUC__\n#pragma GCC diagnostic pop\n#endif\n" : "")
         << "inline constexpr std::span<const std::uint8_t> " << array << "{" << array << "_and_zero, " << size
         << "};\n";
-    // A client compares the schemas with which its program was compiled. Muster's own types are
-    // part of the library.
+    // A client compares the world's schemas with those compiled into its program. Muster's own
+    // types are part of the library and need no comparison.
     if (std::ranges::any_of(all, [](const TypeDescriptor* type) { return !type->name.starts_with("muster."); }))
       out << "#ifdef __ELF__\n/// For client/cpp/layouts.h: that the program was compiled with this.\n"
           << "[[gnu::section(\"muster_schemas\"), gnu::used, gnu::retain]] static constexpr const std::span<const "

@@ -1,4 +1,4 @@
-// Writes the C++ header of one schema. Equal schemas give equal bytes on every machine.
+// Writes the C++ header of one schema. Equal schemas produce equal bytes on every machine.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,12 @@ namespace muster::schemac {
 struct HeaderInput {
   const Schema& schema;
   std::span<const std::byte> bfbs;
-  std::string stem;                   ///< "game" of game.fbs: only its own types are written
-  std::vector<std::string> includes;  ///< included headers: "parts.h", "muster/schema/muster.h"
-  std::vector<std::string> parts;     ///< included files whose types go into the same module
-  bool in_tree = false;               ///< "schema/builtin.h" instead of <muster/schema/builtin.h>
+  std::string stem;                   ///< file name without extension ("game" for game.fbs); only
+                                      ///< the types of this file are written
+  std::vector<std::string> includes;  ///< headers to include: "parts.h", "muster/schema/muster.h"
+  std::vector<std::string> parts;     ///< included files whose types are written to the same module
+  bool in_tree = false;               ///< includes "schema/builtin.h" instead of
+                                      ///< <muster/schema/builtin.h>
 };
 
 std::string write_header(const HeaderInput& input);
@@ -25,7 +27,8 @@ std::string write_header(const HeaderInput& input);
 /// "//../schema/muster.fbs". Empty if flatc recorded none.
 std::vector<std::string> source_files(std::span<const std::byte> verified_bfbs);
 
-/// "//../schema/muster.fbs" -> "schema/muster.h", "//parts.fbs" -> "parts.h".
+/// Returns the header of a source file: "//../schema/muster.fbs" -> "schema/muster.h",
+/// "//parts.fbs" -> "parts.h".
 std::string header_of(std::string_view source_file);
 
 }  // namespace muster::schemac

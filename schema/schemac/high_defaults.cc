@@ -11,7 +11,7 @@
 namespace muster::schemac {
 namespace {
 
-/// Defaults by field name, as text from flatc's JSON.
+/// Defaults by field name, as text taken from flatc's JSON.
 using Defaults = std::map<std::string, std::string, std::less<>>;
 
 bool may_be_lost(const reflection::Field& field) {
@@ -19,7 +19,7 @@ bool may_be_lost(const reflection::Field& field) {
          !field.deprecated();
 }
 
-/// Runs flatc to print a table without fields, including its defaults.
+/// Runs flatc to print an empty table with its defaults.
 std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, const std::string& flatc,
                                                    const std::vector<std::string>& include_folders,
                                                    const std::string& source) {
@@ -36,7 +36,8 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
                              {"--json", "--strict-json", "--defaults-json", "--raw-binary", "--root-type", table, "-o",
                               scratch.path(), source, "--", binary});
       !done)
-    return fail(done.error().what);  // the schema is valid: flatc has compiled it
+    return fail(done.error().what);  // cannot be a mistake in the schema, because flatc has
+                                     // compiled it
   const auto bytes = read_file(scratch.path() + "/defaults.json");
   if (!bytes) return fail(bytes.error());
   // Each default has its own line:   "reach": 18446744073709551615,
@@ -55,7 +56,7 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
   return defaults;
 }
 
-/// Reads a number, or the quoted names of an enum's values. There may be several names for flags.
+/// Parses a number, or the quoted names of an enum's values. Flags may have several names.
 std::optional<std::uint64_t> number_of(std::string_view text, const reflection::Enum* enumeration) {
   std::uint64_t number = 0;
   if (!text.starts_with('"')) {
@@ -77,7 +78,7 @@ std::optional<std::uint64_t> number_of(std::string_view text, const reflection::
   return number;
 }
 
-/// Returns the field with a different default, as a separate buffer.
+/// Returns a copy of the field with a different default, in its own buffer.
 flatbuffers::DetachedBuffer field_with(const reflection::Field& from, std::uint64_t value) {
   flatbuffers::FlatBufferBuilder to;
   const auto text = [&](const flatbuffers::String* string) {
@@ -103,8 +104,8 @@ flatbuffers::DetachedBuffer field_with(const reflection::Field& from, std::uint6
   return to.Release();
 }
 
-/// Appends the field to the schema's bytes and points the link at `link` to it, because links can
-/// only point forward.
+/// Appends the field to the schema's bytes and makes the link at `link` point to it. It is appended
+/// because links can only point forward.
 void replace(std::vector<std::byte>& bfbs, std::size_t link, const flatbuffers::DetachedBuffer& field) {
   constexpr std::size_t alignment = 16;
   const std::size_t begin = (bfbs.size() + alignment - 1) / alignment * alignment;
@@ -115,7 +116,7 @@ void replace(std::vector<std::byte>& bfbs, std::size_t link, const flatbuffers::
 }
 
 struct Found {
-  std::size_t link;  ///< its position in the vector of the table's fields
+  std::size_t link;  ///< position of the field in the vector of the table's fields
   std::uint64_t value;
   const reflection::Field* field;
 };
@@ -157,7 +158,8 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
       found.push_back({static_cast<std::size_t>(link - bytes), *value, &field});
     }
   }
-  std::vector<flatbuffers::DetachedBuffer> fields;  // created before their sources move
+  std::vector<flatbuffers::DetachedBuffer> fields;  // all fields are created before their sources
+                                                    // move
   for (const Found& each : found) fields.push_back(field_with(*each.field, each.value));
   for (std::size_t i = 0; i < found.size(); ++i) replace(bfbs, found[i].link, fields[i]);
   return {};

@@ -11,9 +11,9 @@
 
 namespace muster::schemac {
 
-/// Asks flatc for the defaults of each table of `source` that has a ulong with default 0 in `bfbs`,
-/// the binary schema that flatc made from `source`. Writes the defaults that are not 0 into `bfbs`.
-/// After a failure `bfbs` is unchanged.
+/// Runs flatc to get the defaults of each table in `source` that has a ulong with default 0 in
+/// `bfbs`, the binary schema that flatc created from `source`. Writes the defaults that are not 0
+/// into `bfbs`. If this fails, `bfbs` is unchanged.
 [[nodiscard]] std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs,
                                                                   const std::string& flatc,
                                                                   const std::vector<std::string>& include_folders,

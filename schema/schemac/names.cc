@@ -188,8 +188,8 @@ std::string cpp_absolute_name(std::string_view full_name) { return "::" + joined
 std::string cpp_type_name(std::string_view full_name, std::string_view inside) {
   const std::string space = cpp_namespace(full_name);
   if (space == inside) return cpp_last_name(full_name);
-  // The name is qualified from the root if an inner namespace would hide its first part
-  // ("game::muster" and muster::Entity).
+  // The name is qualified from the root if an inner namespace would hide its first part. For
+  // example, "game::muster" would hide muster::Entity.
   const std::string first = space.substr(0, space.find("::"));
   const std::size_t inner = inside.find("::" + first);
   const bool caught = first.empty() || inner != std::string_view::npos;
@@ -264,7 +264,7 @@ std::string byte_literal(std::span<const std::byte> bytes, std::string_view inde
     if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '?') {
       text += static_cast<char>(c);
     } else {
-      // Always three digits, because the next character may be a digit.
+      // Octal escapes always have three digits, because the next character may be a digit.
       text += '\\';
       text += static_cast<char>('0' + (c >> 6));
       text += static_cast<char>('0' + ((c >> 3) & 7));
@@ -284,8 +284,8 @@ std::string doc_comment(std::string_view text, std::string_view indent) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     std::string line(text.substr(0, end));
-    // A backslash at the end would continue the comment on the next line. Other control characters
-    // do not belong in it.
+    // A backslash at the end of a line comment would continue the comment on the next line. Control
+    // characters are replaced because comments must not contain them.
     std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20; }, ' ');
     while (!line.empty() && (line.back() == '\\' || line.back() == ' ')) line.pop_back();
     out += std::string(indent) + "///" + (line.empty() ? "" : " ") + line + "\n";

@@ -12,23 +12,23 @@ namespace muster::schemac {
 
 /// Returns the identifier, with an underscore appended if C++ reserves it ("class_").
 std::string cpp_name(std::string_view identifier);
-/// "game.battle.Damage" -> "game::battle" and "Damage".
+/// Split a full name: "game.battle.Damage" -> "game::battle" and "Damage".
 std::string cpp_namespace(std::string_view full_name);
 std::string cpp_last_name(std::string_view full_name);
-/// "::game::battle::Damage".
+/// Returns the name qualified from the root, such as "::game::battle::Damage".
 std::string cpp_absolute_name(std::string_view full_name);
-/// Returns the type's name for code in the namespace `inside`: unqualified in its own namespace,
-/// otherwise qualified.
+/// Returns the type's name as used in the namespace `inside`: unqualified if the type is in that
+/// namespace, otherwise qualified.
 std::string cpp_type_name(std::string_view full_name, std::string_view inside);
 
 /// Returns the C++ type of a scalar, muster::Entity or muster::Text: "std::int32_t", "float".
 std::string cpp_scalar(FieldKind kind, std::string_view inside);
-/// Returns the element type of a struct's field: an enum, a scalar or a struct. `type_name` is the
-/// full name of the nested struct.
+/// Returns the C++ element type of a struct's field: an enum, a scalar or a struct. `type_name` is
+/// the full name of the nested struct.
 std::string cpp_element(FieldKind kind, const EnumDescriptor* enumeration, std::string_view type_name,
                         std::string_view inside);
 
-/// Returns a scalar value, read from bytes, as an initializer: "0", "1.5f", "Team::red".
+/// Reads a scalar value from bytes and returns it as an initializer: "0", "1.5f", "Team::red".
 std::string cpp_literal(FieldKind kind, const EnumDescriptor* enumeration, const std::byte* value,
                         std::string_view inside);
 

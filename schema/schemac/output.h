@@ -1,4 +1,4 @@
-// Shared state of the writers of structs and tables: the text written so far, and its schema.
+// State that the writers of structs and tables share: the schema, and the text written so far.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class Output {
     std::abort();  // the loader rejects such schemas
   }
 
-  /// Sets the namespace of the following code ("game::battle"; empty for none).
+  /// Opens the namespace of the following code ("game::battle"; empty for none), closing the
+  /// previous one.
   void enter(const std::string& space) {
     if (space == space_) return;
     leave();
@@ -49,23 +50,25 @@ class Output {
 /// `native`: an existing C++ enum that the schema names for it, or empty.
 void write_enum(Output& out, const EnumDescriptor& type, std::string_view native);
 void write_struct(Output& out, const TypeDescriptor& type);
-/// Writes the class that holds a table, and the class that reads one in place.
+/// Writes two classes for each table: one that holds it, and one that reads it in place.
 void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables);
-/// `schema_array`: the name of the array that holds the binary schema.
+/// Writes the TypeTraits of a type. `schema_array` is the name of the array that contains the
+/// binary schema.
 void write_traits(Output& out, const TypeDescriptor& type, std::string_view schema_array);
 
 /// Writes the QuestionTraits of a question.
 void write_question_traits(Output& out, const QuestionDescriptor& question);
 
-/// Returns the C++ name of each field. All names of a type are different.
+/// Returns the C++ names of the type's fields, which are all different.
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
-/// Returns the role as descriptors spell it: "table_message".
+/// Returns the role as the enumerator's name, such as "table_message".
 const char* role_name(TypeRole role);
-/// "0x0000002a".
+/// Formats a number in hexadecimal, such as "0x0000002a".
 std::string hex(std::uint64_t value, int digits);
-/// Returns a field's documentation with unit and range.
+/// Returns a field's documentation, including its unit and range.
 std::string field_text(const FieldDescriptor& field);
-/// Returns the documentation comment of a field with its unit and range, indented by two.
+/// Returns the documentation comment of a field, including its unit and range, indented by two
+/// spaces.
 std::string field_doc(const FieldDescriptor& field);
 
 }  // namespace muster::schemac

@@ -9,13 +9,14 @@
 namespace muster::schemac {
 
 /// Returns the folder that contains `schema/muster.fbs`, relative to this program: share/muster if
-/// installed, or a parent of the build folder. Empty if there is no such folder.
+/// installed, or a parent of the build folder. Returns an empty path if there is no such folder.
 std::filesystem::path own_schemas();
 
-/// Returns the header of the included schema `file`: `muster/schema/scene.h` if it is one of
-/// Muster's own, with the name and content of a file in `own`; otherwise `parts.h`, like header_of.
-/// `source_file` comes from source_files(). A `file` that cannot be read counts as Muster's if it
-/// has the name of one and its folder is called `schema`.
+/// Returns the header of the included schema `file`. If the name and content of `file` equal those
+/// of a file in `own`, this is one of Muster's own headers, such as `muster/schema/scene.h`.
+/// Otherwise the header is named like `parts.h`, as by header_of. `source_file` comes from
+/// source_files(). A `file` that cannot be read is considered Muster's if it has the name of one of
+/// Muster's schemas and its folder is called `schema`.
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file);
 

@@ -20,7 +20,7 @@ std::string first_sentence(std::string text) {
   return shown;
 }
 
-/// Returns the name of a type of muster.session for code in namespace muster.
+/// Returns the name of a type in muster.session, as used in namespace muster.
 std::string session_name(const Output& out, TypeId id) { return "session::" + cpp_last_name(out.type(id).name); }
 
 std::string declaration(const Output& out, const QuestionDescriptor& question) {
@@ -34,7 +34,7 @@ std::string declaration(const Output& out, const QuestionDescriptor& question) {
   return {};
 }
 
-/// Writes a function template that calls f<Q>() for one of the questions.
+/// Writes a function template that finds one of the questions by its id and calls f<Q>() for it.
 std::string finder(const Output& out, const std::string& name, const std::vector<QuestionDescriptor>& questions) {
   std::string text = "template <class F>\nbool " + name + "(TypeId type, F&& f) {\n  switch (type) {\n";
   for (const QuestionDescriptor& question : questions) {

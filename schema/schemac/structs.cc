@@ -1,4 +1,4 @@
-// Writes enums and structs: plain aggregates with FlatBuffers' layout.
+// Writes enums and structs as plain aggregates with FlatBuffers' layout.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace muster::schemac {
 namespace {
 
-/// Returns a struct's value as a designated initializer; `bytes` are the struct's own.
+/// Returns a struct's value as a designated initializer. `bytes` are the bytes of the struct only.
 std::string struct_literal(const Output& out, const TypeDescriptor& type, const std::byte* bytes);
 
 std::string element_literal(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
@@ -19,7 +19,7 @@ std::string element_literal(const Output& out, const FieldDescriptor& field, con
 
 /// Returns the initializer of a field with the value `bytes`.
 std::string initializer(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
-  // {} sets a nested struct to its own defaults and everything else to zero.
+  // The initializer {} sets a nested struct to its own defaults, and everything else to zero.
   std::vector<std::byte> plain(field.size);
   if (field.kind == FieldKind::structure) plain = out.type(field.type).default_bytes;
   bool all_plain = true;
@@ -119,7 +119,7 @@ void write_struct(Output& out, const TypeDescriptor& type) {
       end = field.offset + field.size * field.count;
       std::string element = cpp_element(field.kind, field.enumeration,
                                         field.type ? std::string_view(out.type(field.type).name) : "", out.space());
-      // Inside the class, a field hides a type with the same name.
+      // Inside the class, a field hides a type of the same name, so the type's name is qualified.
       if (std::ranges::find(names, element) != names.end())
         element = field.enumeration               ? cpp_absolute_name(field.enumeration->name)
                   : field.kind == FieldKind::text ? "::muster::Text"

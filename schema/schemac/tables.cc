@@ -1,4 +1,5 @@
-// Writes tables: a class that holds one (Chat), and a class that reads one in place (ChatView).
+// Writes two classes for each table: one that holds a table (Chat), and one that reads a table in
+// place (ChatView).
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,10 +13,11 @@ namespace {
 // Not constexpr: GCC 12 rejects a constexpr initializer_list at namespace scope.
 const std::initializer_list<std::string_view> view_members = {"decode", "table_"};
 
-/// The order in which the tables of one schema are defined.
+/// The order in which the tables of one schema are defined, and the fields that violate it.
 struct TableOrder {
-  std::vector<const TypeDescriptor*> order;  ///< members before their owners, if possible
-  /// Fields whose table is incomplete at the point where the field is declared.
+  std::vector<const TypeDescriptor*> order;  ///< tables used as members come before their owners,
+                                             ///< if possible
+  /// Fields whose table type is still incomplete where the field is declared.
   std::set<const FieldDescriptor*> back_edges;
 };
 
@@ -47,9 +49,9 @@ struct Placer {
 struct Member {
   const FieldDescriptor& field;
   std::string name;
-  /// The C++ type of the scalar, struct, table or vector element; bools in vectors are bytes.
+  /// The C++ type of the scalar, struct, table or vector element. Bools in vectors are bytes.
   std::string element;
-  std::string absent;  ///< scalars: the literal of the default
+  std::string absent;  ///< for scalars, the literal of the default
   bool by_pointer = false;
   bool is_vector() const { return field.kind == FieldKind::vector; }
   FieldKind kind() const { return is_vector() ? field.element : field.kind; }
@@ -72,7 +74,7 @@ std::string default_literal(const FieldDescriptor& field, std::string_view insid
     case FieldKind::float32: put(std::strtof(text.c_str(), nullptr)); break;
     case FieldKind::float64: put(std::strtod(text.c_str(), nullptr)); break;
     case FieldKind::uint64: put(std::strtoull(text.c_str(), nullptr, 10)); break;
-    // little-endian: the low bytes come first
+    // little-endian: the least significant byte comes first
     default: put(std::strtoll(text.c_str(), nullptr, 10)); break;
   }
   return cpp_literal(field.kind, field.enumeration, bytes, inside);
@@ -134,7 +136,7 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
   out << "\n  friend bool operator==(const " << name << "& a, const " << name << "& b);\n};\n\n";
 }
 
-/// Writes the comparison of natives with pointers, which compares the values that they point to.
+/// Writes the comparison of natives with pointers. It compares the values pointed to.
 void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::vector<Member> members = members_of(out, type, order);
   if (std::ranges::none_of(members, &Member::by_pointer)) return;
@@ -268,7 +270,7 @@ void write_encode(Output& out, const TypeDescriptor& type, const TableOrder& ord
   const std::size_t slots = type.fields.empty() ? 0 : type.fields.back().slot / 2u - 1;
   out << "inline void write_table(::muster::TableEncoder& to, const " << name << "&" << (members.empty() ? "" : " from")
       << ", std::size_t place) {\n  to.open(place, " << std::to_string(slots) << ");\n";
-  // Large fields come first, to minimize padding.
+  // Large fields come first to minimize padding.
   std::vector<const Member*> sorted;
   std::map<const Member*, std::string> places;
   for (const std::uint32_t width : {8u, 4u, 2u, 1u})

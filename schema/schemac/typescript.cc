@@ -11,8 +11,8 @@
 namespace muster::schemac {
 namespace {
 
-/// Names that a type cannot have in a module: words of the language, types that TypeScript
-/// reserves, and the names that every module declares.
+/// Names that a type cannot have in a module: keywords, types that TypeScript reserves, and names
+/// that every module declares.
 constexpr std::string_view taken_names[] = {
     "Array",     "QuestionKey", "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",     "await",
     "bigint",    "boolean",     "break",   "case",       "catch",  "class",      "const",  "continue",  "debugger",
@@ -30,8 +30,8 @@ std::string stem_of(std::string_view file) {
   return std::string(file);
 }
 
-/// Returns `text` as a documentation comment on its own lines, preceded by `indent`. Returns
-/// nothing for an empty text.
+/// Returns `text` as a documentation comment on its own lines, preceded by `indent`. Returns an
+/// empty text if `text` is empty.
 std::string comment(std::string_view text, const std::string& indent) {
   if (text.empty()) return {};
   std::string lines;
@@ -81,14 +81,14 @@ class Typescript {
   }
 
  private:
-  /// Returns the file whose module has the types of `file`.
+  /// Returns the file whose module contains the types of `file`.
   const std::string& home(const std::string& file) const {
     const bool part = std::ranges::find(input_.parts, file.substr(file.rfind('/') + 1)) != input_.parts.end();
     return part ? file_ : file;
   }
 
-  /// Gives types their last names. Types of one file with the same last name get their full names
-  /// ("game_fx_Flash").
+  /// Names each type by the last part of its full name. If several types in a file have the same
+  /// last part, they get their full names ("game_fx_Flash").
   void name_all() {
     std::map<std::pair<std::string, std::string>, int> uses;
     const auto each = [&](auto&& f) {
@@ -112,7 +112,8 @@ class Typescript {
 
   static std::string last_name(std::string_view name) { return std::string(name.substr(name.rfind('.') + 1)); }
 
-  /// Returns the name of a type in this module, and imports it if another file declares it.
+  /// Returns the name of a type as used in this module, and imports the type if a different file
+  /// declares it.
   std::string reference(const std::string& full_name) {
     const auto& [file, name] = names_.at(full_name);
     if (file == file_) return name;
@@ -164,7 +165,8 @@ class Typescript {
     return element(field, field.kind) + (may_lack ? " | null" : "");
   }
 
-  /// TypeScript sees a text as a number, so the comment says that it is a text.
+  /// A `text` field is a number in TypeScript, so the comment says that the number identifies a
+  /// text.
   static std::string documentation(const FieldDescriptor& field) {
     const bool text =
         field.kind == FieldKind::text || (field.kind == FieldKind::vector && field.element == FieldKind::text);
@@ -227,7 +229,8 @@ class Typescript {
 
   const HeaderInput& input_;
   const std::string file_;
-  std::map<std::string, std::pair<std::string, std::string>> names_;  // full name -> file, name in its module
+  std::map<std::string, std::pair<std::string, std::string>> names_;  // full name -> file, and name
+                                                                      // in that file's module
   std::map<std::string, std::string> imports_;                        // file -> name in this module
   std::set<std::string> asked_files_;                                 // files that declare answers
   bool has_questions_ = false;

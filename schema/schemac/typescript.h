@@ -1,5 +1,5 @@
 // Writes the TypeScript module of one schema: an interface for each struct and table, an object for
-// each enum, and the keys by which client/ts identifies types. Equal schemas give equal bytes on
+// each enum, and the keys by which client/ts identifies types. Equal schemas produce equal bytes on
 // every machine.
 #pragma once
 
@@ -9,8 +9,9 @@
 
 namespace muster::schemac {
 
-/// Ignores `input.includes`: included files that are referenced are imported as "./parts.js",
-/// except those in `input.parts`, whose types are written here.
+/// Returns the module's text. Ignores `input.includes`. Included files that are referenced are
+/// imported as "./parts.js", except those listed in `input.parts`, whose types are written into
+/// this module.
 std::string write_typescript(const HeaderInput& input);
 
 }  // namespace muster::schemac

@@ -1,5 +1,5 @@
-// Handles refused strangers (streams without an accepted Hello): the delay of the answer to a wrong
-// token, and log lines. No I/O.
+// Handles refused strangers (streams without an accepted Hello): delays the answer to a wrong
+// token, and writes log lines. No I/O.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@ class Refusals {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t addresses_max = 1024;
   static constexpr std::uint32_t free_attempts = 3;  ///< wrong tokens answered at once
-  /// Delay of the first wrong token after these. Each further one doubles it.
+
+  /// Delay of the first wrong token after the free attempts. Each further one doubles the delay.
   static constexpr std::chrono::milliseconds first_delay{100};
   /// Time after which one wrong token is forgotten.
   static constexpr std::chrono::seconds forgotten_after{1};
@@ -46,7 +47,7 @@ class Refusals {
   std::chrono::nanoseconds delay_max_;
   std::unordered_map<std::string, Attempts> by_address_;
   std::uint64_t untold_ = 0, untold_tokens_ = 0;
-  std::string last_line_;  // of the last refusal: "127.0.0.1: the token is not valid here"
+  std::string last_line_;  // line of the last refusal: "127.0.0.1: the token is not valid here"
   Clock::time_point told_{};
 };
 

@@ -1,4 +1,4 @@
-// The error of a server that cannot start.
+// The error that is thrown if a server cannot start.
 #pragma once
 
 #include <stdexcept>

@@ -51,7 +51,7 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns the reason why the name is invalid, or an empty text.
+/// Returns the reason why the name is invalid, or an empty string.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
     return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";
@@ -249,7 +249,7 @@ std::expected<void, UserFault> Users::write() const {
   const int folder =
       ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);  // without it, a power failure may restore the previous list
+    ::fsync(folder);  // without this sync, a power failure may restore the previous list
     ::close(folder);
   }
   return {};

@@ -25,7 +25,7 @@
 
 namespace muster {
 
-/// One of the server's own tokens, and its right.
+/// One of the server's own tokens, and the role that it grants.
 struct Admission {
   std::string token;
   session::Role role = session::Role::none;

@@ -1,4 +1,4 @@
-// Counts lasting objects that sessions brought into the world: timed messages, rows and templates.
+// Counts the lasting objects that sessions add to the world: timed messages, rows and templates.
 // The cost of an edit is computed before it enters the world. A timed edit enters later, perhaps
 // together with many others.
 #pragma once
@@ -12,11 +12,12 @@
 
 namespace muster {
 
-/// The cost of timed messages when they become due, and their memory until then. Owner's thread,
-/// between inputs. A cancelled message counts until it would have been due.
+/// Tracks the cost of timed messages when they become due, and their memory until then. A cancelled
+/// message counts until it would have been due. World thread, between inputs.
 class TimerBudget {
  public:
-  /// Timers that are due within the same span of time are delivered together. ns.
+  /// Width of a span of time, in ns. Timers that are due within the same span are delivered
+  /// together.
   static constexpr std::uint64_t span_ns = 16'000'000;
 
   explicit TimerBudget(const EntityRegistry& registry);
@@ -40,21 +41,21 @@ class TimerBudget {
   std::uint64_t bytes_ = 0;
 };
 
-/// Returns the bytes of a template's FlatBuffer.
+/// Returns the size of a template's FlatBuffer in bytes.
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
 
-/// The bytes of rows and templates in the world. Counting all of them costs more than most edits,
-/// so this keeps an upper bound: the last count plus later additions. Owner's thread, between
-/// inputs.
+/// Tracks the bytes of rows and templates in the world. Counting all of them costs more than most
+/// edits, so this class maintains an upper bound: the last count plus later additions. World
+/// thread, between inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}
 
   /// Returns true if the world's rows (ids, parents and values of components) would exceed `max`
-  /// bytes with `more`. Rows made by handlers may be counted late.
+  /// bytes with `more` bytes added. Rows made by handlers may be counted late.
   bool rows_exceed(std::uint64_t more, std::uint64_t max);
-  /// Returns true if the world's templates would exceed `max` bytes with `more`, minus `less` bytes
-  /// of replaced templates.
+  /// Returns true if the world's templates would exceed `max` bytes with `more` bytes added and
+  /// `less` bytes of replaced templates removed.
   bool templates_exceed(std::uint64_t more, std::uint64_t less, std::uint64_t max);
   /// Adds rows that came into the world.
   void add(std::uint64_t rows, std::uint64_t templates) {
@@ -64,7 +65,8 @@ class WorldBudget {
 
   std::uint64_t rows() const noexcept { return rows_; }
   std::uint64_t templates() const noexcept { return templates_; }
-  /// Returns the counting steps of the last question; see server/session/steps.h.
+  /// Returns the steps that the last rows_exceed() or templates_exceed() spent on counting; see
+  /// server/session/steps.h.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -240,9 +240,9 @@ class EditWalk {
   struct Subtree {
     std::uint64_t entities = 0, height = 0;
   };
-  /// Counts `top` and the entities below it, as long as the edit's cost allows it. Returns false if
-  /// it does not. With `once`, entities that were already counted are skipped, together with those
-  /// below them.
+  /// Counts `top` and the entities below it. Returns false if that would exceed the limit on the
+  /// edit's cost. With `once`, skips entities that were already counted, together with those below
+  /// them.
   bool walk(Entity top, bool once, Subtree& found) {
     const std::uint32_t top_depth = registry_.depth(top);
     for (Entity at = top; at;) {
@@ -317,7 +317,7 @@ class EditWalk {
       moved += found.entities;
       heights += found.height + 1;
       const std::uint64_t below = registry_.alive(parent) ? registry_.depth(parent) + 1 : 0;
-      // The new parent is searched for below the entity.
+      // The world searches for the new parent below the entity.
       if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
     }
     if (apart) return true;
@@ -409,7 +409,7 @@ class EditWalk {
     return add_text(name);
   }
 
-  /// The session's timers that are over were removed before.
+  /// Timers of the session that are over have already been removed.
   bool check_timers(BatchView timed) {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
@@ -440,9 +440,9 @@ class EditWalk {
 
   // --- messages of the game
 
-  /// An entity costs one step, a row of a pass an eighth, and a relative of an entity a half. Each
-  /// is multiplied by the recent extra time of the message's handlers. A single message is never
-  /// too expensive: it is a pass, like a tick.
+  /// An entity costs one step, a row of a pass costs an eighth of a step, and a relative of an
+  /// entity costs half a step. Each cost is multiplied by the recent extra time of the message's
+  /// handlers. A single message is never too expensive, because it is a pass, like a tick.
   bool messages(BatchView edit) {
     const std::uint64_t pass = registry_.entity_count() / 8 + 1;
     std::uint64_t steps = 0;
@@ -475,7 +475,7 @@ class EditWalk {
   }
   std::uint64_t walk_max() const noexcept { return 2ull * limits_.edit_steps_max; }
   bool walked_too_far() const noexcept { return walked_ > walk_max(); }
-  /// Returns the number of entities that a message to a part of an entity's line reaches, or an
+  /// Returns the number of entities that a message to `parts` of the entity's line reaches, or an
   /// upper bound.
   std::uint64_t line(Entity e, std::uint64_t parts) {
     if (!registry_.alive(e)) return 1;
@@ -508,8 +508,8 @@ class EditWalk {
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
-  constexpr double many = 1000;        // counted steps that are enough to compare
-  constexpr double long_time = 10000;  // measured steps that are always enough to compare
+  constexpr double many = 1000;        // counted steps that suffice for a comparison
+  constexpr double long_time = 10000;  // measured steps that suffice for any comparison
   constexpr double nearly_one = 1.01;
   if (edit.kind() == BatchKind::timed) return;
   const double counted = static_cast<double>(delivery + steps_around);

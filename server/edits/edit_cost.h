@@ -19,15 +19,15 @@ namespace muster {
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
   std::uint64_t steps = 0;     ///< server/session/steps.h
-  std::uint64_t delivery = 0;  ///< of a message of the game: the part of it before its handlers' dearness
-  std::uint64_t texts = 0;     ///< that the world does not know
+  std::uint64_t delivery = 0;  ///< messages of the game: steps without the factor for slow handlers
+  std::uint64_t texts = 0;     ///< number of texts that the world does not have yet
   std::uint64_t text_bytes = 0;
   std::uint64_t row_bytes = 0;           ///< at most
   std::uint64_t template_bytes = 0;      ///< without subtracting replaced ones
-  std::vector<std::uint64_t> told = {};  ///< hashes of all texts that it names by their bytes
+  std::vector<std::uint64_t> told = {};  ///< hashes of all texts whose bytes are in the edit
 };
 
-/// Owner's thread, between inputs. Computing the cost takes at most as long as an edit may take.
+/// World thread, between inputs. Computing the cost takes at most as long as an edit may take.
 class EditJudge {
  public:
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
@@ -70,10 +70,10 @@ class EditJudge {
   TimerBudget timer_budget_;
   WorldBudget world_budget_;
   std::uint64_t steps_ = 0;
-  std::unordered_map<TypeId, double> dearness_;  // above 1 for messages with slow handlers
-  TypeId known_type_ = 0;                        // the type known to steps_of_known(), or 0
-  std::uint64_t known_steps_ = 0;                // of one message of that type, without its bytes
-  std::vector<std::uint32_t> marks_;             // by index: the last walk that passed the entity
+  std::unordered_map<TypeId, double> dearness_;  // factors above 1 for messages with slow handlers
+  TypeId known_type_ = 0;                        // the type that steps_of_known() knows, or 0
+  std::uint64_t known_steps_ = 0;                // steps of one such message, without its bytes
+  std::vector<std::uint32_t> marks_;             // last walk that visited the entity, by index
   std::uint32_t walk_ = 0;
 };
 

@@ -10,7 +10,8 @@ namespace muster {
 
 namespace {
 
-/// Steps per turn of a line. Large enough that selecting the next line costs little in comparison.
+/// Steps per turn of a session's line. Large enough that selecting the next line costs little in
+/// comparison.
 constexpr std::uint64_t turn_steps = 1000;
 /// The fixed cost of an edit, however small.
 constexpr std::uint64_t edit_steps = 5;
@@ -52,7 +53,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
     // Idle time earns no credit: a session that was idle continues at the others' value.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
-    // An edit that was judged and gave way to others is expensive.
+    // An edit that was judged but postponed in favor of others is expensive.
     line.stands = empty || (cheap && line.next_steps > 0);
     put_off_ = put_off_ || (!empty && line.stands);
   }
@@ -73,7 +74,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
 }
 
 bool Intake::others_first(Line& line, std::uint64_t steps) {
-  if (line.next_steps > 0) return false;  // it gave way to others
+  if (line.next_steps > 0) return false;  // postponed in favor of others
   line.next_steps = steps;
   return next() != &line;
 }
@@ -147,7 +148,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return false;
   }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
-    // In the next call it is taken when its turn comes, regardless of earlier edits.
+    // The next call takes this edit when its turn comes, regardless of earlier edits.
     turn.spend(look_at_time() / step_ns);
     line.put_off = line.stands = put_off_ = true;
     return false;

@@ -1,8 +1,8 @@
-// Passes requests from sessions to the world. Edits are costed and pushed one at a time, so that
+// Passes requests from sessions to the world. Edits are judged and pushed one at a time, so that
 // each is judged against the current world. Questions go to their queue. Sessions take turns, and a
 // turn is bounded in steps, or in the time that the steps should take if edits take longer. The
 // session that would finish first comes first, so a session that sends little waits for one edit of
-// another session and not for one of each.
+// another session, rather than for one edit of every session.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace muster {
 
-/// Counts of requests, for tests and figures.
+/// Counts of requests, for tests and statistics.
 struct IntakeCounters {
   std::uint64_t edits = 0;           ///< entered the world
   std::uint64_t refused = 0;         ///< rejected before they reached the world
   std::uint64_t steps = 0;           ///< the computed costs of edits
-  std::uint64_t take_steps_max = 0;  ///< of the most expensive call of take
+  std::uint64_t take_steps_max = 0;  ///< steps of the most expensive call of take
 };
 
 /// World thread only.
@@ -55,9 +55,9 @@ class Intake {
     std::shared_ptr<Seat> seat;
     std::uint64_t taken = 0;  // steps, starting at the others' value after idle time
     bool idle = true;
-    bool stands = false;           // nothing more to take from it in this call
-    bool put_off = false;          // its next edit exceeded the remaining steps of a call
-    std::uint64_t next_steps = 0;  // of its next edit, if that was judged and gave way
+    bool stands = false;           // nothing more can be taken from the line in this call
+    bool put_off = false;          // the line's next edit exceeded the remaining steps of a call
+    std::uint64_t next_steps = 0;  // steps of the line's next edit, if it was judged and postponed
   };
   /// Returns the processor time since the last call, which is the time of one request.
   std::uint64_t look_at_time();
@@ -66,8 +66,8 @@ class Intake {
   Line* next();
   /// Records the cost of the line's next edit. Returns true if others would finish before it.
   bool others_first(Line& line, std::uint64_t steps);
-  /// Takes messages of the game to one entity each that want no answer, as long as the next request
-  /// is one and has a low cost. Like take_one, but faster.
+  /// Takes messages of the game that each go to one entity and request no answer, as long as the
+  /// next request is such a message and has a low cost. Like take_one, but faster.
   void take_known(Line& line, Steps& turn, const Steps& all);
   /// Returns false if the turn is over and the next edit was not taken.
   bool take_one(Line& line, Steps& turn, const Steps& all);

@@ -11,7 +11,7 @@
 namespace muster {
 
 /// Returns the fault for an input that was partly or completely refused, including the current
-/// value of the field. Owner's thread, directly after the input. `edit` is the input's batch, from
+/// value of the field. World thread, directly after the input. `edit` is the input's batch, from
 /// which names are taken; empty if unknown.
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,
                              std::span<const std::byte> edit = {});

@@ -1,5 +1,5 @@
-// Drops unused texts from the world: texts that it does not contain and that no connected session
-// may use.
+// Drops unused texts from the world: texts that no row contains and that no connected session may
+// use.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace muster {
 
-/// Visits the world's texts once, piece by piece. Owner's thread, between inputs; each piece is an
+/// Visits the world's texts once, piece by piece. World thread, between inputs; each piece is an
 /// input. A piece cannot be cut into steps, because it examines all rows that hold texts, so it is
 /// seldom work.
 class TextSweep {
  public:
   TextSweep(EntityRegistry& registry, std::size_t at_once = 10'000) : registry_(registry), at_once_(at_once) {}
 
-  /// Asks the world to drop those of the next texts that no session has sent or received and that
-  /// the host does not keep. Returns false after the last texts.
+  /// Makes the world drop the next texts, except those that a session has sent or received or that
+  /// the host keeps. Returns false after the last texts.
   bool go_on(std::span<const std::shared_ptr<Session>> sessions);
   std::uint64_t dropped() const noexcept { return dropped_; }
 

@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Owner's thread, between inputs, except on_input.
+/// World thread, between inputs, except on_input.
 class TimerIds {
  public:
   /// Collects the ids of all waiting timers, because they are not stored elsewhere after a load.
@@ -31,8 +31,8 @@ class TimerIds {
     if (!due_.empty()) [[unlikely]]
       note(batch);
   }
-  /// Returns ids that were kept for timers and that no timer names any longer. Each run of ids is
-  /// an input.
+  /// Gives back the ids that were kept for timers and that no timer names any longer. Each run of
+  /// ids is given back in one input.
   void give_back();
 
  private:
@@ -43,14 +43,15 @@ class TimerIds {
   EntityRegistry& registry_;
   std::map<Timers::Key, std::vector<std::uint32_t>> kept_;
   std::unordered_map<TimerId, std::uint64_t> due_;         // of the timers in kept_
-  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> its count in kept_
+  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> occurrences in kept_
   std::vector<TimerId> cancelled_;                         // since the last give_back
-  // Timers that a handler or another timer cancels are not reported. After each change, the kept
-  // timers are therefore checked in turn, at most this many at a time.
+
+  // Limit on the kept timers that are checked after each change. The check is necessary because
+  // timers that a handler or another timer cancels are not reported.
   static constexpr std::size_t looks_max = 1000;
   std::size_t looks_left_ = 0;
   Timers::Key looked_at_{};                  // the last one checked
-  std::uint64_t sequence_ = 0, now_ns_ = 0;  // of the registry, at the last give_back
+  std::uint64_t sequence_ = 0, now_ns_ = 0;  // values of the registry at the last give_back
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Counts the world's work for sessions that ask repeatedly, such as `muster top`.
+// Counts the world's work for sessions that request the counts repeatedly, such as `muster top`.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace muster {
 
-/// Counts from the first question until quiet_ns after the last one. World thread, between inputs.
+/// Counts from the first request until quiet_ns after the last one. World thread, between inputs.
 class ActivityCount {
  public:
-  static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< limit on time without questions
+  static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< limit on the time without a
+                                                             ///< request
   static constexpr std::uint32_t rows_default = 1000;
 
   ActivityCount(const EntityRegistry& registry, Observation& observation)
@@ -20,10 +21,10 @@ class ActivityCount {
   ActivityCount(const ActivityCount&) = delete;
   ActivityCount& operator=(const ActivityCount&) = delete;
 
-  /// Returns the answer without the threads' times: at most `rows` messages and handlers, those
-  /// that took the most time.
+  /// Returns the counts, without the threads' times, for at most `rows` messages and handlers:
+  /// those that took the most time.
   session::Activity ask(std::uint32_t rows, std::uint64_t steady_now_ns);
-  /// Ends the count after quiet_ns without a question.
+  /// Stops counting after quiet_ns without a request.
   void rest(std::uint64_t steady_now_ns) {
     if (counts_ && steady_now_ns - asked_ns_ > quiet_ns) end();
   }

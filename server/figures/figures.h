@@ -1,4 +1,4 @@
-// Figures of a running world for monitors.
+// Statistics of a running world, for monitoring.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ struct Figures {
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
                 tick_max_ns = 0;                           ///< processor time; classes are an eighth wide
   std::uint64_t edits = 0, edits_refused = 0;              ///< since the server began
-  std::uint64_t answers_waiting_bytes = 0;                 ///< of all sessions, waiting for clients
-  std::uint64_t requests_waiting_bytes = 0;                ///< of all sessions, waiting for the world
+  std::uint64_t answers_waiting_bytes = 0;                 ///< in all sessions, waiting for clients
+  std::uint64_t requests_waiting_bytes = 0;                ///< in all sessions, waiting for the world
   std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< unanswered
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
-  std::uint64_t journal_bytes = 0;  ///< of the journal after the saved state
-  std::string disk_error = {};      ///< why edits are refused, or empty if they are not
+  std::uint64_t journal_bytes = 0;  ///< bytes of the journal after the saved state
+  std::string disk_error = {};      ///< reason why edits are refused, or empty
   std::string save_error = {};      ///< error of the last automatic save, or empty
 };
 
 class TimeCounts;
 
-/// Returns the time in ns that is not exceeded by the fraction `share` (0.5 for half) of the
-/// counted times; 0 if there are none.
+/// Returns the percentile `share` (0.5 for the median) of the counted times in ns, or 0 if there
+/// are none.
 std::uint64_t below_share(const TimeCounts& times, double share);
 /// Returns the resident memory of this process in bytes, or 0 if unknown.
 std::uint64_t resident_bytes();

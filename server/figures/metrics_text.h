@@ -1,4 +1,4 @@
-// Formats figures for monitoring.
+// Formats statistics for monitoring systems.
 #pragma once
 
 #include <string>

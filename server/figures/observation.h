@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Owner's thread, between inputs; the registry must outlive it.
+/// World thread, between inputs. The registry must outlive this object.
 class Observation {
  public:
   explicit Observation(EntityRegistry& registry) : registry_(registry) {}

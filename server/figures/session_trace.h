@@ -13,7 +13,8 @@
 
 namespace muster {
 
-/// Serves one session at a time. Owner's thread, between inputs; the registry must outlive it.
+/// Serves one session at a time. World thread, between inputs. The registry must outlive this
+/// object.
 class SessionTrace {
  public:
   SessionTrace(EntityRegistry& registry, Observation& observation) : registry_(registry), observation_(observation) {}

@@ -34,7 +34,7 @@ std::expected<std::uint64_t, WorldError> number(Database& database, const char* 
   return value;
 }
 
-/// Describes the copy, which has the contents that `from` had when it was copied.
+/// Describes the copy, which has the contents of `from` at the time of copying.
 std::expected<BackupReport, WorldError> look_at(const std::string& copy, const std::string& shown) {
   auto opened = Database::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());

@@ -77,7 +77,7 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   if (is_open) {
     if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
   } else {
-    // If the file cannot be read, that is why it was refused.
+    // If copying fails too, the file cannot be read, which is also why it was refused.
     if (auto copied = copy_files(path, copy); !copied)
       return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
     if (!is_left_alone(path))

@@ -21,8 +21,9 @@ struct VerifyReport {
   std::uint64_t groups = 0;  ///< groups in the journal after the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
   std::uint64_t durable = 0;  ///< sequence of the last input in the file
-  /// One sentence per deviation that is no reason to refuse the world: an impossible enum value, or
-  /// a file next to it with later inputs of this world (newer_rescued).
+
+  /// One sentence for each deviation that does not prevent a server from opening the world: an
+  /// impossible enum value, or a file next to it with later inputs of this world (newer_rescued).
   std::vector<std::string> remarks = {};
 };
 

@@ -37,7 +37,7 @@ class LesserKinds {
   std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>>
       known_;                           // by the archetype's number
   std::size_t used_ = 0;                // at the last count
-  std::uint32_t next_ = 1u << 31;       // next number; above those of archetypes
+  std::uint32_t next_ = 1u << 31;       // next number, above the numbers of archetypes
   std::vector<std::uint32_t> next_of_;  // scratch
   std::vector<TypeId> types_;           // scratch
 };

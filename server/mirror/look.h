@@ -1,5 +1,5 @@
-// A look, which the world thread passes to watches. It contains the chunks that changed since the
-// last look, and their watched columns. Columns are read in place, and copied only if they change
+// A Look, which the world thread passes to the watches: the chunks that changed since the previous
+// Look, with their watched columns. Columns are read in place, and copied only if they change
 // before they have been read (server/world/rows/preserved_columns.h).
 #pragma once
 
@@ -20,7 +20,7 @@ namespace muster {
 
 /// The common properties of an archetype's entities.
 struct SeenKind {
-  std::uint32_t number = 0;   ///< that of the archetype, or another one if components are missing
+  std::uint32_t number = 0;   ///< number of the archetype, or another one if components are missing
   std::vector<TypeId> types;  ///< sorted
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }
 };
@@ -31,7 +31,7 @@ struct SeenKinds {
     std::vector<std::shared_ptr<const SeenKind>> kinds;
     std::vector<std::uint32_t> of_row;  ///< index in `kinds`
   };
-  std::shared_ptr<const SeenKind> whole;  ///< with all components of the archetype
+  std::shared_ptr<const SeenKind> whole;  ///< kind of rows with all components of the archetype
   std::shared_ptr<const Each> each;       ///< null if all rows have `whole`
   const SeenKind& at(std::uint32_t row) const noexcept { return each ? *each->kinds[each->of_row[row]] : *whole; }
 };
@@ -40,11 +40,11 @@ struct SeenKinds {
 struct SeenType {
   TypeId id = 0;
   std::uint32_t size = 0;
-  const TypeDescriptor* type = nullptr;  ///< the registry's, or null if unknown
+  const TypeDescriptor* type = nullptr;  ///< descriptor in the registry, or null if unknown
   bool operator==(const SeenType&) const = default;
 };
 
-/// Texts that the world has learned and removed since the last news.
+/// Texts that the world has added and removed since the last TextNews.
 struct TextNews {
   bool anew = false;  ///< forget all earlier texts
   std::vector<std::uint64_t> gone;
@@ -62,7 +62,7 @@ struct Look {
   };
   struct ChunkNews {
     std::uint64_t uid;
-    std::shared_ptr<const SeenKind> kind;  ///< with all components of the archetype
+    std::shared_ptr<const SeenKind> kind;  ///< kind of rows with all components of the archetype
     std::uint32_t number, depth, rows;
     /// Index of the ids in `columns` if rows have moved. All watched columns are then included.
     std::uint32_t ids = no_column;

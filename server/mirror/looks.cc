@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t line = 64;                     // bytes of a cache line
 constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // not used by any chunk
 
-/// In a world with many archetypes, a look mostly waits for the headers of unchanged chunks.
-/// Prefetches the headers that will be needed next when going through chunks by number.
+/// Prefetches the headers of the chunks that will be visited next. In a world with many archetypes,
+/// making a Look mostly means waiting for the headers of unchanged chunks.
 void ask_ahead(const Storage& storage, std::uint32_t number) {
   constexpr std::uint32_t ahead = 12;
   if (number + ahead >= storage.chunk_numbers()) return;
@@ -70,7 +70,7 @@ bool Looks::is_free() {
     // There was no memory for a copy, so the next look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
-        if (uid != 0) uid = no_uid;  // still to be reported as removed if it disappears
+        if (uid != 0) uid = no_uid;  // the chunk is still reported as removed if it disappears
       looked_ = 0;
     }
     return true;
@@ -146,7 +146,7 @@ void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool an
   const auto is_newer = [&](std::uint16_t slot) {
     return slot != muster::no_column && chunk.slots()[slot].version > since;
   };
-  // Rows whose set of components has changed are reported as rows that have moved here.
+  // Rows whose set of components has changed are reported as rows that have moved into this chunk.
   const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
                      (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
   seen_[chunk.number] = chunk.uid;

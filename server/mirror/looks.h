@@ -1,5 +1,5 @@
 // Finds changes in a registry for watches, chunk by chunk, using column versions. Does not compare
-// values, and copies only links and texts, if they are watched.
+// values. Copies links and texts, but only if they are watched.
 #pragma once
 
 #include <cstddef>
@@ -43,14 +43,15 @@ class Looks {
   TextNews take_texts();
   /// Releases looks that are done. Returns true if all of them are.
   bool is_free();
-  /// Call this when there are no watches left. The next look is then a first one again.
+  /// Call this when there are no watches left. The next Look then contains everything, like the
+  /// first one.
   void forget();
 
  private:
   struct Wanted {
     std::uint32_t users = 0;
     bool is_new = true;      // not included in a look yet
-    std::uint32_t size = 0;  // as in the last look; unknown until an entity has the component
+    std::uint32_t size = 0;  // size in the last look; unknown until an entity has the component
   };
   struct Column {
     TypeId type;

@@ -1,4 +1,4 @@
-// Records which entities changed and when, once for all watches. Time is measured in looks.
+// Records which entities changed, and in which Look, once for all watches.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// One thread only. Memory use: per component, 2 KiB for each 256 indices with a change; and the
-/// dead entities, until forget().
+/// Used by one thread. For each component, uses 2 KiB per 256 indices with a change. Also stores
+/// the dead entities until forget().
 class RecentChanges {
  public:
   explicit RecentChanges(const SeenWorld& world) : world_(world) {}
@@ -44,7 +44,7 @@ class RecentChanges {
     return since + 1 == now_ ? at->second.last_changed.size() : at->second.pages.size() * page_indices;
   }
   /// Calls f(entity) for each entity that was created, destroyed or moved to a different parent
-  /// after look `since`. It has the same restriction as each().
+  /// after look `since`. Like each(), call this before the next look is taken in.
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);

@@ -22,20 +22,20 @@ namespace muster {
 /// Texts by hash.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// One thread only, including all copies. Offers queries like EntityRegistry, but only for the
-/// watched part.
+/// An object and all its copies must be used by the same thread. Offers queries like
+/// EntityRegistry, but only for the watched part.
 class SeenState {
  public:
   struct Chunk {
     std::uint64_t uid = 0;  ///< 0 if there is no chunk with this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
-    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< by row; depth 0 has no parents
+    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< indexed by row; depth 0 has no parents
   };
   struct Column {
     TypeId type = 0;
     std::uint32_t size = 0;                            ///< size of a value; 0 without values
-    const TypeDescriptor* descriptor = nullptr;        ///< null if the registry does not know it
+    const TypeDescriptor* descriptor = nullptr;        ///< null if unknown to the registry
     std::vector<std::shared_ptr<std::byte[]>> copies;  ///< by chunk number; null without values
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;
@@ -98,7 +98,7 @@ class SeenState {
   /// Returns the text of the entity's Name, or nil if it has none or Name is not watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
-  /// Returns an empty text if it is unknown.
+  /// Returns an empty string if the text is unknown.
   std::string_view text(Text text) const noexcept;
 
   /// Calls f(entity, kind) for each entity, ordered by index.

@@ -44,7 +44,7 @@ std::shared_ptr<std::vector<Entity>> take_entities(Look& look, std::uint32_t num
 }  // namespace
 
 void sort_unique(std::vector<Entity>& entities) {
-  // Usually they are already in order.
+  // The entities are usually in order already.
   if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
   if (entities.size() > 2048)
     sort_by_index(entities);
@@ -145,7 +145,8 @@ std::size_t SeenWorld::bytes() const {
   return sum;
 }
 
-/// Removes components that are no longer watched. New components are filled by this look.
+/// Removes the columns of components that are no longer watched, and adds empty columns for newly
+/// watched components. The current Look fills those.
 void SeenWorld::want(const std::vector<SeenType>& wanted) {
   std::vector<Column> columns;
   std::vector<Finding> findings;
@@ -284,7 +285,7 @@ void SeenWorld::note_departed() {
 }
 
 std::shared_ptr<std::byte[]> SeenWorld::make_block(const Column& column, std::size_t rows) const {
-  // Usually the next copy of the chunk fits in the same place.
+  // Round the size up, so that the next copy of the chunk usually fits in the same memory.
   constexpr std::size_t step = 16;
   return std::make_shared_for_overwrite<std::byte[]>(column.size * ((rows + step - 1) / step * step));
 }
@@ -358,7 +359,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   const bool alike = !kinds.each && !(had && moved_[moved].kinds.each);
   for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block_rows) {
     const std::uint32_t end = std::min(first + block_rows, news.rows);
-    // Most rows have not moved, even here.
+    // Even in such a chunk, most rows have not moved.
     if (alike && end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
         (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))
       continue;

@@ -1,4 +1,5 @@
-// The watched part of the world. Takes in looks, finds differences, and returns immutable states.
+// Maintains the watched part of the world: takes in Looks, finds the differences, and returns
+// immutable states.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,12 @@ namespace muster {
 
 /// Sorts the list and removes duplicates.
 void sort_unique(std::vector<Entity>& entities);
-/// Does the same for a list whose first `sorted` entities are already sorted and unique. Takes
-/// linear time if the rest is sorted too.
+/// Like sort_unique(), for a list whose first `sorted` entities are already sorted and unique.
+/// Takes linear time if the rest is sorted too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
-/// One thread only. Memory use: one copy of every watched component, 24 bytes per index, and 8 or
-/// 16 bytes per row.
+/// Used by one thread. Uses memory for one copy of every watched component, 24 bytes per index, and
+/// 8 or 16 bytes per row.
 class SeenWorld : public SeenState {
  public:
   SeenWorld() = default;
@@ -27,13 +28,14 @@ class SeenWorld : public SeenState {
 
   struct Values {
     TypeId component = 0;
-    std::vector<Entity> entities;  ///< with a changed, added or removed value
+    std::vector<Entity> entities;  ///< entities with a changed, added or removed value
   };
   struct Found {
     std::vector<Values> values;
-    std::vector<Entity> structure;  ///< created, destroyed, or moved to a different parent
-    std::vector<Entity> kinds;      ///< created, or with a changed set of components
-    std::vector<Entity> links;      ///< alive, with a new previous sibling or number of children
+    std::vector<Entity> structure;  ///< entities created, destroyed, or moved to a different parent
+    std::vector<Entity> kinds;      ///< entities created, or with a changed set of components
+    std::vector<Entity> links;      ///< living entities with a new previous sibling or number of
+                                    ///< children
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }
   };
   /// Takes in a look, and marks it as done. Returns the differences, which are valid until the next
@@ -88,8 +90,9 @@ class SeenWorld : public SeenState {
   Places& own_places(std::uint32_t page);
 
   std::vector<Finding> findings_;  // parallel to columns_
-  // Only during take_in(): chunks that were removed or whose rows have moved, and entities that
-  // have left one of their rows, in order.
+
+  // Used only during take_in(): chunks that were removed or whose rows have moved, and entities
+  // that have left one of their rows, in order.
   std::vector<Moved> moved_;
   std::vector<std::uint32_t> moved_numbers_;  // index in moved_ by chunk number, or no_chunk
   std::vector<Departed> departed_;

@@ -66,10 +66,12 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 extern "C" {
 struct MusterPlugin {
   std::uint32_t abi_version;  ///< always the first member, so that any server can read it
-  std::uint32_t layout;       ///< muster_plugin_layout, as computed by its compiler
-  std::uint64_t headers;      ///< muster_plugin_headers of the headers it was compiled with
-  const char* name;           ///< unique among a server's plugins; the same for all builds of one
+  std::uint32_t layout;       ///< muster_plugin_layout, as computed by the plugin's compiler
+  std::uint64_t headers;      ///< muster_plugin_headers of the headers used to compile the plugin
+  const char* name;           ///< unique among a server's plugins; the same for all builds of a
+                              ///< plugin
   const char* build;          ///< identifies the code; stored with every save, for replays
+
   /// Subscribes the plugin's handlers in a registry, and returns the instance. On failure, returns
   /// null and writes a zero-terminated sentence of at most error_bytes to `error`. Must not throw.
   /// The registry outlives the instance.
@@ -90,8 +92,8 @@ struct MusterPlugin {
   bool (*hand_over)(const void* instance, void* to, void (*write)(void* to, const void* bytes, std::size_t count),
                     char* error, std::size_t error_bytes);
   /// Passes the old instance's state to the new one, directly after create. Not called if there is
-  /// no such state. Null discards the state. If it returns false, the old build is kept. It is
-  /// first tried on an instance in an empty registry.
+  /// no such state. Null discards the state. If take_over returns false, the old build is kept. It
+  /// is first tried on an instance in an empty registry.
   bool (*take_over)(void* instance, std::uint32_t version, const void* bytes, std::size_t count, char* error,
                     std::size_t error_bytes);
 };
@@ -108,7 +110,7 @@ inline void put_error(const char* what, char* error, std::size_t error_bytes) no
   error[i] = '\0';
 }
 
-/// Returns the part that all plugins have in common, without any functions.
+/// Returns a MusterPlugin with the members that all plugins have in common, without any functions.
 constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcept {
   MusterPlugin plugin{};
   plugin.abi_version = muster_plugin_abi;
@@ -132,7 +134,8 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   return false;
 }
 
-/// Throws if the calling file was compiled so that floats have different bits than in the server.
+/// Throws if the calling file was compiled with options that give floats different bits than in the
+/// server.
 inline void refuse_arithmetic(std::uint32_t found) {
   if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
 }

@@ -52,9 +52,9 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   return bytes;
 }
 
-/// Returns a description of the fault, or an empty text. The system's loader maps what the headers
-/// specify without checking whether the file contains it, and accessing a missing part would kill
-/// the program.
+/// Returns a description of the fault, or an empty string. The system's loader maps what the
+/// headers specify without checking whether the file contains it, and accessing a missing part
+/// would kill the program.
 std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is not a shared library";

@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// The copy exists as long as this object, so that debuggers can find it. It is next to the file,
-/// as .NAME.muster-PID-N, because the plugin may look for other libraries there. If that directory
-/// is not writable, it is in the directory for temporary files.
+/// The copy exists as long as this object, so that debuggers can find it. It is next to the
+/// plugin's file, as .NAME.muster-PID-N, because the plugin may look for other libraries there. If
+/// that directory is not writable, the copy is in the directory for temporary files.
 class PluginCopy {
  public:
   /// Reads the file, which must be a complete ELF shared library. The error describes the fault,
@@ -32,8 +32,8 @@ class PluginCopy {
   const std::string& path() const noexcept { return path_; }
   /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return digest_; }
-  /// Returns true if the file has unique symbols. For these, the process uses the definition in the
-  /// library that was loaded first. GCC creates them for variables of templates and inline
+  /// Returns true if the file has unique symbols. For such symbols, the process uses the definition
+  /// in the library that was loaded first. GCC creates them for variables of templates and inline
   /// variables.
   bool has_unique_symbols() const noexcept { return unique_; }
 

@@ -2,11 +2,11 @@
 //   the hash stays the same if the managers of the new build save the same bytes.
 // - The new build is first tried in an empty registry that knows the world's types. The old
 //   instance ends before the new one is created, so names and resources are free.
-// - Changed layouts cannot be replaced in a running registry, because sessions, watches and other
-//   handlers use its types. Nor can enums with different numbers. The world is then opened again
+// - In a running registry, the layouts of types and the numbers of enums cannot change, because
+//   sessions, watches and other handlers use its types. If they differ, the world is opened again
 //   with the new build.
-// - Handlers belong to a part of the program, the plugin's position. Unnamed handlers run by part,
-//   then in order of subscription, so a reloaded plugin keeps its old position.
+// - Each handler belongs to a part of the program, given by its plugin's position. Unnamed handlers
+//   run by part, then in order of subscription, so a reloaded plugin keeps its old position.
 // - Values of runtime components are destroyed by the library that created them, and created again
 //   by its successor, because only the library knows their layout.
 // - The running library is a copy of the file, so the next build may overwrite the file. The

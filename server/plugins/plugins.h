@@ -36,8 +36,8 @@ class Plugins {
   [[nodiscard]] Handlers install(EntityRegistry& registry);
   /// Makes each instance of this registry fill a new world. Throws PluginError.
   void begin(EntityRegistry& registry);
-  /// Returns the program and the builds that run the handlers, for WorldOptions::code:
-  /// "muster-server 0.1.0, skirmish 2 93ab...".
+  /// Returns a string that identifies the program and the builds that run the handlers, for
+  /// WorldOptions::code: "muster-server 0.1.0, skirmish 2 93ab...".
   std::string code(std::string host) const;
   /// Returns the name and build of each plugin.
   std::vector<std::pair<std::string, std::string>> list() const;

@@ -1,4 +1,4 @@
-// The objects from which answers are made. The desk owns all of them.
+// The objects that answers to questions are built from. The desk owns all of them.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class DeskSide {
   /// Sends every session the schemas that the world has learned.
   virtual void learn_types() = 0;
   virtual std::uint64_t uptime_ns() const = 0;
-  /// Returns how many questions wait for an answer.
+  /// Returns the number of questions that are waiting for an answer.
   virtual std::size_t questions_waiting() const noexcept = 0;
 };
 
@@ -58,8 +58,8 @@ struct AnswerSources {
   ActivityCount& activity;
   ClockQuestions& clock;
   DurableQuestions& durable;
-  Seldom& seldom;          ///< of all work that is done seldom
-  Seldom& watches_seldom;  ///< of opening watches, which does not wait for other work
+  Seldom& seldom;          ///< schedules all seldom work except opening watches
+  Seldom& watches_seldom;  ///< schedules the opening of watches separately
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The answer to ListChildren: a page of an entity's children in their order, or of the roots by id.
+// Answers ListChildren with a page of an entity's children in their order, or of the roots by id.
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -131,7 +131,7 @@ class SiblingList final : public ChildList {
   std::uint32_t total() const override { return asked_.registry.child_count(page_.entity); }
 
   static constexpr std::size_t passed_max = 128;
-  std::vector<Entity> passed_;  // the last children that were passed
+  std::vector<Entity> passed_;  // the last children that the listing has passed
   std::uint32_t place_ = 0;     // of the next child
 };
 

@@ -1,11 +1,11 @@
-// - SetClock leaves alone what it does not name, so one user's speed and another's pause do not
-//   undo each other.
-// - It is answered at once and not after the last step, because later questions of its session
-//   would wait behind it.
-// - A step is a frame like any other. Edits and a slice of questions come before each, so a long
-//   run of steps holds up no session. The number of waiting steps is bounded, in case somebody
-//   mistypes it.
-// - Followers are sent the newest state only, once their queue has room.
+// - SetClock changes only the settings that it names, so a speed set by one user and a pause set by
+//   another do not undo each other.
+// - SetClock is answered at once rather than after its last step, because later questions of its
+//   session would have to wait.
+// - A step is a frame like any other. Edits and a slice of questions are handled before each step,
+//   so a long run of steps does not delay any session. The number of waiting steps is limited, in
+//   case a user mistypes it.
+// - Followers receive only the newest state, once their queue has room.
 #include "server/questions/clock_questions.h"
 
 #include "registry/entity_registry.h"
@@ -16,7 +16,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t state_bytes = 256;
-/// In SetClock: the speed or the pause is unchanged.
+/// Values in SetClock that leave the speed or the pause unchanged.
 constexpr double same_speed = 0;
 constexpr std::uint32_t same_paused = 2;
 

@@ -34,7 +34,7 @@ class ClockQuestions {
   const EntityRegistry& registry_;
   WorldSide& world_;
   Followers followers_;
-  Pace pace_;  // as last sent to followers
+  Pace pace_;  // pace that was last sent to followers
   std::uint64_t author_ = 0, saved_ = 0;
 };
 

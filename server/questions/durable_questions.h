@@ -1,4 +1,4 @@
-// Reports how much of the world is on the disk: FollowDurable, and the Durables for followers.
+// Reports how much of the world is on disk: FollowDurable, and the Durables for followers.
 #pragma once
 
 #include <cstdint>

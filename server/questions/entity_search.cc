@@ -1,4 +1,4 @@
-// The answers to Find and Resolve: pages of entities, by id.
+// Answers Find and Resolve with pages of entities, ordered by id.
 #include <algorithm>
 #include <vector>
 
@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// Searches the world by index. An index stays valid when the world changes, and gives the order in
-/// which Find continues.
+/// Searches the world by index. An index stays valid when the world changes, and defines the order
+/// in which Find continues.
 class EntitySearch : public Inquiry {
  public:
   EntitySearch(Asked asked, std::uint32_t rows_max, Entity after)
@@ -58,8 +58,8 @@ class EntitySearch : public Inquiry {
 
 char folded(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Searches texts for a part in one pass, ignoring the case of ASCII letters (Knuth, Morris and
-/// Pratt).
+/// Searches texts for a substring in one pass, ignoring the case of ASCII letters (Knuth, Morris
+/// and Pratt).
 class PartOfText {
  public:
   explicit PartOfText(std::string_view part) : borders_(part.size()) {
@@ -109,7 +109,7 @@ class FindSearch final : public EntitySearch {
     return !under_ || is_below(e, steps);
   }
 
-  /// Passes each ancestor only once per search, because results are remembered.
+  /// Visits each ancestor only once per search, because results are remembered.
   bool is_below(Entity e, Steps& steps) {
     known_.resize(std::max<std::size_t>(known_.size(), asked_.registry.host().storage().ids().indices()));
     bool below = false;
@@ -131,7 +131,8 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  std::vector<std::uint32_t> known_;  // by index: generation, whether below `under_`; 0: unknown
+  // By index: the generation, and whether the entity is below `under_`; 0 means unknown.
+  std::vector<std::uint32_t> known_;
   std::vector<Entity> passed_;
 };
 

@@ -1,5 +1,5 @@
-// Sessions that follow a state. When it changes, each is sent the newest state as soon as its queue
-// has room.
+// Sessions that follow a state. When the state changes, each session receives the newest one as
+// soon as its queue has room.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Owner's thread only.
+/// World thread only.
 class Followers {
  public:
   /// Adds a session that has just been sent the state. Has no effect if the session is already a
@@ -41,7 +41,7 @@ class Followers {
  private:
   struct Follower {
     std::shared_ptr<Session> session;
-    std::uint64_t told = 0;  // `changes_` when it was last sent
+    std::uint64_t told = 0;  // value of `changes_` when the state was last sent
   };
   std::vector<Follower> all_;
   std::uint64_t changes_ = 1;

@@ -23,7 +23,7 @@ class Inquiry {
     again,      ///< the steps are used up
     room,       ///< no room in the session's queue, which wakes the desk
     elsewhere,  ///< waits for another thread, which wakes the desk
-    later,      ///< waits until it is due (server/questions/seldom.h)
+    later,      ///< waits until the work is due (server/questions/seldom.h)
   };
 
   Inquiry() = default;
@@ -56,7 +56,7 @@ struct Asked {
   bool has_room(std::size_t bytes) const { return from->outgoing()->has_answer_room(bytes); }
 };
 
-/// A question that is answered in one go, as soon as the session's queue has room for about
+/// A question that is answered in one step, as soon as the session's queue has room for about
 /// `answer_bytes`. `F`: void(Steps&).
 template <class F>
 class Once final : public Inquiry {

@@ -6,7 +6,8 @@ namespace muster {
 
 namespace {
 
-/// Steps per turn of a line. Large enough that selecting the next line costs little in comparison.
+/// Steps per turn of a session's line. Large enough that selecting the next line costs little in
+/// comparison.
 constexpr std::uint64_t turn_steps = 2000;
 
 }  // namespace

@@ -14,23 +14,24 @@
 
 namespace muster {
 
-/// A question that passed judge(). Its bytes count in its session's requests until it is answered.
+/// A question that passed judge(). Its bytes count toward its session's requests until it is
+/// answered.
 struct Question {
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
   std::vector<std::byte> batch;
 };
 
-/// Counts of the work on questions, for tests and figures.
+/// Counts of the work on questions, for tests and statistics.
 struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
   std::uint64_t steps = 0;            ///< of all slices
-  std::uint64_t slice_steps_max = 0;  ///< of the most expensive slice
+  std::uint64_t slice_steps_max = 0;  ///< steps of the most expensive slice
 };
 
-/// Owner's thread only. Its length is bounded by each session's limit `ServerLimits::requests_max`;
-/// this class decreases Session::open_questions.
+/// World thread only. The queue's length is bounded by each session's limit
+/// `ServerLimits::requests_max`. Decreases Session::open_questions.
 class QuestionQueue {
  public:
   /// Creates the inquiry of a question when its turn comes.
@@ -44,8 +45,8 @@ class QuestionQueue {
   void drop(const Session& session);
 
   /// Works on the questions for about `steps` steps, or for the time that these should take. The
-  /// session that used the fewest steps since it had questions has the next turn. `between` is
-  /// called before each turn, and may add questions.
+  /// next turn goes to the session that has used the fewest steps since it began to have questions.
+  /// `between` is called before each turn, and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
   /// True if there is work that can continue immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
@@ -57,10 +58,10 @@ class QuestionQueue {
  private:
   struct Line {
     std::shared_ptr<Session> session;
-    std::deque<Question> questions;  // the first is `current` after it has begun
+    std::deque<Question> questions;  // the first question is `current` after it has begun
     std::unique_ptr<Inquiry> current;
-    std::uint64_t taken = 0;  // steps, starting at the others' value when it joined
-    bool stands = false;      // no further progress is possible in this round
+    std::uint64_t taken = 0;  // steps; a new line starts at the value of the others
+    bool stands = false;      // the line can make no further progress in this round
   };
   Line* next();
   void go_on(Line& line, Steps& steps);

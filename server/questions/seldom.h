@@ -1,6 +1,6 @@
 // Work that cannot be cut into slices and is not bounded by steps: a save, a hash of the whole
-// state, or a plugin's reload. It is spaced out so that most of the owner's thread stays available
-// to the world, however often it is requested.
+// state, or a plugin's reload. Such work is spaced out, so that most of the world thread's time is
+// left for the world, no matter how often the work is requested.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Owner's thread only.
+/// World thread only.
 class Seldom {
  public:
   using Clock = std::chrono::steady_clock;
@@ -19,7 +19,8 @@ class Seldom {
   std::chrono::nanoseconds due_in(Clock::time_point now) const noexcept {
     return std::max<std::chrono::nanoseconds>(next_ - now, std::chrono::nanoseconds(0));
   }
-  /// Does the work. The next work waits for three times as long as this took, but at most a second.
+  /// Runs `f`, which does the work. The next work waits for three times as long as this took, but
+  /// at most a second.
   template <class F>
   void run(F&& f) {
     const Clock::time_point begin = Clock::now();

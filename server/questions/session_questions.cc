@@ -1,4 +1,4 @@
-// The answers to questions about sessions and about the work of the world: `muster who`, `top` and
+// Answers questions about sessions and about the work of the world: `muster who`, `top` and
 // `trace`.
 #include <algorithm>
 #include <expected>

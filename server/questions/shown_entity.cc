@@ -1,4 +1,4 @@
-// The answers to Show and GetText: one entity with its values, and one text.
+// Answers Show with one entity and its values, and GetText with one text.
 #include <cstring>
 
 #include "messages/row_set.h"

@@ -1,4 +1,4 @@
-// The answers to questions about templates.
+// Answers questions about templates.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -86,7 +86,8 @@ class ReadingTemplates final : public SeldomWork {
       define();
     }
   }
-  /// The contents of a file need the same rights as a DefineTemplate with them.
+  /// Reading templates from a file requires the same rights as a DefineTemplate with their
+  /// contents.
   void compile(const TemplateTree& tree) {
     const auto definition = tree.compile();
     if (!definition) return;

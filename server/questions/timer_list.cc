@@ -1,4 +1,4 @@
-// The answer to ListTimers: the waiting timed messages, page by page.
+// Answers ListTimers with the waiting timed messages, page by page.
 #include <algorithm>
 
 #include "registry/apply/timers.h"

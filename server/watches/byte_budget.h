@@ -17,13 +17,13 @@ class ByteBudget {
     rate_ = rate;
   }
   bool is_free(std::uint64_t now_ns) const noexcept { return free_ns_ <= now_ns; }
-  /// Returns the earliest time at which bytes may be spent.
+  /// Returns the earliest steady time at which bytes may be spent.
   std::uint64_t free_ns() const noexcept { return free_ns_; }
   void spend(std::size_t bytes, std::uint64_t now_ns) noexcept {
     if (rate_ > 0) free_ns_ = std::max(free_ns_, now_ns) + bytes * 1'000'000'000 / rate_;
   }
-  /// Returns how many bytes to spend at once, at most `bytes`, so that there are several pieces per
-  /// second.
+  /// Returns the number of bytes to spend at once, at most `bytes`, so that there are several
+  /// pieces per second.
   std::size_t piece(std::size_t bytes) const noexcept {
     return rate_ == 0 ? bytes : std::clamp<std::size_t>(rate_ / 10, std::min<std::size_t>(1024, bytes), bytes);
   }

@@ -75,7 +75,8 @@ class EntitySet {
   static constexpr std::uint32_t page_indices = 1024;
   struct Page {
     std::uint32_t generations[page_indices] = {};  // 0 if not in the set
-    std::uint64_t used[page_indices / 64] = {};    // a bit per entity, to find few in a large page
+    std::uint64_t used[page_indices / 64] = {};    // one bit per entity, to find few entities in a
+                                                   // large page
     std::uint32_t count = 0;
   };
   std::vector<std::unique_ptr<Page>> pages_;

@@ -30,7 +30,7 @@ class EqualRows {
   Batches find(const Key& key, std::span<const Entity> entities) const;
   Batches keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
   void clear();
-  /// Returns how often find() has found batches.
+  /// Returns the number of times that find() has found batches.
   std::uint64_t hits() const noexcept { return hits_; }
 
  private:
@@ -40,7 +40,7 @@ class EqualRows {
     Batches batches;
     std::size_t bytes() const noexcept { return entities.size() * sizeof(Entity) + (batches ? batches->size() : 0); }
   };
-  std::unordered_map<std::uint64_t, Kept> kept_;  // by a hash of the key and the entities
+  std::unordered_map<std::uint64_t, Kept> kept_;  // keyed by a hash of the key and the entities
   std::size_t bytes_ = 0;
   mutable std::uint64_t hits_ = 0;
 };

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t text_frame_bytes = 128;  // in addition to its characters
+constexpr std::size_t text_frame_bytes = 128;  // bytes in addition to a text's characters
 
 /// Calls f(text) for each text in a value.
 template <class F>

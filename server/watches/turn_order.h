@@ -18,7 +18,7 @@ class TurnOrder {
   void opened(const Session& session);
   void closed(const Session& session);
 
-  /// Begins a round of turns. It has no watches yet.
+  /// Begins a round of turns, which has no watches yet.
   void begin();
   /// Adds a watch to this round. The watch must outlive this object.
   void add(Watch& watch);
@@ -30,11 +30,11 @@ class TurnOrder {
  private:
   struct Line {
     std::uint32_t watches = 0;
-    std::uint64_t spent_ns = 0;  // since the session became active, relative to the others
-    std::uint64_t turned = 0;    // number of its last turn
-    std::uint64_t round = 0;     // last round with one of its watches
+    std::uint64_t spent_ns = 0;  // time since the session became active, relative to the others
+    std::uint64_t turned = 0;    // number of the watch's last turn
+    std::uint64_t round = 0;     // last round with a watch of this line
     bool sorted = false;
-    std::vector<Watch*> waiting;  // if sorted, the next one is last
+    std::vector<Watch*> waiting;  // once sorted, the next watch is last
   };
   static bool later(const Line* a, const Line* b);
 
@@ -43,7 +43,7 @@ class TurnOrder {
   bool is_heap_ = false;
   Line* current_ = nullptr;
   Watch* watch_ = nullptr;
-  std::uint64_t clock_ns_ = 0;  // spent_ns of the line with the last turn
+  std::uint64_t clock_ns_ = 0;  // spent_ns of the line that had the last turn
   std::uint64_t turns_ = 0, round_ = 0;
 };
 

@@ -47,7 +47,7 @@ void Watch::hold_state() {
   state_ = world_.state();
 }
 
-/// Marks many entities. Finds out only once per archetype which of the components its entities
+/// Marks many entities, and determines only once per archetype which of the components its entities
 /// have.
 class Watch::Marking {
  public:
@@ -78,6 +78,7 @@ class Watch::Marking {
   const std::span<const TypeId> components_;
   const bool structure_;
   std::unordered_map<const SeenKind*, std::vector<std::vector<Entity>*>> lists_;  // in values_
+
   // Neighbors are usually alike.
   const SeenKind* last_ = nullptr;
   const std::vector<std::vector<Entity>*>* of_last_ = nullptr;
@@ -192,7 +193,7 @@ void Watch::add_scope(Entity e) {
 }
 
 void Watch::mark_dead(Entity e, bool structure) {
-  if (structure) told_.put(e, Told{});  // the client knows the entity, because it named it
+  if (structure) told_.put(e, Told{});  // the client knows the entity, because the request named it
   gone_.push_back(e);
 }
 
@@ -225,7 +226,8 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
     else if (open_.insert(node).second)
       opened.push_back(node);
   }
-  // Otherwise no entity is marked twice, because each is a child of one node only.
+  // If no entity was marked before, none can be marked twice, because each is a child of one node
+  // only.
   const bool waiting = !rows_.empty();
   for (const Entity node : opened) each_child(node, [&](Entity child) { rows_.push_back(child); });
   if (waiting && !opened.empty()) sort_unique(rows_);
@@ -306,7 +308,8 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
   std::vector<Entity>& pending = values_[component];
   sort_unique(pending);
   const std::size_t before = pending.size();
-  // Members that died are no longer members.
+  // Visit whichever is less: the members or the changed entities. Dead entities are no longer
+  // members.
   if (!is_of_everyone() && members().size() < recent_.work(component, since))
     members().each([&](Entity e) {
       if (recent_.changed(component, e, since)) pending.push_back(e);
@@ -322,7 +325,7 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
 void Watch::catch_up_members(std::uint64_t since) {
   if (is_of_everyone()) return;
   if (recent_.structure_changed() > since) {
-    // Parents first, because their children are members through them.
+    // Visit parents first, because children become members through them.
     std::vector<std::pair<std::uint32_t, Entity>> living;
     recent_.each_structure(since, [&](Entity e) {
       if (world().alive(e)) {
@@ -343,7 +346,7 @@ bool Watch::is_inside(Entity e) const {
   return named_.contains(e) || (asked_.subtree && scope_.contains(world().parent(e)));
 }
 
-/// Includes all descendants that are affected.
+/// Moves an entity and all affected descendants into the scope or out of it.
 void Watch::flip(Entity e, bool inside) {
   if (scope_.contains(e) == inside) return;
   std::vector<Entity> open{e};

@@ -1,8 +1,8 @@
 // One watch: its scope, and the changes that it has not sent yet. It stores no values, only the
-// rows to read again when its session's queue has room. A slow client therefore costs only lists of
-// ids, and later gets the latest values; the simulation never waits. The initial state, or the
-// state after a change of the watch, is sent as the world was when it was requested, however long
-// that takes. Later changes follow.
+// rows to read again when its session's queue has room. A slow client therefore costs only the
+// memory for lists of ids, and gets the latest values later; the simulation never waits. The
+// initial state, or the state after a change of the watch, is sent as of the time of the request,
+// no matter how long that takes. Later changes follow.
 //
 //   become, change    the scope changes: affected entities are marked              server/watches/watch.cc
 //   catch_up          changes since the last turn: affected entities are marked    server/watches/watch.cc
@@ -30,10 +30,11 @@
 
 namespace muster {
 
-/// Figures of a watch, which any thread may read.
+/// Statistics of a watch, which any thread may read.
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< in its scope
   std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
+
   /// Steady time at which the oldest unsent value was found; 0 if there is none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
   std::atomic<bool> is_open = false;  ///< true after begin()
@@ -91,8 +92,8 @@ class Watch {
   void catch_up();
   /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// Releases that state because it uses too much memory. The rest is sent with the values that are
-  /// current when they are sent.
+  /// Releases the state that is being sent because it uses too much memory. The rest is sent with
+  /// current values.
   void let_state_go() { state_.reset(); }
   /// Returns the number of marks. An entity may be marked twice.
   std::size_t marks() const;
@@ -106,9 +107,10 @@ class Watch {
 
   // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< number of its last turn; see turn_order.h
+  std::uint64_t turned = 0;  ///< number of the watch's last turn; see turn_order.h
   ByteBudget budget;
-  std::uint64_t event_sequence = 0;  ///< of the last event that was sent or reported as lost
+  std::uint64_t event_sequence = 0;  ///< sequence of the last event that was sent or reported as
+                                     ///< lost
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
     constexpr double never_ns = 1e18;  // thirty years
@@ -193,18 +195,18 @@ class Watch {
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
-  WatchAsked asked_;  // without lists of entities, which are in the sets below
+  WatchAsked asked_;  // the request without its lists of entities, which are in the sets
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
   EntitySet scope_;  // named entities and descendants; unused if the scope is the whole world
-  EntitySet shown_;  // with a filter: the entities that pass it
+  EntitySet shown_;  // entities that pass the filter, if there is one
 
   // Unsent changes. The lists may contain entities that have since died or changed again; the
   // values that are current when they are sent are used.
   std::map<TypeId, std::vector<Entity>> values_;
-  // The next component in values_. Components take turns, so that one that changes constantly does
-  // not delay the others.
+  // The next component in values_. Components take turns, so that a constantly changing component
+  // does not delay the others.
   TypeId next_component_ = 0;
   Entity next_entity_;
   std::uint64_t round_ns_ = 0;  // start of this round
@@ -214,7 +216,8 @@ class Watch {
   std::vector<Entity> gone_;  // left the scope, or died
   std::size_t tidy_at_ = tidy_min;
   static constexpr std::size_t tidy_min = 4096;
-  // Each uses a single block of memory, so that a watch of a large world can be destroyed quickly.
+  // Each of these maps uses a single block of memory, so that a watch of a large world can be
+  // destroyed quickly.
   FlatMap<Entity, Told> told_;
   FlatMap<Entity, Entity> listed_;  // children that were sent, with their parents
   std::vector<std::uint64_t> promised_;

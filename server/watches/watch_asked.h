@@ -38,10 +38,10 @@ struct WatchAsked {
 /// world.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
-/// Returns a fault not_found.
+/// Returns the fault `not_found`.
 session::Fault unknown_watch(std::uint64_t watch);
 
-/// Returns a fault bad_question about a field.
+/// Returns the fault `bad_question` about a field.
 session::Fault bad_watch(const char* field, std::string text);
 
 }  // namespace muster

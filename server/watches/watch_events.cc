@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t pushed_bytes_max = 4u << 20;  // limit on pushed messages between two flushes
 constexpr std::size_t event_texts_max =
-    2u << 20;  // of texts for one event: they are answers, and too many of these end a session
+    2u << 20;  // limit on texts for one event: texts count as answers, and too many answers end a
+               // session
 
 /// Calls f(target) for every target of a batch. A nil target stands for the world.
 template <class F>

@@ -23,7 +23,7 @@ struct EventNews {
     FrameEnvelope envelope;
     std::size_t offset = 0;
     TypeId type = 0;
-    bool lost = false;  ///< its bytes did not fit within the limit
+    bool lost = false;  ///< the event's bytes did not fit within the limit
     bool pushed = false;
   };
   std::vector<Event> events;

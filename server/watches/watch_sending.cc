@@ -39,7 +39,7 @@ constexpr std::size_t shared_bytes_min = 4096;
 
 }  // namespace
 
-/// The frames of one turn. One slice is held back, so that the very last frame can be sent without
+/// The frames of one turn. One slice is delayed, so that the very last frame can be sent without
 /// the flag `more`.
 class Watch::Frames {
  public:
@@ -95,7 +95,7 @@ class Watch::Frames {
  private:
   struct Slice {
     BatchBuilder own{watch_batch_bytes};
-    EqualRows::Batches equal;  // sent after the others; may be null
+    EqualRows::Batches equal;  // batches sent after the others; may be null
   };
   void end_slice() {
     const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
@@ -165,7 +165,7 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// Returns how many of the entities to send at once: at most `rows`, and few enough that they refer
+/// Returns the number of entities to send at once: at most `rows`, and few enough that they refer
 /// to no more than about 256 KiB of texts that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
@@ -206,7 +206,7 @@ bool Watch::send_gone(Frames& frames) {
                       if (!may_know(e)) continue;
                       if (!world().alive(e)) {
                         frames.destroy(e);
-                      } else if (!concerns(e)) {  // otherwise it has come back
+                      } else if (!concerns(e)) {  // otherwise the entity is back in the scope
                         told_.erase(e);
                         frames.building().append(e, session::Left{});
                       }
@@ -357,7 +357,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   return false;
 }
 
-/// Rows that another watch has sent since the last look are sent as the same bytes.
+/// Reuses the encoded bytes of rows that another watch has sent since the last look.
 void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
   const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
                             (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));

@@ -1,18 +1,19 @@
 // Rules for what watches send:
 //
-// - A watch that begins or changes is sent the world at one sequence, from a copy of pointers
-//   (SeenState), however slowly its client reads. Later changes follow. If such copies exceed 256
-//   MiB, they are given up, and the rest is sent with the values current at that time.
+// - A watch that is opened or changed sends the world as of one sequence, from a copy of pointers
+//   (SeenState), no matter how slowly its client reads. Later changes follow. If such copies exceed
+//   256 MiB, they are given up, and the rest is sent with the values current at that time.
 // - A later change is sent as of the last look, so a value that changed twice is sent once.
 // - The watch that has waited longest goes first. A watch goes through its marked rows in rounds,
 //   component by component.
-// - A changed watch takes the same steps as a new one, which is a change from nothing, so both send
-//   consistent data. Its change takes its place in the watch's order, because earlier rows may
+// - Changing a watch takes the same steps as opening one, which is a change from nothing, so both
+//   send consistent data. Frames about the change are sent in order after earlier rows, which may
 //   still be in transit.
 // - The entities affected by a change are found by searching the smaller set: all changes, or the
 //   watch's members.
-// - A child's row names the previous sibling. A new order is therefore sent as the rows with a new
-//   predecessor, and a watch does not store lists.
+// - A child's row names the previous sibling. Therefore, to send a new order of siblings, it is
+//   enough to send the rows that have a new predecessor, and a watch need not store lists of
+//   children.
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>
@@ -24,9 +25,12 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t dead_max = 1u << 18;            // remembered for watches that wait for room
-constexpr std::uint64_t opening_ns = 1'000'000;       // for the state of an opened or changed watch
-constexpr std::size_t states_bytes_max = 256u << 20;  // of blocks of states still being sent
+constexpr std::size_t dead_max = 1u << 18;            // dead entities remembered for watches that
+                                                      // wait for room
+constexpr std::uint64_t opening_ns = 1'000'000;       // time for the state of an opened or changed
+                                                      // watch
+constexpr std::size_t states_bytes_max = 256u << 20;  // bytes of blocks of states that are still
+                                                      // being sent
 
 }  // namespace
 
@@ -75,7 +79,7 @@ void WatchTurns::obey(WatchOrder& order) {
   }
   Watch* const watch = find(order.watch);
   if (!watch) return;
-  // Sent at once, whatever the watch's rate.
+  // Send it at once, regardless of the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
     if (watch->to().outgoing()->has_room()) send(*watch);
@@ -157,7 +161,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
     order_.took(processor_ns() - turn_ns);
     if (!concerned) continue;
-    // A state that has not been sent completely continues at once, whatever the watch's rate.
+    // A state that has not been sent completely continues at once, regardless of the watch's rate.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
       if (due_ns(watch) > now_ns) wait_for(watch);  // for its budget

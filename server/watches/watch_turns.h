@@ -44,7 +44,7 @@ struct WatchOrder {
   struct Close {
     std::optional<std::uint64_t> request;  ///< if set, answered by Unwatched
   };
-  std::uint64_t watch = 0, sequence = 0;  ///< the world's at the time of the order
+  std::uint64_t watch = 0, sequence = 0;  ///< the world's sequence at the time of the order
   std::variant<Open, Become, Change, Close> what;
 };
 struct NoWatches {};
@@ -61,7 +61,8 @@ class WatchTurns {
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;  ///< time ran out although there was room
+    bool more = false;  ///< time ran out, although the queues had room
+
     /// Time until a watch that is waiting for its rate or budget is due; 0 if there is none.
     std::uint64_t due_in_ns = 0;
     std::uint64_t watches = 0;  ///< watches that had a turn
@@ -74,11 +75,11 @@ class WatchTurns {
   /// are waiting for their sessions to read.
   std::uint64_t look_due_ns() const;
 
-  /// Returns the number of marks in all watches, for tests and figures. turns_max() returns the
+  /// Returns the number of marks in all watches, for tests and statistics. turns_max() returns the
   /// largest number of turns at once.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
-  /// Returns how often a watch has used rows that another one had encoded.
+  /// Returns the number of times that a watch has used rows that another one had encoded.
   std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:

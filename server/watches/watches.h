@@ -1,9 +1,9 @@
 // The watches of sessions, on the world thread. Lists changes (Looks), collects watched events, and
-// passes both on with the sessions' requests, in one order. A separate thread (WatchTurns)
+// passes both on with the sessions' requests, in a single order. A separate thread (WatchTurns)
 // compares, selects and encodes. Without that thread, after_flush() does this.
 //
-//   world's thread   follow, after_flush ... Looks, EventKeeper -> news       hands over, and goes on
-//   watch thread     news -> WatchTurns -> Outgoing of each session           reads columns where they lie, or as they were
+//   world thread     follow, after_flush ... Looks, EventKeeper -> news       passes news on and continues
+//   watch thread     news -> WatchTurns -> Outgoing of each session           reads columns in place, or preserved copies
 #pragma once
 
 #include <atomic>
@@ -88,14 +88,17 @@ class Watches {
   static constexpr std::size_t slices_max = 4096;
   std::vector<Slice> take_slices();
 
-  /// Returns true if messages from handlers are watched. Only then do they have a cost.
+  /// Returns true if messages from handlers are watched. If not, they need not be passed to
+  /// watches.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
   /// For use without a thread. can_go_on() returns true if watches are waiting for a turn, marks()
-  /// the number of all marks, and turns_max() the largest number of turns after a flush.
+  /// returns the number of all marks, and turns_max() returns the largest number of turns after a
+  /// flush.
   bool can_go_on() const noexcept { return can_go_on_; }
   std::size_t marks() const { return turns_.marks(); }
   std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
-  /// Without a thread, returns how often a watch has used rows that another one had encoded.
+  /// Without a thread, returns the number of times that a watch has used rows that another one had
+  /// encoded.
   std::uint64_t equal_rows() const noexcept { return turns_.equal_rows(); }
 
  private:
@@ -138,11 +141,11 @@ class Watches {
   std::vector<Entry> entries_;
   std::size_t types_known_ = 0;
   std::uint64_t opened_ = 0;  // number of watches opened
-  bool told_any_ = false;     // a look was passed on since there have been watches
+  bool told_any_ = false;     // a look was passed on since the first watch was opened
   bool can_go_on_ = false;
   std::size_t chunks_listed_ = 0;  // in the last look
 
-  WatchTurns turns_;  // used by the thread, if there is one
+  WatchTurns turns_;  // used by the watch thread, if there is one
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // started with the first watch

@@ -13,9 +13,11 @@ struct HttpRequest {
   std::vector<std::string> hosts;                             ///< one per Host; see http_wire.cc
   std::vector<std::string> origins;                           ///< one per Origin
   std::string authorization, accept_encoding, if_none_match;  ///< empty if there is none
+
   /// The fields Sec-WebSocket-Key and Sec-WebSocket-Version.
   std::string web_key, web_version;
   bool upgrades = false;  ///< requests an upgrade to a WebSocket
+
   /// True if a body follows.
   bool has_body = false;
   bool keeps_alive = false;  ///< another request may follow

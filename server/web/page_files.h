@@ -16,9 +16,9 @@ class PageFiles {
 
   struct File {
     std::string type;  ///< media type
-    std::string tag;   ///< for the ETag, derived from the content, without quotes
+    std::string tag;   ///< content of the ETag field, derived from the file, without quotes
     std::shared_ptr<const std::string> bytes;
-    std::shared_ptr<const std::string> gzip;  ///< null if it is not shorter
+    std::shared_ptr<const std::string> gzip;  ///< null if gzip does not make the file shorter
   };
 
   PageFiles() = default;

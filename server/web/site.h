@@ -1,5 +1,5 @@
 // Answers HTTP requests according to their rights: the editor's page, files next to the world,
-// figures, and the upgrade to a WebSocket. Uses no sockets.
+// statistics, and the upgrade to a WebSocket. Uses no sockets.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Returns true if a Host is the loopback interface with our port: "localhost:7717",
+/// Returns true if a Host field names the loopback interface and our port: "localhost:7717",
 /// "127.0.0.1:7717", "[::1]:7717". This detects a third-party page whose own name resolves to
 /// 127.0.0.1.
 bool is_own_host(std::string_view host, std::uint16_t port);
@@ -19,7 +19,7 @@ bool is_own_host(std::string_view host, std::uint16_t port);
 /// slash, a backslash, a control character or an invalid escape. "/" has no parts.
 std::optional<std::vector<std::string>> path_of(std::string_view target);
 
-/// Returns a text encoded as part of a URL: letters, digits and "-._~" are unchanged, and all other
+/// Returns `text` encoded as part of a URL: letters, digits and "-._~" are unchanged, and all other
 /// bytes become %XX.
 std::string escaped(std::string_view text);
 

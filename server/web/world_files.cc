@@ -32,7 +32,7 @@ std::string path_of_descriptor(int descriptor) {
   return length > 0 && length < PATH_MAX ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-/// Returns the last name of a path that begins with a slash, or an empty text if any name in it
+/// Returns the last name of a path that begins with a slash, or an empty string if any name in it
 /// begins with a dot.
 std::string last_name(std::string_view path) {
   if (path.find("/.") != std::string_view::npos) return {};
@@ -60,7 +60,8 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   std::string path = folder_;
   for (const std::string& part : parts) path += "/" + part;
 
-  // First find out what is there without opening it. Only then are its kind and its location known.
+  // First get a descriptor of the path without opening the file, to find out its kind and its
+  // location.
   const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
   if (!place) return none();
   const std::string real = path_of_descriptor(place.descriptor());

@@ -1,5 +1,5 @@
-// Lets the server, or other code with its own threads, use a world's registry on the world thread,
-// between inputs, around each flush.
+// Lets code with its own threads, such as the server, use a world's registry on the world thread,
+// between inputs, before and after each flush.
 #pragma once
 
 namespace muster {

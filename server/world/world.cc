@@ -85,7 +85,7 @@ class SchemasKept final : public StateSource {
   StateSource& source_;
 };
 
-/// Returns why the loaded state differs from the saved one, or an empty text if it does not.
+/// Returns why the loaded state differs from the saved one, or an empty string if it does not.
 std::string not_as_saved(const LoadReport& report) {
   if (report.mended > 0) return "values of the checkpoint were put right";
   if (!report.converted.empty()) return "the checkpoint was converted to other types";
@@ -101,7 +101,8 @@ struct World::Impl {
   WorldOptions options;
   const std::uint64_t epoch = random_id();
   WorkMark mark;
-  std::unique_ptr<ThreadPool> pool;  // null: one worker, or the host's own executor
+  std::unique_ptr<ThreadPool> pool;  // null if there is one worker, or the host has its own
+                                     // executor
   EntityRegistry registry;
   Handlers handlers;
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
@@ -109,11 +110,12 @@ struct World::Impl {
   LoadReport load_report;
   RecoveryReport recovery;
   std::vector<std::vector<std::byte>> saved_schemas;  // until the journal has been read
-  // of sessions and threads from before the load
+
+  // grants of sessions and threads that existed before the load
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;
 
   std::atomic<bool> stopped{false};
-  static_assert(std::atomic<bool>::is_always_lock_free);  // stop() is called by signal handlers
+  static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
 
   std::uint64_t tick = 0;
   Pacer pacer;
@@ -121,11 +123,12 @@ struct World::Impl {
   HostCalls calls;
   bool ended = false;  // the inbox has been taken for the last time
   TimeCounts tick_times;
-  std::uint64_t code_mark = 0;  // of the code and handlers as installed
-  std::string stands;           // why the world is stopped; empty if it is not
+  std::uint64_t code_mark = 0;  // identifies the code and handlers as installed
+  std::string stands;           // reason why the world is stopped, or empty
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
-  // without hz: true if the registry's clock was left running
+
+  // Without hz: true if the registry's clock was left running.
   bool timers_wait = false;
   Saver saver;                       // uses the file exclusively once the world is open
   std::optional<Watchdog> watchdog;  // observes the registry; may be empty
@@ -335,7 +338,7 @@ std::string World::Impl::due_in(const WorkSuspect& at) const {
   std::uint64_t until = waiting.begin()->first.due_ns;
   if (options.hz > 0 && at.tick > tick) {
     until = registry.now_ns();
-    // The number comes from a file that may contain anything.
+    // The tick number comes from a file that may contain anything.
     const std::uint64_t last = std::min(at.tick, tick + 100'000);
     for (std::uint64_t each = tick + 1; each <= last; ++each) until = later(until, tick_ns(each));
   }
@@ -408,7 +411,7 @@ void World::Impl::recover() {
   tick = journal.tick();
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
-  // A session's input that never reached the disk returns only if it is sent again.
+  // An input of a session that never reached the disk returns only if the session sends it again.
   if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
@@ -491,7 +494,8 @@ Frame World::Impl::next_tick_frame() {
     const bool woken = sleep(until);
     if (due && !woken && until == due) break;
     if (due) continue;
-    tick_begun_ns = processor_ns();  // work done while the clock was paused belongs to no tick
+    tick_begun_ns = processor_ns();  // work done while the clock was paused does not count for any
+                                     // tick
   }
   const Frame frame = make_tick(tick_ns(tick + 1), static_cast<float>(1 / options.hz), pacer.begin_tick(Clock::now()));
   const std::uint64_t used_ns = processor_ns();

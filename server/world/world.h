@@ -29,12 +29,13 @@
 namespace muster {
 
 struct WorldOptions {
-  double hz = 0;  ///< ticks per second; 0: events only, or frames of any length
+  double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
   OpenMode open = OpenMode::open_or_create;
-  /// Identity of code outside the running program that affects what handlers do. Stored with every
+  /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group. See code_identity().
   std::string code = {};
-  Durability durability = Durability::checkpoint;  ///< what is on disk between commits
+  Durability durability = Durability::checkpoint;  ///< guarantees between commits
+
   /// Time from a commit to the next automatic one if the world has changed; 0 means never. The
   /// actual time is at least fifty times as long as it took to begin the last commit.
   std::chrono::nanoseconds autosave{0};
@@ -73,12 +74,13 @@ struct WorldOptions {
   /// continues; may be null.
   std::function<void(const std::string&)> on_hang = {};
   RegistryOptions registry = {};
-  std::uint32_t workers = 1;  ///< threads for passes, with the world thread; 0: one per processor
+  std::uint32_t workers = 1;  ///< threads for passes, including the world thread; 0 means one per
+                              ///< processor
 };
 
 /// One tick. Converts to false if there was no tick, for instance after stop().
 struct Frame {
-  float dt = 0;               ///< in seconds: 1/hz or, without hz, the length of the frame
+  float dt = 0;               ///< time in seconds: 1/hz or, without hz, the length of the frame
   std::uint64_t tick = 0;     ///< 1, 2, 3 ... over the world's lifetime
   std::uint64_t now_ns = 0;   ///< the registry's clock
   std::uint64_t late_ns = 0;  ///< delay of the tick in ns; 0 for a step
@@ -158,11 +160,11 @@ class World {
   const std::string* stopped() const noexcept;
   /// Returns the sequence of the input that stopped() names, or 0.
   std::uint64_t stopped_before() const noexcept;
-  /// Returns a sentence with the reason why the world does not take any input, or an empty text.
-  /// One reason is an input that has been handled for longer than WorldOptions::watchdog; the
-  /// sentence names the handler, message and entity. If the process is killed then, the next World
-  /// is stopped before that input; see stopped(). The other reason is that the host has called
-  /// neither next_frame nor poll for five seconds. Any thread.
+  /// Returns a sentence that says why the world is not taking inputs, or an empty string. One
+  /// reason is an input that has been handled for longer than WorldOptions::watchdog; the sentence
+  /// names the handler, message and entity. If the process is killed then, the next World is
+  /// stopped before that input; see stopped(). The other reason is that the host has called neither
+  /// next_frame nor poll for five seconds. Any thread.
   std::string hang() const;
   /// Sets WorldOptions::code after a different build was loaded. Stored with the next commit, and
   /// with inputs recorded from now on.
@@ -197,7 +199,7 @@ class World {
   /// thread.
   std::uint64_t held_bytes() const noexcept;
   /// Returns a warning if the journal or held_bytes() has reached 80 % of
-  /// WorldOptions::journal_bytes_max; otherwise an empty text. World thread.
+  /// WorldOptions::journal_bytes_max; otherwise an empty string. World thread.
   std::string size_warning() const;
   Durability durability() const noexcept;
   std::chrono::nanoseconds autosave() const noexcept;
@@ -206,9 +208,9 @@ class World {
   /// succeeds. With Durability::checkpoint, returns the error of the last automatic commit. World
   /// thread; valid until the next flush or commit.
   const std::string* recording_error() const noexcept;
-  /// Returns a sentence with the change if the file or its -wal was moved, deleted, replaced or
-  /// written over while this world had it open, or null. It stays so. Any thread; valid as long as
-  /// the world.
+  /// Returns a sentence that describes how the file or its -wal was moved, deleted, replaced or
+  /// overwritten while this world had it open, or null if none of this has happened. The result
+  /// never becomes null again. Any thread; valid as long as the world.
   const std::string* displaced() const noexcept;
   /// Returns the error of the last automatic commit, until a commit succeeds; otherwise null. World
   /// thread; valid until the next flush or commit.
@@ -216,9 +218,9 @@ class World {
 
   /// Takes the inbox at once, and again on every arrival (see FlushVisitor), until the next tick is
   /// due. Then advances the registry's clock by 1/hz and returns. There are hz times pace().speed
-  /// ticks per second. A late host gets its ticks one right after another. If it is more than a
-  /// quarter of a second behind, the ticks in between are skipped, and the world falls behind the
-  /// wall clock.
+  /// ticks per second. A late host gets the missed ticks immediately one after another. If the host
+  /// is more than a quarter of a second behind, the ticks in between are skipped, and the world
+  /// falls behind the wall clock.
   ///
   /// While the clock is paused, no ticks or timers are due, but arriving messages are handled. Each
   /// of pace().steps is due at once, and the inbox is taken before each of them.

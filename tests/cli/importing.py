@@ -166,7 +166,7 @@ def a_finished_import_is_no_refusal_if_its_output_cannot_be_written(folder):
     model = folder.path / TOWN.name
     ran = subprocess.run(["bash", "-c", 'exec "$@" > /dev/full', "bash", str(MUSTER), "import", str(model), "new.muster"],
                          cwd=folder.path, env=folder.environment, capture_output=True, text=True, timeout=60, check=False)
-    equal((ran.returncode, ran.stderr), (UNWRITTEN, "muster: done, but the output could not be written\n"))
+    equal((ran.returncode, ran.stderr), (UNWRITTEN, "muster: the command succeeded, but its output could not be written\n"))
     holds(folder.run("verify", "new.muster"), "good", "112 entities")
 
 

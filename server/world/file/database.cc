@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr int busy_ms = 2000;  // how long to wait for other connections
+constexpr int busy_ms = 2000;  // time to wait for other connections, in ms
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Statement& Statement::bind(int index, std::uint64_t value) noexcept {
 }
 
 Statement& Statement::bind(int index, std::span<const std::byte> bytes) noexcept {
-  // A null pointer would be SQL's NULL, which is not an empty blob.
+  // A null pointer would bind NULL, which is not an empty blob.
   const void* data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
   bound_ &= sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK;
   return *this;
@@ -136,8 +136,8 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
   if (!begun) return begun;
   Database& database = *begun;
-  // No mmap: if another program truncated the file, a signal would end this process instead of an
-  // error.
+  // Do not use mmap: if another program truncated the file, a signal would kill this process
+  // instead of a call returning an error.
   constexpr const char* pragmas =
       "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
       "secure_delete=OFF; "
@@ -278,7 +278,7 @@ std::expected<void, WorldError> Database::sync_wal(const char* doing) {
     return {};  // the file is not in WAL mode, so nothing was read from a -wal
   const int result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
   if (result == SQLITE_OK) return {};
-  // The connection does not know about this error.
+  // SQLite's connection does not know about this error, so ask the file for its errno.
   int system = 0;
   (void)wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &system);
   const std::string during = std::string(" while ") + doing;
@@ -302,8 +302,8 @@ std::expected<void, WorldError> Database::copy_to(const std::string& path, const
 }
 
 bool Database::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {
-  // A blob handle is moved from row to row. If that failed, or its row was written to since, it
-  // must be opened again.
+  // A blob handle is moved from row to row. If moving it failed, or its row has been written to
+  // since, the handle must be opened again.
   if (blob_ == nullptr || sqlite3_blob_reopen(blob_, id) != SQLITE_OK) {
     sqlite3_blob_close(std::exchange(blob_, nullptr));
     if (sqlite3_blob_open(connection_, "main", "state", "bytes", id, 0, &blob_) != SQLITE_OK) {

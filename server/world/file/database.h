@@ -52,7 +52,7 @@ class Statement {
  private:
   friend class Database;
   sqlite3_stmt* statement_ = nullptr;
-  bool bound_ = true;  // every bind since the last reset succeeded
+  bool bound_ = true;  // true if every bind since the last reset succeeded
 };
 
 /// One connection, used by one thread at a time.
@@ -87,8 +87,8 @@ class Database {
   /// Sets whether closing this connection merges the -wal into the file and removes it.
   void merge_at_end(bool merge) noexcept;
   /// Moves committed pages from the -wal into the file, as far as readers allow, even while another
-  /// connection writes. Returns how many bytes of pages at the front of the -wal are now in the
-  /// file (0 if the -wal was restarted), or nothing on failure. A failure only costs space.
+  /// connection writes. Returns the number of bytes of pages at the front of the -wal that are now
+  /// in the file (0 if the -wal was restarted), or nothing on failure. A failure only costs space.
   std::optional<std::uint64_t> merge() noexcept;
   /// Moves all pages, so that the next write restarts the -wal. Returns false without waiting if
   /// another connection is reading the file.

@@ -17,7 +17,8 @@
 namespace muster {
 namespace {
 
-/// Whether it ends as WorldFile::rescue ends the names that it gives: -rescued, -rescued-2 ...
+/// Returns true if `stem` ends like the names that WorldFile::rescue creates: -rescued, -rescued-2
+/// ...
 bool is_rescued_name(std::string_view stem) {
   const std::size_t last = stem.find_last_not_of("0123456789");
   if (last != stem.npos && last + 1 < stem.size() && stem[last] == '-') stem = stem.substr(0, last);
@@ -86,8 +87,8 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
     if (!file) return std::unexpected(std::move(file.error()));
     if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
-    // Closing the connection merges silently, so merge explicitly first; otherwise the file may be
-    // incomplete.
+    // Closing the connection merges the -wal but reports no errors, so merge it explicitly first.
+    // Otherwise the file may be incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
     if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));
@@ -100,7 +101,8 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     return std::unexpected(error(written.error().code(), written.error().detail()));
   }
   ::unlink((unfinished + "-lock").c_str());
-  // SQLite would apply the companions of another file of that name to this one.
+  // Do not choose a name that has companion files of another world, because SQLite would apply them
+  // to this file.
   int taken = 0;
   const auto free_name = [&](int given) {
     std::string free;

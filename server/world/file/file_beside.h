@@ -1,5 +1,5 @@
-// Makes files beside a world file: a copy of the original in an older format, and the state of a
-// world whose file is displaced. Finds the latter again.
+// Makes files next to a world file: a copy of the original if its format is older, and a copy of
+// the world's state if its file was displaced. Also finds such copies of the state.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ namespace muster {
                                                                     const std::function<std::string(int number)>& name,
                                                                     const std::string& shown);
 
-/// Returns a sentence for each file in the folder of `path` that WorldFile::rescue wrote of the
-/// world `world` (FileMeta::world), and that has later inputs than `sequence`. The sentence has
-/// both sequences and says how to go on. Such files are read without a lock, and none is made
-/// beside them. Those that cannot be read are passed over.
+/// Returns a sentence for each file in the folder of `path` that WorldFile::rescue wrote for the
+/// world `world` (FileMeta::world) and that contains inputs later than `sequence`. The sentence
+/// names both sequences and says how to continue. Files are read without taking or creating a lock,
+/// and unreadable files are skipped.
 [[nodiscard]] std::vector<std::string> newer_rescued(const std::string& path, const std::string& world,
                                                      std::uint64_t sequence);
 

@@ -1,4 +1,4 @@
-// Checkpoints: in one transaction, or in steps beside the current rows.
+// Writes checkpoints, either in one transaction or in steps that keep the current rows valid.
 #include <unistd.h>
 
 #include <utility>
@@ -23,8 +23,8 @@ class Limit {
     return ++asked_ % 64 == 0 && is_late();
   }
   /// Call this after each removed row. Removing a row costs about as much as writing 200 bytes, or
-  /// more if the row is large. Every step removes at least `removals_min` rows, even in a hurry;
-  /// otherwise garbage would grow faster than it is removed.
+  /// more if the row is large. Every step removes at least `removals_min` rows, even if it should
+  /// end early; otherwise garbage would grow faster than it is removed.
   bool reached_by_removing() {
     if (++removed_ * 200 >= slice_.bytes) return true;
     return removed_ >= removals_min && ((slice_.hurries && slice_.hurries()) || is_late());
@@ -68,7 +68,8 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
 std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
                                                                   const JournalEnd& contained) {
   struct Original {
-    // If nothing was changed, the next attempt creates it again.
+    // Unless the file was converted, remove the copy of the original. The next attempt creates it
+    // again.
     ~Original() {
       if (!path.empty()) ::unlink(path.c_str());
     }
@@ -169,8 +170,8 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
                                                              const JournalEnd& contained) {
   const Transaction transaction(*database_);
-  // Another program may have written to the file with SQL. The known data about the rows is then
-  // invalid, so all rows are written.
+  // Another program may have written to the file with SQL. In that case the known versions of rows
+  // are meaningless, so all rows are written.
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) {

@@ -27,7 +27,7 @@ GroupStamp stamp_of(const JournalGroup& group, std::uint64_t code) noexcept {
   return {group.id, group.first, group.last, group.first_tick, group.last_tick, group.epoch, code, group.types};
 }
 
-/// Returns what is wrong with a group's position after `end`, or an empty text.
+/// Returns what is wrong with a group's position after `end`, or an empty string.
 std::string misplaced(const JournalGroup& group, const JournalEnd& end) {
   if (group.id != end.group + 1)
     return "group " + std::to_string(end.group + 1) + " was to come, group " + std::to_string(group.id) + " came";
@@ -196,7 +196,7 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
   std::uint64_t next = past_first_;
   for (bool more = true; more && next <= contained; more = !enough()) {
     if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
-    // Numbers in a damaged file may be far apart, so do not count up to them.
+    // Group numbers in a damaged file may be far apart, so do not iterate over them.
     oldest_.reset();
     if (oldest_.step() != Step::row) return std::unexpected(database.error(removing));
     next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));
@@ -211,8 +211,8 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
 void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
   past_last_ = contained.group;
-  // Nothing was recorded since, so the next group begins after the checkpoint, whatever happened to
-  // the groups before it.
+  // No inputs were recorded after the checkpoint, so the next group begins directly after it,
+  // regardless of earlier groups.
   if (end_.group == contained.group) end_.last = sequence;
 }
 

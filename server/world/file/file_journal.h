@@ -21,8 +21,8 @@ struct JournalEnd {
 /// The journal of one open file. Must be destroyed before its database.
 class FileJournal {
  public:
-  /// Takes a group. If it returns false, the remaining groups are only checked. An error gives the
-  /// reason for refusing a group.
+  /// Called with each group. If it returns false, the remaining groups are only checked. If it
+  /// refuses a group, the error gives the reason.
   using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
 
   /// Finds the groups of a file whose checkpoint is `meta`, including past ones. Must run inside
@@ -31,15 +31,16 @@ class FileJournal {
                                                      const std::string& shown);
   /// Returns true if there are groups that read() has not yet read.
   bool is_unread() const noexcept { return unread_; }
-  /// Returns the highest group number in the file, valid or not, or that of the checkpoint's last
-  /// group if the file has no groups.
+  /// Returns the highest group number in the file, whether or not the group is valid, or the number
+  /// of the checkpoint's last group if the file has no groups.
   std::uint64_t newest() const noexcept { return newest_; }
   /// Returns the last valid group, or the checkpoint's last group while groups are unread.
   const JournalEnd& end() const noexcept { return end_; }
 
   /// Passes the verified groups after the checkpoint to `take`, in order, with bytes aligned to 16.
-  /// If a group is wrong, fails and names it: SQLite commits are atomic, so a partial group can
-  /// only mean damage. Must run inside the caller's read transaction. Changes nothing.
+  /// If a group is wrong, fails with an error that names it. SQLite commits are atomic, so a
+  /// partial group can only mean damage. Must run inside the caller's read transaction. Changes
+  /// nothing.
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
                                                               const std::string& shown, const Take& take);
 
@@ -50,7 +51,7 @@ class FileJournal {
   void keep(const JournalGroup& group) noexcept;
 
   /// Call this after committing a checkpoint with the inputs up to `sequence`. The checkpoint
-  /// contains the groups up to `contained`, which are now past.
+  /// contains the groups up to `contained`, which become past groups.
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }

@@ -1,6 +1,6 @@
-// The `meta` table of a world file: the world's identity, the moment of its state, and the program
-// that wrote it. Values are text, so that any SQL tool can display them. `checksum` covers all
-// other values.
+// The `meta` table of a world file: the world's identity, the moment that its state represents, and
+// the program that wrote it. Values are text, so that any SQL tool can display them. `checksum`
+// covers all other values.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct FileMeta {
   std::uint64_t tick = 0;
   std::uint64_t rows = 0;  ///< rows in `state`
   std::string digest;      ///< see checksum.h
-  /// The last journal group contained in the state, or 0, and its checksum, which seeds the next
-  /// group's. Absent in format 1.
+
+  /// The last journal group contained in the state, or 0, and its checksum, which seeds the
+  /// checksum of the next group. Absent in format 1.
   std::uint64_t group = 0, chain = 0;
 };
 
@@ -36,8 +37,8 @@ struct FileMeta {
 
 /// The contents of a world file without its -wal.
 struct FileAlone {
-  std::string world;           ///< empty if it cannot be read
-  std::uint64_t sequence = 0;  ///< of the last input in the state
+  std::string world;           ///< empty if the file cannot be read
+  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< last group in the journal or the state
 };

@@ -33,7 +33,8 @@ FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest
 
 void FileSink::fail(const StateKey& key) {
   const WorldError error = database_.error(writing);
-  // A full disk is not the row's fault. If a row is too large, the error names it.
+  // Only an error about the row's size names the row; other errors, such as a full disk, have
+  // nothing to do with it.
   error_ = error.code() == WorldErrorCode::too_large
                ? WorldError(error.code(), shown_, error.detail() + ": " + world_format::place(key))
                : error;
@@ -68,8 +69,9 @@ void FileSink::row(const StateKey& key, std::uint64_t version, std::span<const s
     return;
   }
   if (!see(key, *kept) || (kept->given && kept->given_version == version)) return;
-  // A different version does not imply different bytes: a chunk's row counts its rows while only
-  // its columns may change, and a manager saved in one piece cannot tell.
+  // A new version does not imply new bytes: a chunk's row stores only its number of rows, which may
+  // stay the same while its columns change, and a manager that is saved as a single row cannot tell
+  // what changed.
   if (kept->length == bytes.size() && kept->checksum == row_checksum(RowStamp::of(key, kept->checkpoint), bytes) &&
       database_.holds(kept->id, bytes)) {
     compared_.emplace_back(kept, version);
@@ -140,7 +142,7 @@ void FileSink::remove(const Row& row) {
 
 std::vector<FileSink::Row> FileSink::vanished() const {
   std::vector<Row> all;
-  // If all known rows were seen, nothing has vanished, and no further checks are needed.
+  // If all known rows were seen, no row has vanished, and no further checks are needed.
   if (whole_seen_ < rows_.whole().size())
     for (const auto& [key, kept] : rows_.whole())
       if (kept.seen != save_) all.emplace_back(key, kept);

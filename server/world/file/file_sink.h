@@ -17,12 +17,12 @@ struct SinkCounts {
 /// Selects what happens to a row that is replaced.
 enum class Replacing : std::uint8_t {
   in_place,  ///< overwritten, all within one transaction
-  beside,    ///< stays valid until the checkpoint is current; vanished rows get one without bytes
+  beside,    ///< the old row stays valid until the checkpoint is current
 };
 
-/// Used inside one write transaction of `database`, or in several with `beside`. `rows` and
-/// `digest` do not change until keep() is called after the commit. After a failed checkpoint,
-/// discard the sink.
+/// Used within one write transaction of `database`, or across several with Replacing::beside.
+/// `rows` and `digest` do not change until keep() is called after the commit. After a failed
+/// checkpoint, discard the sink.
 class FileSink : public StateSink {
  public:
   /// `checkpoint` is the number of the checkpoint being written. `save` is a number that no earlier
@@ -34,13 +34,13 @@ class FileSink : public StateSink {
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
   using Row = std::pair<StateKey, KeptRow>;
-  /// Returns the rows that were neither passed to row() nor asked about with has(). Call it once,
-  /// after all rows.
+  /// Returns the rows that were neither passed to row() nor queried with has(). Call it once, after
+  /// all rows.
   std::vector<Row> vanished() const;
   void remove(const Row& row);
   /// Returns the first error. Rows after an error are ignored.
   [[nodiscard]] std::expected<void, WorldError> good() const;
-  /// Returns the digest that the state has after the commit.
+  /// Returns the digest of the state after the commit.
   const StateDigest& digest() const noexcept { return digest_; }
   const SinkCounts& counts() const noexcept { return counts_; }
   /// Updates `rows`. Call it after the commit.
@@ -72,7 +72,7 @@ class FileSink : public StateSink {
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
   std::vector<std::int64_t> replaced_, removals_;             // row ids; removals have no bytes
-  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // equal to the rows in the file
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows that equal those in the file
   std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows in this save
   SinkCounts counts_;
   std::optional<WorldError> error_;

@@ -44,7 +44,7 @@ void FileSource::rows(StateSection section,
 
 bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
-  std::optional<StateKey> last;  // the place whose newest row was found
+  std::optional<StateKey> last;  // place whose newest row has been found
   Step step;
   while ((step = statement.step()) == Step::row) {
     const StateKey key{section, statement.integer(1), static_cast<std::uint32_t>(statement.integer(2))};

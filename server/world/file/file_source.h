@@ -42,9 +42,9 @@ class FileSource : public StateSource {
   Database& database_;
   std::uint32_t format_;
   const FileMeta& meta_;
-  KeptRows& rows_;  // empty for a file of format 1, which is rewritten
+  KeptRows& rows_;  // no rows for a file of format 1, which is rewritten
   std::string shown_;
-  std::map<StateSection, StateDigest> digests_;  // of the sections read so far
+  std::map<StateSection, StateDigest> digests_;  // digests of the sections read so far
   StateDigest whole_;
   std::vector<std::int64_t> left_over_, removals_;
   std::vector<std::byte> buffer_;

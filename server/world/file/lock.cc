@@ -98,7 +98,7 @@ std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, co
           WorldErrorCode::in_use, shown,
           process != 0 ? "in use by process " + std::to_string(process) : std::string("in use by another process")));
     }
-    // A previous owner may have removed the file between our open and our lock; this lock then
+    // A previous owner may have removed the file between our open and our lock; our lock then
     // guards nothing.
     if (!same_file(fd, lock_path) && attempt < 100) {
       ::close(std::exchange(lock.fd_, -1));
@@ -119,8 +119,8 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
   };
   struct stat file{};
   if (::stat(path.c_str(), &file) != 0) return failed();
-  // For each name, SQLite would keep a separate -wal, and no process would see the contents of the
-  // others.
+  // SQLite would keep a separate -wal for each name, and processes that use different names would
+  // not see each other's writes.
   if (file.st_nlink > 1)
     return fail(WorldErrorCode::in_use, "the file has " + std::to_string(file.st_nlink) +
                                             " names (hard links), of which another may be in use; a world has one");
@@ -171,8 +171,8 @@ void WorldLock::set_mark(const std::string& world, std::uint64_t checkpoint, std
 }
 
 void WorldLock::sync() const noexcept {
-  // If this fails, the mark may be outdated after a power cut. The -wal is then refused, with
-  // instructions for how to continue.
+  // If the sync fails, the mark may be outdated after a power cut. The -wal is then refused, and
+  // the error explains how to continue.
   (void)::fdatasync(fd_);
 }
 
@@ -202,8 +202,8 @@ void WorldLock::write(std::int64_t process) const noexcept {
       std::snprintf(text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world,
                     mark.checkpoint, mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device,
                     mark.lock.inode, mark.lock.born_ns, mark.wal.first, mark.wal.second);
-  // If the mark cannot be written, only its check is lost. The length is constant, so no old text
-  // remains.
+  // If the mark cannot be written, only the check that uses it is lost. The text has a constant
+  // length, so nothing of the old text remains.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }
 

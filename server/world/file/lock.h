@@ -3,17 +3,17 @@
 //
 //   level1.muster-lock, text, kept after use:
 //     muster-lock 1
-//     process 0000004711                           0: none, the last owner left in good order
+//     process 0000004711                           0 if the last owner shut down cleanly
 //     world 0123456789abcdef0123456789abcdef       `world` of the meta table, or 32 zeros
 //     checkpoint 00000000000000000012              the last checkpoint that was reported durable
-//     group 00000000000000000345                   the last group of the journal that was; lock files of format 1 lack the line
+//     group 00000000000000000345                   the last journal group that was; absent in lock files of format 1
 //     file DEVICE INODE BORN                       the world file: three numbers of 20 digits (place/file_stamp.h)
-//     lock DEVICE INODE BORN                       this file: both differ from what is said here in a copy of the folder
-//     wal 0123456789 0123456789                    salts of the -wal (place/wal_content.h); 0 and 0: the owner left none
+//     lock DEVICE INODE BORN                       this lock file; in a copied folder, neither line matches
+//     wal 0123456789 0123456789                    salts of the -wal (place/wal_content.h); 0 and 0 if the owner left no -wal
 //
-// Lock files of earlier versions lack the last three lines. `world` to `group` reveal a file that
-// is older than what was reported durable because its -wal was lost or truncated. The other lines
-// reveal a -wal that belongs to another file.
+// Lock files of earlier versions lack the last three lines. The lines `world` to `group` reveal a
+// file that is older than what was reported durable, because its -wal was lost or truncated. The
+// lines after them reveal a -wal that belongs to another file.
 //
 // A file may be reachable through several paths (a mount, a new name), each with its own lock file.
 // Therefore the world file itself is also locked, at a byte far beyond those that SQLite locks, and
@@ -65,14 +65,17 @@ class WorldLock {
   /// Returns true if the lock file is the original, not a copy of it.
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
-  int descriptor() const noexcept { return file_; }  ///< of the world file, or -1 before it exists
-  /// Records what is durable, and the -wal that contains it, without a sync. After a power cut, the
+  int descriptor() const noexcept { return file_; }  ///< descriptor of the world file, or -1 before
+
+  ///< it exists
+
+  /// Records what is durable and which -wal contains it, without syncing. After a power cut, the
   /// mark may be older than the file but never newer.
   void set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group, WalSalts wal) noexcept;
   /// Syncs the recorded marks to the disk. Any thread.
   void sync() const noexcept;
-  /// Records the current -wal, or that there is none. A later -wal continues this one, or has new
-  /// salts from SQLite.
+  /// Records the current -wal, or that there is none. A later -wal either continues this one or
+  /// gets new salts from SQLite.
   void note_wal(WalSalts wal) noexcept;
   /// Removes the lock file when the lock is released. Used if there is no world file.
   void remove_at_end() noexcept { remove_at_end_ = true; }
@@ -86,7 +89,7 @@ class WorldLock {
   int fd_ = -1;
   int file_ = -1;  // the world file, or -1 before it exists
   std::string lock_path_;
-  std::int64_t found_process_ = 0;  // from the lock file; restored unless a mark was set
+  std::int64_t found_process_ = 0;  // value from the lock file; restored unless a mark was set
   bool is_marked_ = false;
   LockMark mark_;
   bool remove_at_end_ = false;

@@ -38,7 +38,7 @@ const char* kind_name(FieldKind kind) noexcept {
   return "?";
 }
 
-/// Returns a text such as "value:float @0, slots:game.Slot[4] @8", in the syntax of schema files,
+/// Returns text such as "value:float @0, slots:game.Slot[4] @8", in the syntax of schema files,
 /// with each field's offset in the struct.
 std::string fields_text(const TypeDescriptor& type, std::span<const TypeDescriptor* const> types) {
   std::string text;

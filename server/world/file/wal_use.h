@@ -25,7 +25,7 @@ class WalUse {
       merged_ = kept_ = held_ = 0;
       began_anew_ = true;
     } else if (used > used_ && used_ > 0 && merged_ == used_) {
-      kept_ = used_;  // it could have been restarted but is being read
+      kept_ = used_;  // the -wal could have been restarted but is being read
     }
     used_ = used;
   }
@@ -39,7 +39,7 @@ class WalUse {
   /// failed.
   void merge_ended(std::optional<std::uint64_t> in_file) noexcept {
     merging_ = false;
-    if (began_anew_) return;  // it was restarted, so everything had been merged
+    if (began_anew_) return;  // the -wal was restarted, so everything had been merged
     merged_ = until_;         // the next merge retries the rest
     if (in_file) held_ = until_ - std::min(until_, *in_file);
     if (!in_file || held_ > 0) kept_ = until_;

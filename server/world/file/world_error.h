@@ -1,4 +1,4 @@
-// The error of opening, saving or reading a world. World's constructor and World::commit throw it;
+// An error from opening, saving or reading a world. World's constructor and World::commit throw it;
 // other functions return it.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class WorldErrorCode : std::uint8_t {
   denied,       ///< no permission for the file or its directory
   disk_full,
   io,            ///< the disk reported an error
-  incompatible,  ///< the registry refuses the file's state, for example because of a layout
+  incompatible,  ///< the registry refuses the file's state, for example because of a type's layout
   setup,         ///< the host's options or its install function failed
   stopped,       ///< stopped before an input, or not stopped before the input to leave out
   too_large,     ///< a row exceeds the database's limit

@@ -52,7 +52,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (given.empty() || failure) return refuse(WorldErrorCode::missing, "not the path of a file: " + failure.message());
   const std::string path = resolved.string();
   const std::string directory = resolved.parent_path().string();
-  // SQLite allows 512 bytes, and the file is created under a name that is 12 bytes longer.
+  // SQLite allows paths of 512 bytes, and the file is created under a name that is 12 bytes longer.
   constexpr std::size_t path_bytes_max = 500;
   if (path.size() > path_bytes_max)
     return refuse(WorldErrorCode::missing, "its path has " + std::to_string(path.size()) +
@@ -109,7 +109,8 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
 WorldFile::~WorldFile() {
   if (!lock_.is_held()) return;
   if (database_) {
-    // SQLite would merge into and remove whatever is now at the path.
+    // Detect a displaced file first. Otherwise, closing the connections would modify the files that
+    // are now at the path.
     (void)still_there();
     beside_.reset();
     journal_ = {};
@@ -117,7 +118,7 @@ WorldFile::~WorldFile() {
     database_.reset();
     if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
   }
-  // Nothing was written that the lock file could belong to.
+  // No world was written, so the lock file has no purpose.
   if (lock_.mark().world.empty()) lock_.remove_at_end();
 }
 
@@ -150,7 +151,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
             "do not fit. Else put the right -wal back" +
             way_on));
   unread_wal_ = true;
-  // The file may be damaged without its -wal; then its contents are unknown.
+  // Without its -wal, the file may be damaged; its contents are then unknown.
   alone_ = read_alone(path_, shown_, true);
   if (mark.wal && !alone_.world.empty() && !mark.world.empty() && alone_.world != mark.world)
     return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
@@ -345,7 +346,7 @@ std::expected<void, WorldError> WorldFile::create() {
 std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!database_) return {};
   constexpr const char* doing = "reading the state";
-  begun_.reset();  // it points into the rows, and the rows it wrote are found again
+  begun_.reset();  // the checkpoint points into the rows; the rows it wrote are found again below
   rows_.clear();
   left_over_.clear();
   rows_known_ = false;
@@ -422,7 +423,7 @@ std::expected<void, WorldError> WorldFile::still_there() {
 }
 
 std::string WorldFile::alone_differs() const {
-  // Pages in the -wal hide the file's own versions of them until the -wal is gone.
+  // Pages in the -wal hide the file's versions of the same pages until the -wal is gone.
   const FileAlone now = read_alone(path_, shown_, true);
   if (alone_.world.empty() || now.world.empty()) return {};
   if (now.world != meta_.world) return path_ + " was written over with another world";
@@ -463,7 +464,7 @@ std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
 void WorldFile::set_mark(std::uint64_t group) noexcept {
   const bool was_unknown = !lock_.mark().wal;
   lock_.set_mark(meta_.world, meta_.checkpoint, group, watch_->salts());
-  // The salts of the first -wal are random; those of later ones follow from them.
+  // The salts of the first -wal are random; the salts of later ones follow from them.
   if (was_unknown) lock_.sync();
 }
 
@@ -501,7 +502,7 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     lock_is_synced_ = true;
   }
   if (foreign_wal_) {
-    // After its end, the -wal may contain pages of a transaction that was lost in a power cut. If
+    // The -wal may contain, after its end, pages of a transaction that was lost in a power cut. If
     // the first of these pages were rewritten with the same content and power failed again, that
     // transaction would appear complete.
     auto merged = database_->merge_whole(doing);
@@ -553,7 +554,7 @@ void WorldFile::merge_beside() noexcept {
   if (displaced() || !is_ours()) return;
   if (!beside_) {
     auto opened = Database::open(path_, false, options_.vfs, shown_);
-    // A connection does not know that there is a -wal until it has read something.
+    // A connection does not know that there is a -wal until it has read from the database.
     if (!opened || !is_ours() || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
     opened->merge_at_end(false);
     beside_.emplace(std::move(*opened));

@@ -1,6 +1,6 @@
 // A world's file: opens or refuses it, reads its state and journal, and writes checkpoints and
-// groups of inputs. Knows rows of bytes and records, but no registry. docs/file-format.md draws the
-// tables.
+// groups of inputs. Handles rows of bytes and records, and does not depend on a registry.
+// docs/file-format.md shows the tables.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace muster {
 struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
   bool check_structure = true;            ///< check all pages when opening, at about 3 GB/s
-  std::uint64_t merge_bytes = 16u << 20;  ///< size of the -wal at which it is merged
+  std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
   std::string vfs = {};                   ///< a registered SQLite VFS; tests use a failing disk
   const FileMeta* continues = nullptr;    ///< checkpoint of the world to continue, or null
 };
@@ -44,8 +44,9 @@ struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
   std::string code = {};                              ///< code identity of the host
-  std::uint64_t types_fingerprint = 0;                ///< `types` is written if this changed
+  std::uint64_t types_fingerprint = 0;                ///< if changed, the table `types` is written
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+
   /// If true and rows, sequence and tick equal those of the last checkpoint, nothing is written and
   /// the last report is returned.
   bool only_if_changed = false;
@@ -54,7 +55,7 @@ struct CheckpointStamp {
 /// Selects when the -wal is merged into the file, if a merge is due after a write.
 enum class Merges : std::uint8_t {
   at_once,    ///< before the call returns
-  by_caller,  ///< by the caller, who calls begin_merge() soon after the write
+  by_caller,  ///< merged by the caller, who calls begin_merge() soon after the write
 };
 
 /// Limits on one step of a checkpoint; a single row may exceed them.
@@ -128,9 +129,10 @@ class WorldFile {
   /// Returns true if the file and its -wal are as this object left them. Does not read their
   /// contents. If false, call still_there().
   bool is_as_left() const;
-  /// Fails if the file is displaced, or if it cannot be read to find out.
+  /// Fails if the file is displaced, or if that cannot be determined because the file cannot be
+  /// read.
   [[nodiscard]] std::expected<void, WorldError> still_there();
-  /// Returns a sentence about the displaced file, including its path, or null if it is not
+  /// Returns a sentence about the displaced file, including its path, or null if the file is not
   /// displaced. Any thread; valid as long as this object exists.
   const std::string* displaced() const noexcept {
     return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
@@ -140,8 +142,8 @@ class WorldFile {
   /// path. After an error, there is no such file.
   [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
 
-  /// Returns true if at least `bytes`, or as many as the limit in the options, were written to the
-  /// -wal since the last merge and no merge is running.
+  /// Returns true if a merge is due: no merge is running, and at least `bytes` bytes (or the limit
+  /// in the options, if lower) were written to the -wal since the last merge.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
   /// Marks the current end of the -wal for merge_beside(), which must follow.
   void begin_merge() noexcept { use_.merge_begun(); }
@@ -218,7 +220,7 @@ class WorldFile {
   std::expected<void, WorldError> read_again(bool alone) const;
   /// Describes how the file without its -wal differs from its earlier state. Empty if it does not.
   std::string alone_differs() const;
-  /// Removes leftover rows until `enough` returns true, and returns how many it removed.
+  /// Removes leftover rows until `enough` returns true. Returns the number of rows that it removed.
   std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
   /// Removes rows and groups, and commits the caller's transaction.
   std::expected<void, WorldError> remove_some_past(const std::function<bool()>& enough);
@@ -253,8 +255,9 @@ class WorldFile {
     JournalEnd contained;
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
-    std::optional<std::vector<FileSink::Row>> vanished = {};  // set after all rows were passed
-    std::size_t removed = 0;                                  // how many of them were removed
+    std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
+    std::size_t removed = 0;                                  // number of vanished rows that were
+                                                              // removed
   };
 
   std::string shown_, path_;
@@ -277,11 +280,12 @@ class WorldFile {
   std::optional<std::uint64_t> in_file_;   // result of merge_beside()
   std::optional<FileStamp> merged_;        // the file after a merge
   bool foreign_wal_ = false;               // the -wal belongs to another process
-  bool lock_is_synced_ = false;            // since this process took the lock
+  bool lock_is_synced_ = false;            // the lock file was synced since this process took the
+                                           // lock
   bool file_differs_ = false;              // from commit() to settle()
-  bool unread_wal_ = false;                // foreign, and not yet verified to belong to the file
+  bool unread_wal_ = false;                // a foreign -wal, not yet verified to belong to the file
   FileAlone alone_;                        // the file without its -wal, when opened or last merged
-  std::optional<FileAlone> merged_alone_;  // the next alone_, until end_merge()
+  std::optional<FileAlone> merged_alone_;  // becomes alone_ in end_merge()
   std::unique_ptr<FileWatch> watch_;       // null if there is no file yet
   struct Displaced {
     std::atomic<bool> is_so = false;

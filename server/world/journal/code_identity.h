@@ -8,11 +8,11 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Returns a text made of `host` (WorldOptions::code), the program's build id (if its linker
-/// created one), the compiler, the architecture, and a digest of all handlers in order, including
-/// those that are switched off. Programs with equal texts handle equal inputs equally, provided
-/// that `host` covers everything else that matters, such as files that the program reads and
-/// libraries that it loads. World thread.
+/// Returns a string that combines `host` (WorldOptions::code), the program's build id (if its
+/// linker created one), the compiler, the architecture, and a digest of all handlers in order,
+/// including those that are switched off. Programs with equal strings produce the same results from
+/// the same inputs, provided that `host` covers everything else that matters, such as files that
+/// the program reads and libraries that it loads. World thread.
 std::string code_identity(std::string_view host, const EntityRegistry& registry);
 
 }  // namespace muster

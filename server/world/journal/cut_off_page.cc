@@ -13,12 +13,13 @@
 namespace muster {
 namespace {
 
-// A signal's handler belongs to the process, and finds its data in variables of the process.
+// A signal handler applies to the whole process, so it finds its data in global variables.
 std::array<std::atomic<std::uintptr_t>, 64> pages;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 struct sigaction before;  // written while the handler is not installed
 Mutex mutex;
-bool installed MUSTER_GUARDED_BY(mutex) = false;  // also while another handler lies over it
+bool installed MUSTER_GUARDED_BY(mutex) = false;  // stays true if another handler is installed on
+                                                  // top
 
 bool any_guarded() noexcept {
   for (const auto& page : pages)
@@ -39,7 +40,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   }
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
-  // It comes again when this handler returns.
+  // The raised signal is delivered when this handler returns.
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }

@@ -6,7 +6,7 @@
 //            | bytes | kind | format | zero | resumed | drawn | sequence | user | session | request | next_timer | zero |  batch ...
 //
 //            kind: 1 to 5, an InputKind; the other fields are those of its Envelope
-//            (registry/delivery/input_sink.h). session: the author of the input.
+//            (registry/delivery/input_sink.h). session: the sender of the input.
 //            format: 1. Format 0 did not record the user, which is zero. batch: as passed to the
 //            input sink, drawn in messages/batch.h; absent for a flush.
 //
@@ -44,7 +44,8 @@ constexpr std::size_t alignment = 16;
 constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller kinds are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
 constexpr std::uint64_t unkept_max = 4096;     ///< limit on the inputs of an unkept record
-constexpr std::uint8_t format_newest = 1;      ///< of an input; older ones can be read
+constexpr std::uint8_t format_newest = 1;      ///< newest format of an input; older ones can be
+                                               ///< read
 constexpr std::uint8_t format_with_users = 1;  ///< formats from this one on record the user
 
 struct InputRecord {

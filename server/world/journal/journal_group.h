@@ -11,11 +11,13 @@ namespace muster {
 
 struct JournalGroup {
   std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's lifetime; set when it is written
-  /// Sequences of the group's first and last input, directly after the previous group's. In a group
-  /// without inputs, last = first - 1.
+
+  /// Sequences of the group's first and last input. The first one directly follows the previous
+  /// group's last. In a group without inputs, last = first - 1.
   std::uint64_t first = 0, last = 0;
   std::uint64_t first_tick = 0, last_tick = 0;
   std::uint64_t epoch = 0;  ///< drawn at random at each start
+
   /// Fingerprint of the registry's types when the group began.
   std::uint64_t types = 0;
   std::string code = {};                ///< code identity for the whole group

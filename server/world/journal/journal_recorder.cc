@@ -212,14 +212,14 @@ void JournalRecorder::end_group() {
 
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
-  if (open_.last < open_.first) {  // only schemas of a withdrawn input: recorded again later
+  if (open_.last < open_.first) {  // only schemas of a withdrawn input, which are recorded again
     open_ = {};
     schemas_ = schemas_before_;
     types_known_ = types_before_;
     return;
   }
   look_at_code();
-  // It is unknown which handlers handled which of the group's inputs, so its code cannot be
+  // It is unknown which handlers handled which of the group's inputs, so the group's code cannot be
   // reproduced.
   if (open_.code != code_) open_.code += ", then " + code_;
   open_.last_tick = tick_;

@@ -23,7 +23,7 @@ class SpareRecords;
 class WorkMark;
 
 /// Used on the world thread. The owner adds it to the registry's sinks, if possible as the last
-/// one, and removes it before either is destroyed. After groups of a given size have been taken,
+/// one, and removes it before either is destroyed. Once groups of a given size have been taken,
 /// only the first input of a group allocates.
 class JournalRecorder final : public InputSink {
  public:
@@ -67,8 +67,8 @@ class JournalRecorder final : public InputSink {
   void look_at_code();
   void learn_schemas();
   void find_unkept();
-  /// Returns true if the journal keeps the batch. It does not keep messages with journal: "never"
-  /// whose handlers only read. Timed batches are part of the state and are kept.
+  /// Returns true if the journal keeps the batch. The journal does not keep messages with journal:
+  /// "never", whose handlers only read. Timed batches are part of the state and are kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
   /// Returns the open group's last record if it is an unkept record; otherwise null.
@@ -96,7 +96,7 @@ class JournalRecorder final : public InputSink {
   bool uncounted_ = false;                    // inputs were not kept since the last counters record
   bool paused_ = false;
   JournalGroup open_;            // the group is not open if it has no records
-  std::size_t last_record_ = 0;  // its start in the open group, or the end if there is none
+  std::size_t last_record_ = 0;  // offset in the open group, or the group's end if there is none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

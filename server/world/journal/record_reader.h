@@ -21,6 +21,7 @@ struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
   std::size_t offset = 0;  ///< offset in the group
+
   /// The envelope of an input. Other records have only the sequence of the preceding input.
   Envelope envelope = {};
   /// The batch of an input. Empty for a flush, and for an input that was not kept.
@@ -34,6 +35,7 @@ struct JournalRecord {
 struct JournalFault {
   std::size_t offset = 0;  ///< offset of the byte in the group
   std::string text;        ///< a sentence that describes the byte
+
   /// True if the record is framed correctly but its payload does not match the known types. Reading
   /// can continue.
   bool can_go_on = false;
@@ -50,8 +52,8 @@ class RecordReader {
 
   /// Returns the next record, or nothing at the end. Verifies batches against `types`; if a schema
   /// record was read, add the schema to `types` before the next call. Accepts impossible field
-  /// values, which handlers may have written. If `then` is given, it has the group's types, and a
-  /// batch with different layouts is converted; the converted batch is valid until the next call.
+  /// values, which handlers may have written. If `then` is given, it holds the group's types, and a
+  /// batch with different layouts is converted. The converted batch is valid until the next call.
   [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
                                                                                SavedTypes* then = nullptr);
   /// Returns the sequence of the next input.

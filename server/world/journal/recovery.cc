@@ -36,8 +36,8 @@ TypeId type_of(const JournalRecord& record) noexcept {
   return record.batch.empty() ? 0 : BatchView(record.batch).type();
 }
 
-/// Returns true if edits of sessions depend on this input of the server, as they depend on grants.
-/// It may contain ids that were freed.
+/// Returns true if messages of this type from the server, such as grants, affect edits of sessions.
+/// Such a message may contain ids that were freed.
 bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id ||
          type == TypeTraits<ReturnGrant>::id;
@@ -175,7 +175,7 @@ SavedTypes* Recovery::then() {
   if (then_ || schemas_.empty()) return then_.get();
   auto made = std::make_shared<SavedTypes>(registry_.types(), &conversions(registry_));
   for (const auto& schema : schemas_)
-    if (!made->add(schema)) return nullptr;  // unexpected: the checkpoint was read with it
+    if (!made->add(schema)) return nullptr;  // not expected: the checkpoint was read with it
   if (!made->settle()) return nullptr;
   then_ = std::move(made);
   return then_.get();
@@ -227,8 +227,8 @@ bool Recovery::grant_again(const JournalRecord& record) {
   const Storage& storage = registry_.host().storage();
   const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
   if (grant.first != storage.next_grant(grant.count)) {
-    // Ids that handlers drew before this grant are not drawn now. They are granted along with it,
-    // and returned with its unused rest.
+    // During this replay, handlers do not draw the ids that they drew before this grant. These ids
+    // are granted along with it, and returned with its unused ids.
     const std::uint64_t next = storage.ids().indices(), end = std::uint64_t{grant.first} + grant.count;
     if (grant.first < next || end > ~std::uint32_t{0}) return false;
     grant.first = static_cast<std::uint32_t>(next);

@@ -1,20 +1,21 @@
 // Replays a journal on a registry that was loaded from its checkpoint.
 //
-// The steps of opening a world. Steps 1 to 9 can refuse the file, which then remains unchanged.
+// Opening a world takes these steps. Steps 1 to 9 can refuse the file, which then remains
+// unchanged.
 //
 //    1  world_file.cc         path, links, rights; a new world ends here with an empty registry
 //    2  lock.cc               takes WORLD-lock, reads what was reported durable
 //    3  place/left_behind.cc  refuses a -wal, -shm or -work of another file
-//    4  file_header.cc        is it a world, and of a format that is known
-//    5  world_file.cc         check_wal(): does the -wal belong to this file (salts, birth, world)
+//    4  file_header.cc        checks that the file is a world in a known format
+//    5  world_file.cc         check_wal(): checks that the -wal belongs to this file (salts, birth, world)
 //    6  world_file.cc         open_database(): tables, quick_check, sync of a foreign -wal, meta
-//    7  file_journal.cc       the chain of groups ends where the lock says at least: check_mark()
+//    7  file_journal.cc       check_mark(): checks that no group in the lock file's mark is missing
 //    8  world.cc              install: compiled types and handlers are known
 //    9  file_source.cc        load: rows into a registry, converted if layouts changed
-//   10  work_mark.cc          was an input in work when processes died: a suspect
-//   11  recovery.cc           take(): each group again, exactly or the edits alone
-//   12  world.cc              stop before the suspect, if there is one: World::stopped()
-//   13  saver.cc              a save at once, if the replay was not exact
+//   10  work_mark.cc          finds the input at which processes died: the suspect
+//   11  recovery.cc           take(): replays each group, exactly or only its edits
+//   12  world.cc              stops before the suspect, if there is one: World::stopped()
+//   13  saver.cc              saves at once if the replay was not exact
 //   14  saver.cc              opened(): inputs are recorded from here on
 #pragma once
 
@@ -42,16 +43,18 @@ struct RecoveryReport {
   std::uint64_t inputs = 0;      ///< inputs that were replayed exactly
   std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
   std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
-  std::uint64_t edits = 0;       ///< edits that were applied from those groups
+  std::uint64_t edits = 0;       ///< edits that were applied from such groups
+
   /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, and edits
   /// that do not fit. Messages that no journal keeps are not counted.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};                   ///< why only edits were applied, a sentence
+  std::string why = {};                   ///< a sentence that says why only edits were applied
   std::string died = {};                  ///< the input at which the last process died, if known
   std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, in words
   std::string not_there = {};             ///< set if the input to leave out is not in the journal
-  std::string stopped = {};               ///< the input before which recovery stopped, a sentence
+  std::string stopped = {};               ///< a sentence about the input before which recovery
+                                          ///< stopped
   std::uint64_t failed = 0;               ///< edits that could not be applied
   std::vector<std::string> listed = {};   ///< the first failed edits, with their positions
 
@@ -73,7 +76,8 @@ class Recovery {
   struct Start {
     std::string code = {};  ///< the host's code, as for JournalRecorder
     std::uint64_t tick = 0;
-    std::string not_exact = {};  ///< if not empty, only edits are applied, for this reason
+    std::string not_exact = {};  ///< if not empty, the reason why only edits are applied
+
     /// Binary schemas of the checkpoint, in order. If only edits are applied, these convert edits
     /// whose types have changed. Without schemas, such edits are not converted.
     std::vector<std::vector<std::byte>> schemas = {};
@@ -96,7 +100,8 @@ class Recovery {
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
-  /// Returns true if the ids are now granted, perhaps along with others.
+  /// Grants the ids of `record` again, perhaps along with others. Returns true if they are now
+  /// granted.
   bool grant_again(const JournalRecord& record);
   /// Creates an input with this number that does nothing.
   void pass_over(std::uint64_t sequence, InputKind kind);
@@ -104,7 +109,7 @@ class Recovery {
   std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
   /// Returns the types of the checkpoint and of later schemas, or null if they are unknown.
   SavedTypes* then();
-  /// Returns these types if the group was written with them; otherwise null.
+  /// Returns the types from then() if the group was written with them; otherwise null.
   SavedTypes* then(const JournalGroup& group);
   void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
 
@@ -114,8 +119,9 @@ class Recovery {
   const std::vector<std::uint64_t> skip_;
   WorkMark* const mark_;
   std::uint64_t tick_;
-  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint and later
+  std::vector<std::vector<std::byte>> schemas_;  // schemas of the checkpoint and of later records
   std::shared_ptr<SavedTypes> then_;             // made from schemas_ when needed
+
   // True while only posts have been replayed. The checkpoint may contain them as posted; each
   // replayed post replaces the first of these.
   bool posts_first_ = true;

@@ -1,5 +1,5 @@
 // Reuses the memory of large groups, because the system provides fresh memory page by page. Small
-// groups do not need this.
+// groups do not need this optimization.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ namespace muster {
 /// Any thread.
 class SpareRecords {
  public:
-  /// Smaller buffers are not kept, and larger ones are returned to the system.
+  /// Buffers smaller than `least` are not kept, and buffers larger than `most` are returned to the
+  /// system.
   static constexpr std::size_t least = 256u << 10, most = 16u << 20;
 
   /// Returns an empty buffer. It has room for `size` bytes if such a buffer is available.

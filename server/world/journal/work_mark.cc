@@ -1,8 +1,8 @@
 // Marks are plain stores to a mapped page, which survive the death of the process. A table in the
-// file would cost one transaction per input. Two deaths at the same place stop the world before it.
-// The place is a tick if one was being made, because sessions send different inputs after each
-// start. A hang that ends with the process counts as two deaths. After killing a process for
-// another reason during a long input, use --skip at the next start or remove the mark.
+// file would cost one transaction per input. If two processes die at the same place, the world
+// stops before it. The place is a tick if one was being made, because sessions send different
+// inputs after each start. A hang that ends with the process counts as two deaths. After killing a
+// process for another reason during a long input, use --skip at the next start or remove the mark.
 #include "server/world/journal/work_mark.h"
 
 #include <fcntl.h>
@@ -90,8 +90,8 @@ void WorkMark::find_suspect() {
   bool hung = before.hung != 0;
   Place at = before;
   if (died.sequence != 0) {
-    // A replayed input has its old number. A live one may have a different number if inputs of
-    // sessions came before it, but then its tick is the same.
+    // A replayed input keeps its old number. A live input may have a different number if inputs of
+    // sessions came before it, but its tick is the same.
     const bool again = before.sequence != 0 && (died.tick != 0 && before.tick != 0 ? died.tick == before.tick
                                                                                    : died.sequence == before.sequence);
     deaths = again ? deaths + 1 : 1;
@@ -164,7 +164,7 @@ void WorkMark::end(std::uint64_t sequence, std::uint64_t tick) noexcept {
 
 void WorkMark::hang(bool on) noexcept {
   Page& page = *shared_page_.load(std::memory_order_acquire);
-  // If the world has moved on, the process no longer dies because of that input.
+  // If the world has handled the input since, a later death of the process is not caused by it.
   store(page.hung, on ? __atomic_load_n(&page.in_work.sequence, __ATOMIC_ACQUIRE) : 0);
 }
 

@@ -26,14 +26,16 @@ namespace muster {
 /// An input at which processes died.
 struct WorkSuspect {
   std::uint64_t sequence = 0;  ///< sequence of the input being handled
+
   /// The tick being made at the time; 0 if there was none or the input was being replayed from the
   /// journal.
   std::uint64_t tick = 0;
-  std::uint64_t session = 0;  ///< the session that sent it; 0 is the host
-  std::uint32_t type = 0;     ///< type of its message; 0 if unknown or a flush
-  std::uint64_t deaths = 0;   ///< consecutive processes that died there
+  std::uint64_t session = 0;  ///< session that sent the input; 0 is the host
+  std::uint32_t type = 0;     ///< type of the input's message; 0 if unknown or a flush
+  std::uint64_t deaths = 0;   ///< consecutive processes that died at this input
   bool hung = false;          ///< a process was killed while a handler was not returning
-  bool by_the_last = false;   ///< the last process died there
+  bool by_the_last = false;   ///< true if the last process died there
+
   /// Returns true if the input must not be retried automatically.
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };
@@ -64,13 +66,13 @@ class WorkMark {
   void forget() noexcept;
 
   /// Returns the inputs of the journal to leave out, in the order in which leave_out() was called.
-  /// Each start leaves them out until the file has the state without them. Valid until the next
-  /// call of leave_out().
+  /// Each start leaves them out until the file contains the state without them. Valid until the
+  /// next call of leave_out().
   std::span<const std::uint64_t> left_out() const noexcept { return {page_->left_out, page_->left_out_count}; }
   /// Adds an input to leave out, which is on disk when the call returns. Returns false if there are
   /// already left_out_max of them.
   [[nodiscard]] bool leave_out(std::uint64_t sequence) noexcept;
-  /// Removes all inputs to leave out. Call this once the file has the state without them.
+  /// Removes all inputs to leave out. Call this once the file contains the state without them.
   void forget_left_out() noexcept;
 
   /// Marks that tick `tick`, whose first input is `sequence`, is being made until end() is called.
@@ -81,8 +83,8 @@ class WorkMark {
     in_work_->type = type;
     store(in_work_->sequence, sequence);
   }
-  /// Marks that no input is being handled, and that all inputs and ticks up to these have been
-  /// handled.
+  /// Marks that no input is being handled, and that all inputs up to `sequence` and all ticks up to
+  /// `tick` have been handled.
   void end(std::uint64_t sequence, std::uint64_t tick) noexcept;
   /// Marks that the current input hangs (true) or has continued (false). If the process ends while
   /// the input hangs, the input is considered the cause. Any thread.

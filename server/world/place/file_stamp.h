@@ -1,4 +1,4 @@
-// Identifies a file, and gets the time of its last write, from the system without reading the file.
+// Gets a file's identity and the time of its last write from the system, without reading the file.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,22 @@ FileIdentity identity_of(const std::string& path) noexcept;
 FileIdentity identity_of(int descriptor) noexcept;
 
 struct FileStamp {
-  std::uint64_t device = 0, inode = 0;  ///< inode 0: no file, or access was denied
+  std::uint64_t device = 0, inode = 0;  ///< inode 0 means that there is no file, or that access was
+                                        ///< denied
+
   /// The errno value if the system denied access; 0 if the file does not exist.
   int error = 0;
   std::uint64_t bytes = 0;
   std::int64_t written_ns = 0;
   bool is_same_file(const FileStamp& other) const noexcept { return inode == other.inode && device == other.device; }
-  /// Returns true even after a change of mode, owner or names.
+  /// Returns true if the file was not written since `other`, even after a change of mode, owner or
+  /// names.
   bool is_unwritten_since(const FileStamp& other) const noexcept {
     return bytes == other.bytes && written_ns == other.written_ns;
   }
 };
-/// Does not follow a link in the last part of the path; a link counts as a different file.
+/// Returns the stamp of the file at a path. Does not follow a link in the last part of the path; a
+/// link counts as a different file.
 FileStamp stamp_of(const std::string& path) noexcept;
 /// Follows links.
 FileStamp stamp_behind(const std::string& path) noexcept;

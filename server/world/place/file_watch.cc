@@ -21,7 +21,7 @@ std::string FileWatch::begin() {
   file_ = stamp_of(descriptor_);
   const FileStamp there = stamp_of(path_);
   if (there.inode == 0) return moved(path_);
-  // SQLite opened the path separately; check that it has the same file.
+  // SQLite opened the path separately, so check that it opened the same file.
   if (!there.is_same_file(file_) || !has_open(file_, descriptor_)) return replaced(path_);
   if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   if (wal_descriptor_ >= 0) end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
@@ -31,7 +31,7 @@ std::string FileWatch::begin() {
 std::string FileWatch::know_wal() {
   const std::string& path = wal_path_;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return {};  // in another journal mode, none exists until a write
+  if (descriptor < 0) return {};  // in another journal mode, there is no -wal until a write
   wal_ = stamp_of(descriptor);
   if (!has_open(wal_, descriptor)) {
     ::close(descriptor);
@@ -76,7 +76,7 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   if (wal_descriptor_ < 0)
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   FileStamp file, wal;
-  // Get the stamps before reading anything: later writes are then noticed the next time.
+  // Get the stamps before reading anything, so that the next check notices later writes.
   std::string hidden;
   if (std::string gone = gone_now(file, wal, hidden); !gone.empty()) return gone;
   // The file is temporarily inaccessible, but it was checked before the commit began.
@@ -93,8 +93,8 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
 
 std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
   if (end_.frames > 0 && frames >= end_.frames) {
-    // Read the previously last frame again: if the -wal was truncated in the meantime, there would
-    // be a hole.
+    // Read the last known frame again: if the -wal was truncated in the meantime, the file has a
+    // hole there.
     WalEnd last = end_;
     --last.frames;
     last.checksum[0] = end_.before[0];

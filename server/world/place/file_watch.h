@@ -32,8 +32,10 @@ class FileWatch {
   struct Seen {
     /// Describes the file or -wal that was removed or replaced; empty if both are in place.
     std::string gone;
-    std::string hidden;  ///< why the system denies access; empty if it does not
-    /// True if another program wrote to it. Only the content shows whether that matters.
+    std::string hidden;  ///< reason why the system denies access, or empty
+
+    /// True if another program wrote to the file or its -wal. Only the content shows whether that
+    /// matters.
     bool file_differs = false, wal_differs = false;
     bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };
@@ -64,7 +66,7 @@ class FileWatch {
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;
   FileStamp file_, wal_;
-  // without it, this program and others do not see each other's writes
+  // without the -shm, this program and others do not see each other's writes
   FileStamp shm_;
   int wal_descriptor_ = -1;  // -1 if there is no -wal yet
   WalEnd end_;
@@ -72,7 +74,7 @@ class FileWatch {
 };
 
 /// Checks that a world file has a header and is as long as the header says. Returns a description
-/// of the fault, or an empty text.
+/// of the fault, or an empty string.
 std::string wrong_length(const std::string& path, int descriptor);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Reads a -wal without SQLite, to check that it is complete and the expected one. Changes nothing.
+// Reads a -wal without SQLite, to check that it is the expected one and complete. Changes nothing.
 //
 //   0          32         56       56 + page
 //   | header   | frame 1: | its page | frame 2 ...
@@ -21,7 +21,7 @@ struct WalSalts {
   std::uint32_t first = 0, second = 0;  ///< both 0 means none
   explicit operator bool() const noexcept { return first != 0 || second != 0; }
   bool operator==(const WalSalts&) const noexcept = default;
-  /// Returns true if the -wal was restarted exactly once after `other`.
+  /// Returns true if the -wal was restarted exactly once since it had the salts `other`.
   bool follows(const WalSalts& other) const noexcept { return first == other.first + 1; }
 };
 
@@ -29,10 +29,11 @@ struct WalSalts {
 struct WalEnd {
   WalSalts salts = {};
   std::uint32_t page_bytes = 0;
-  bool is_big_endian = false;  ///< byte order of its checksums
+  bool is_big_endian = false;  ///< byte order of the checksums
   std::uint64_t frames = 0;
-  std::uint32_t checksum[2] = {};  ///< of the last frame, or of the header if none
-  std::uint32_t before[2] = {};    ///< of the frame before the last one, or header
+  std::uint32_t checksum[2] = {};  ///< checksum of the last frame, or of the header if there is
+                                   ///< none
+  std::uint32_t before[2] = {};    ///< checksum of the frame before the last one, or of the header
   std::uint64_t bytes() const noexcept { return offset_of(frames + 1); }
   /// Returns the offset of a frame, counted from 1.
   std::uint64_t offset_of(std::uint64_t frame) const noexcept {

@@ -38,15 +38,15 @@ static_assert(sizeof(RowStamp) == 32);
 
 std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> bytes) noexcept;
 
-/// Returns XXH3-64 of a text, for the tables `meta` and `codes`.
+/// Returns XXH3-64 of `text`, for the tables `meta` and `codes`.
 std::uint64_t text_checksum(std::string_view text) noexcept;
 
-/// Checksum of a group of the journal: XXH3-64 of
+/// Checksum of a journal group, the XXH3-64 of these fields:
 ///
 ///   0    8       16     24           32          40      48     56      64
 ///   | id | first | last | first_tick | last_tick | epoch | code | types | records |
 ///
-/// seeded with `before`, the previous group's checksum, so that a missing, duplicated or swapped
+/// The seed is `before`, the previous group's checksum, so that a missing, duplicated or swapped
 /// group is detected.
 struct GroupStamp {
   std::uint64_t id, first, last, first_tick, last_tick, epoch, code, types;

@@ -28,7 +28,8 @@ struct Table {
 /// The tables. If one is missing, or a table of that name differs, the file is damaged. Other
 /// tables, indexes and views are ignored.
 inline constexpr std::array tables = {
-    // The program that wrote the file, and the moment of its state. All values are text.
+    // The program that wrote the file, and the moment that the file's state represents. All values
+    // are text.
     Table{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
     // The registry's rows; see registry/state/state.h. This is a rowid table because rewriting 64
     // KiB values in a WITHOUT ROWID table is six times slower (0.34 GB/s instead of 2.3), and

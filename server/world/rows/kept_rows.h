@@ -21,7 +21,7 @@ struct KeptRow {
   /// meaningless, so a row read from the file has none until it is compared or written.
   std::uint64_t given_version = 0;
   bool given = false;
-  std::uint64_t seen = 0;          ///< number of the last save that had this row
+  std::uint64_t seen = 0;          ///< number of the last save that contained this row
   std::uint64_t seen_columns = 0;  ///< number of the last save with unchanged columns
 };
 

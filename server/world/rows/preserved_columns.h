@@ -1,8 +1,8 @@
 // Preserves the columns of a save as they were when it began, while the world continues. Each
 // column is read in place, and copied only if it changes before it has been read.
 //
-//   the world's thread     add ... | before_write: copies what waits     | before_recycle
-//   the writer's thread            | take: reads where it lies, or the copy, and gives that back
+//   world thread           add ... | before_write: copies waiting columns  | before_recycle
+//   writing thread                 | take: reads in place, or takes the copy and gives it back
 //
 // The thread that moves a column out of the state `waits` accesses its memory, and the other thread
 // waits for those few microseconds. This is copy-on-write, as in Usagi and fork(), but by column
@@ -24,9 +24,9 @@ namespace muster {
 
 class PreservedColumns final : public ColumnPreserver {
  public:
-  /// `bytes_max` limits the bytes of copies. Beyond it no more copies are made, and the save is
-  /// given up; see given_up(). The memory for copies may be larger by half, and an eighth of it may
-  /// be kept for later copies.
+  /// `bytes_max` limits the bytes of copies. Beyond this limit, no more copies are made, and the
+  /// save is given up; see given_up(). The memory for copies may be larger by half, and an eighth
+  /// of it may be kept for later copies.
   explicit PreservedColumns(std::uint64_t bytes_max) : bytes_max_(bytes_max), spare_(bytes_max / 8) {}
   PreservedColumns(const PreservedColumns&) = delete;
   PreservedColumns& operator=(const PreservedColumns&) = delete;
@@ -68,8 +68,8 @@ class PreservedColumns final : public ColumnPreserver {
     std::uint32_t column, size;
     State state = State::waits;  // accessed by atomic_ref after the first take()
   };
-  /// Moves a column out of the state `waits`. Returns false if it was not in that state; it is then
-  /// no longer read in place.
+  /// Moves a column out of the state `waits`. Returns false if the column was not in that state,
+  /// and is therefore no longer read in place.
   static bool claim(Column& column) noexcept;
   /// Returns the chunk's slot in first_, which must not be empty.
   std::size_t place_of(std::uint64_t chunk_uid) const noexcept;
@@ -84,7 +84,7 @@ class PreservedColumns final : public ColumnPreserver {
   SpareBlocks spare_;
   std::vector<Column> columns_;
   std::vector<std::uint32_t> first_;  // hash table by chunk_uid: first column + 1, or 0
-  std::size_t chunks_ = 0;            // in first_, which is at most half full
+  std::size_t chunks_ = 0;            // number of chunks in first_, which is at most half full
   std::vector<std::byte> taken_;      // for take()
   SpareBlocks::Block given_;          // for take()
   std::uint32_t given_size_ = 0;

@@ -2,8 +2,8 @@
 // which takes longer than copying 8 MiB in one tick. Blocks are up to 50 % larger than needed, so
 // that a few sizes are enough.
 //
-//   the world's thread     take ... take                | settle
-//   the writer's thread              give, give ...     |
+//   world thread           take ... take                | settle
+//   writing thread                   give, give ...     |
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ class SpareBlocks {
   /// Takes back a block from take() with the same size. Above the limit, it is returned to the
   /// system.
   void give(Block block, std::size_t size) noexcept;
-  /// Call this after each round of work. Returns an eighth of the memory that the round did not
-  /// need to the system, so that a peak's memory is released after a few dozen rounds.
+  /// Call this after each round of work. Returns to the system an eighth of the memory that the
+  /// round did not need, so that a peak's memory is released after a few dozen rounds.
   void settle() noexcept;
   /// Returns the reserved bytes.
   std::uint64_t bytes() const noexcept;

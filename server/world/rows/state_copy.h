@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// One thread fills it; then another thread calls give(). Memory use: the rows that changed since
-/// the last save, and 24 bytes for each other row.
+/// One thread fills the copy, and then another thread calls give(). A copy uses memory for the rows
+/// that changed since the last save, and 24 bytes for each other row.
 class StateCopy final : public StateSink {
  public:
   /// Does not copy rows that `known` has in the same version; null copies all rows. `known` is used
@@ -59,7 +59,7 @@ class StateCopy final : public StateSink {
   enum class From : std::uint8_t { here, known, columns };
   struct Row {
     std::uint64_t key, version;
-    std::uint32_t number;  // in here_ or columns_; for a known row, the key's column
+    std::uint32_t number;  // index in here_ or columns_; for a known row, the key's column
     StateSection section;
     From from;
   };

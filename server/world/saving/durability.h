@@ -1,12 +1,12 @@
-// How a running world records its inputs, and what is lost in a crash.
+// Options for how a running world records its inputs, and therefore what a crash loses.
 #pragma once
 
 #include <cstdint>
 
 namespace muster {
 
-/// After a power cut or kill -9, the world recovers to its state at World::durable_sequence().
-/// Later inputs are lost: at most
+/// After a power cut or kill -9, the world recovers to its state at World::durable_sequence(), and
+/// later inputs are lost. Each value states the most that can be lost.
 enum class Durability : std::uint8_t {
   commit,      ///< a few ms: each group is written once the previous group is on disk
   batched,     ///< a tenth of a second, plus the time to write to disk
@@ -17,6 +17,7 @@ enum class Durability : std::uint8_t {
 /// or the journal reaches its limit while a save is still being written.
 enum class DiskLags : std::uint8_t {
   wait,  ///< the world, and therefore the simulation, waits for the disk
+
   /// The world continues without recording: World::recording_error reports this, edits are refused,
   /// and all later inputs are lost in a crash. A save begins once the waiting records are on disk.
   /// If the save succeeds, recording resumes.

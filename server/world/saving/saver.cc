@@ -33,8 +33,8 @@ struct Saver::Saving {
   }
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
-  /// Returns the copy so that its memory can be reused. Called on the owner's thread when the save
-  /// is done.
+  /// Returns the copy so that its memory can be reused. Called on the world thread when the save is
+  /// done.
   StateCopy give_back() {
     registry.host().remove_preserver(*copied.preserver());
     copied.clear();
@@ -42,14 +42,14 @@ struct Saver::Saving {
   }
   EntityRegistry& registry;
   StateCopy copied;
-  std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry keeps them
+  std::vector<const TypeDescriptor*> types;  // types of the stamp, which the registry keeps alive
   CheckpointStamp stamp;
-  std::uint64_t version;  // everything in the copy has this version or an earlier one
+  std::uint64_t version;  // all rows of the copy have this version or an earlier one
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   bool begun = false;                 // the queue's thread
-  bool is_current = false;            // the queue's thread: only removing replaced rows remains
-  std::atomic<bool> between = false;  // groups may be written between its steps
+  bool is_current = false;            // only the removal of replaced rows remains (queue's thread)
+  std::atomic<bool> between = false;  // true between two steps, when groups may be written
   std::atomic<bool> done = false;
 };
 
@@ -57,7 +57,7 @@ namespace {
 
 /// An automatic save waits this many times as long as the last save stopped the world.
 constexpr int rest_after_copy = 50;
-/// Delay before retrying a failed save that the journal's size made due.
+/// Delay before retrying a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
 /// Interval between checks of the file, and between attempts to write the state next to it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
@@ -86,8 +86,8 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       host_(std::move(host)),
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
-      // The work itself must not wake the world, which would find the queue busy and not check
-      // again.
+      // The work itself must not wake the world: the world would find the queue busy, and would not
+      // check again.
       queue_(host_.waiting_bytes_max, host_.wake) {}
 
 Saver::~Saver() {
@@ -392,8 +392,8 @@ bool Saver::begin(std::function<void(Report)> then) {
 
 CheckpointSlice Saver::slice() const {
   if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
-  // An edit that is to become durable waits for the current step, so steps are short and end early
-  // if a group is waiting.
+  // An edit that waits to become durable has to wait for the current step too, so steps are short
+  // and end early if a group is waiting.
   return {.bytes = step_size_.bytes(Clock::now()),
           .time = std::chrono::milliseconds(5),
           .hurries = [this] { return queue_.waits_for_step(); },
@@ -423,7 +423,7 @@ void Saver::merge() {
     return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
   };
   if (merged_.load(std::memory_order_acquire)) end_merge();
-  if (is_long(all_wait_at) && host_.wake) host_.wake();  // report what is durable before waiting
+  if (is_long(all_wait_at) && host_.wake) host_.wake();  // reports what is durable before waiting
   while (is_long(all_wait_at)) {
     if (!file_.wal_use().is_merging()) begin_merge();
     end_merge();
@@ -452,7 +452,8 @@ bool Saver::do_step(Saving& of) {
     held_.store(file_.held_bytes(), std::memory_order_relaxed);
     if (written && *written) raise_saved((*written)->sequence);
     of.written = std::move(written);
-    of.done.store(true, std::memory_order_release);  // the owner may access `of` from here on
+    of.done.store(true, std::memory_order_release);  // the world thread may access `of` from here
+                                                     // on
     return false;
   };
   if (of.is_current) {
@@ -494,7 +495,8 @@ void Saver::note_saved(std::uint64_t version) {
 }
 
 void Saver::wait_for_saving() {
-  // A save that was given up is restarted. Nothing changes meanwhile, so the new save succeeds.
+  // A save that was given up is restarted. The world does not change in the meantime, so the new
+  // save succeeds.
   while (saving_) {
     queue_.drain();
     end_saving();
@@ -511,7 +513,7 @@ void Saver::end_saving() {
   used_.emplace(over->give_back());
   if (!over->written) {
     given_up_ = 0;
-    saved_schemas_ = 0;  // they may not be in the file
+    saved_schemas_ = 0;  // the schemas may not be in the file
     notice_failure();
     return over->then(std::unexpected(std::move(over->written.error())));
   }
@@ -527,7 +529,8 @@ void Saver::end_saving() {
 }
 
 void Saver::begin_again(Saving& over) {
-  constexpr int waits_after = 2;  // failed attempts; a world that changes constantly is saved too
+  constexpr int waits_after = 2;  // failed attempts before the world waits, so that a constantly
+                                  // changing world is saved too
   const bool waits = ++given_up_ > waits_after;
   if (host_.warn)
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +

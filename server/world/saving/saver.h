@@ -1,11 +1,11 @@
 // Writes a running world to its file: saves, either at once or in steps, and the journal between
 // them.
 //
-//   registry ─ JournalRecorder      records of inputs, in memory              owner's thread
+//   registry ─ JournalRecorder      records of inputs, in memory              world thread
 //                 hand_over()       groups, at the end of a flush
-//              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file, but for
-//                  merge()          what it wrote, from the -wal to the file  a third thread
-//                 durable()         sequence of the last input on the disk
+//              WriteQueue           group | checkpoint | group ...            its own thread, the only one that uses the file,
+//                  merge()          pages from the -wal to the file           except for a third thread, which merges
+//                 durable()         sequence of the last input on disk
 //
 // The states of recording, and the reasons for leaving them:
 //
@@ -15,11 +15,11 @@
 //        │ opened_stopped()  │   └──── a save succeeds ────────────┘
 //        v                   │ the file was moved or overwritten
 //      stopped               └──────────────────────────────────> displaced
-//      until the end                                              until the end; state in a file beside it
+//      until the end                                              until the end; the state is in a file next to it
 //
-// An automatic save begins, runs in steps, and ends. If copies of changed columns exceed
-// preserved_bytes_max, it is given up and restarted. If three saves in a row are given up, the
-// world waits for the next one.
+// An automatic save runs in steps. If its copies of changed columns exceed preserved_bytes_max, the
+// save is given up and restarted. If three saves in a row are given up, the world waits for the
+// next one.
 //
 // A checkpoint takes its place in the queue when its rows are listed, so it contains the groups
 // before it. It is written in steps, and later groups are written between the steps. The queue's
@@ -67,10 +67,11 @@ class Saver {
     /// Time between groups with Durability::batched.
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
     std::chrono::nanoseconds autosave{0};  ///< time until the next automatic save; 0 means never
+
     /// Limit on the journal's bytes since the last save; 0 means none. At 80 %, a save begins
     /// regardless of `autosave`, and `warn` is called. At 100 %, the world waits for that save; if
-    /// it fails, recording stops. `warn` is also called if another program's reader keeps 80 % of
-    /// this size in the -wal.
+    /// it fails, recording stops. `warn` is also called if a reader in another program prevents
+    /// merging 80 % of this size from the -wal.
     std::uint64_t journal_bytes_max = 0;
     /// Limit on copies of columns that change before a running save has written them. At the limit,
     /// that save is given up, reported and restarted; the third time in a row, the world waits for
@@ -80,6 +81,7 @@ class Saver {
     /// Bytes of waiting records above which the disk is considered to lag.
     std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;
     std::function<void(const std::string&)> warn = {};  ///< called on the world thread; may be null
+
     /// Called when durability is lost for good; may be null.
     std::function<void(const std::string&)> fail = {};
   };
@@ -91,8 +93,8 @@ class Saver {
   Saver& operator=(const Saver&) = delete;
 
   /// Call this after the world was opened, when its file has all inputs up to the registry's
-  /// sequence. Starts recording inputs, or does so after the next save if the file cannot take them
-  /// yet.
+  /// sequence. Starts recording inputs, at once or, if the file cannot take them yet, after the
+  /// next save.
   void opened();
   /// Adds the bytes of the records after the file's state. Call it before opened().
   void found_journal(std::uint64_t bytes) { size_.add(bytes); }
@@ -110,8 +112,8 @@ class Saver {
   /// Queues recorded inputs for writing if they are due, and begins a save if one is due.
   void hand_over(Clock::time_point now);
   /// Call this about once a second. Checks that the file is still at its path and has not been
-  /// changed by others. If it has, writes the state to another file next to it (WorldFile::rescue),
-  /// retrying until that succeeds; error() reports both.
+  /// changed by others. If it is not there or has been changed, writes the state to another file
+  /// next to it (WorldFile::rescue), retrying until that succeeds; error() reports both.
   void look_at_file(Clock::time_point now);
   /// Returns when to call look_at_file() next, or nothing if never.
   std::optional<Clock::time_point> next_look() const noexcept;
@@ -138,13 +140,13 @@ class Saver {
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
   /// Returns WorldFile::held_bytes(). Any thread.
   std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
-  /// Returns the current warning about the journal's size or held_bytes(), or an empty text.
+  /// Returns the current warning about the journal's size or held_bytes(), or an empty string.
   std::string size_warning() const;
   /// Returns the number of bytes of columns copied for the running save.
   std::uint64_t preserved_bytes() const noexcept;
   /// Returns the bytes of memory reserved for the next save's copies and for large groups.
   std::uint64_t spare_bytes() const noexcept;
-  /// Returns how often the world has waited for the disk.
+  /// Returns the number of times that the world has waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
@@ -206,7 +208,8 @@ class Saver {
   Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
   std::unique_ptr<Saving> saving_;
   std::optional<StateCopy> used_;               // the last copy, kept for its memory
-  std::uint64_t saved_version_ = 0;             // from begin_version before the last save, or 0
+  std::uint64_t saved_version_ = 0;             // result of begin_version before the last save, or
+                                                // 0
   int given_up_ = 0;                            // consecutive saves that were given up
   std::optional<Clock::time_point> next_save_;  // the next automatic save; none if nothing changed
   std::chrono::nanoseconds save_every_;         // longer than `autosave` if saves are slow
@@ -221,12 +224,12 @@ class Saver {
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
   bool lagged_ = false;  // a save is due because the disk was lagging
-  std::string error_;    // as last seen by the world thread
+  std::string error_;    // the error as last seen by the world thread
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
   SpareRecords spare_;     // filled by the queue's thread, used by recorder_
   StepSize step_size_;     // the queue's thread
-  bool in_steps_ = false;  // the queue's thread: a save is being written in steps
+  bool in_steps_ = false;  // a save is being written in steps (the queue's thread)
   Mutex mutex_;
   std::string failure_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> merged_ = false;  // set when the merge of begin_merge() has ended

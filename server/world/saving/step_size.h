@@ -17,8 +17,8 @@ class StepSize {
   /// Smaller steps would need too many syncs on a slow disk, and the save would make no progress.
   static constexpr std::uint64_t least = 64u << 10, most = 256u << 10;
 
-  /// Call this after writing a group of `bytes`. Edits wait at least as long as a small group
-  /// takes.
+  /// Call this after writing a group of `bytes`. An edit waits at least as long as writing a small
+  /// group takes.
   void wrote_group(std::size_t bytes, Time begun, Time now) noexcept {
     last_group_ = now;
     if (bytes > small) return;

@@ -1,5 +1,5 @@
-// A thread that does work in order. All writes of a world go through it, so that the world does not
-// wait for the disk.
+// A thread that runs work in order. All writes of a world go through this thread, so that the world
+// does not wait for the disk.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ class WriteQueue {
   bool is_idle() const;
   /// Returns true if work is waiting for the current step. Any thread; mostly called by steps.
   bool waits_for_step() const noexcept { return waiting_count_.load(std::memory_order_relaxed) != 0; }
-  /// Returns how often add() has had to wait.
+  /// Returns the number of times that add() has had to wait.
   std::uint64_t waits() const noexcept { return waits_; }
 
  private:
@@ -79,7 +79,7 @@ class WriteQueue {
   mutable Mutex mutex_;
   Condition came_, went_;
   std::deque<Work> waiting_ MUSTER_GUARDED_BY(mutex_);
-  std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // of waiting and current work
+  std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // bytes of waiting and current work
   std::move_only_function<Steps()> step_;            // set only by the thread, under the lock
   bool step_waits_ MUSTER_GUARDED_BY(mutex_) = false, goes_on_ MUSTER_GUARDED_BY(mutex_) = false;
   bool working_ MUSTER_GUARDED_BY(mutex_) = false, ends_ MUSTER_GUARDED_BY(mutex_) = false;

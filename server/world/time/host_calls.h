@@ -1,5 +1,5 @@
-// Checks the calls of World::next_frame and World::poll: they must come from one thread, one at a
-// time, and not from a handler. Also measures how long the host has called neither.
+// Checks that calls of World::next_frame and World::poll come from one thread, one at a time, and
+// not from a handler. Also measures how long the host has called neither.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class HostCalls {
   };
 
   /// Returns a sentence about how long the host has made no call, if that is longer than
-  /// patience_ns; otherwise an empty text. Any thread.
+  /// patience_ns; otherwise an empty string. Any thread.
   std::string absence(std::uint64_t now_ns = steady_ns()) const;
   static constexpr std::uint64_t patience_ns = 5'000'000'000;
 

@@ -1,7 +1,7 @@
 // The pace decides when a tick is made, never what it does: `dt` and the step of the registry's
 // clock remain 1/hz, so the same inputs in each tick give the same hash at any pace. The pace is
-// not an input, has no sequence and is not saved. An opened world runs at speed 1, because a level
-// that stands still for a forgotten reason would puzzle its user.
+// not an input, has no sequence and is not saved. An opened world always runs at speed 1, because
+// its user may have forgotten that it was paused.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// A host that is later than this does not get all the ticks that it missed.
+/// A host that is later than this loses some of the ticks that it missed.
 constexpr nanoseconds behind_max{250'000'000};
-/// As good as forever; keeps sums within the clock's range.
+/// A year is effectively forever, and keeps sums within the clock's range.
 constexpr double year_ns = 31'536'000e9;
 
 nanoseconds since(Pacer::Clock::time_point earlier, Pacer::Clock::time_point now) noexcept {

@@ -47,9 +47,9 @@ class Pacer {
   /// Returns when the next tick is due: `now` for a step, no value if none is due. The first call
   /// starts the first tick.
   std::optional<Clock::time_point> next_tick(Clock::time_point now);
-  /// Begins the tick that is due, and returns its delay in ns. A late caller gets the ticks one
-  /// right after another. If it is more than a quarter of a second late, the ticks in between are
-  /// skipped.
+  /// Begins the tick that is due, and returns its delay in ns. A late caller gets the missed ticks
+  /// immediately one after another. If the caller is more than a quarter of a second late, the
+  /// ticks in between are skipped.
   std::uint64_t begin_tick(Clock::time_point now);
 
   // --- without hz, polled
@@ -65,8 +65,8 @@ class Pacer {
 
   /// Makes the world's clock follow the wall clock, starting at `now`.
   void begin_following(Clock::time_point now) noexcept;
-  /// Returns the ns that the world's clock has advanced since the last call, or 0 if it did not
-  /// have to `move`.
+  /// Returns the ns that the world's clock has advanced since the last call. Returns 0 and discards
+  /// this time if `move` is false.
   std::uint64_t passed(Clock::time_point now, bool move);
   /// Returns the time at which `ahead_ns` of the world's clock will have passed since the last call
   /// of passed(), at most a year ahead. Returns no value if the clock is paused.

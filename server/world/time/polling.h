@@ -1,5 +1,5 @@
-// Decides which calls of World::poll return a frame, and measures elapsed time for worlds that do
-// so themselves.
+// Decides which calls of World::poll return a frame, and measures the elapsed time if the host does
+// not supply it.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace muster {
 
-/// Does not read a clock, like Pacer. Owner's thread.
+/// World thread. Like Pacer, this class does not read a clock.
 class Polling {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Limit on a run of frames, and on a measured time.
+  /// Limit on the duration of a run of frames, and on a measured time.
   static constexpr std::chrono::milliseconds run_max{250};
 
   /// Returns the time since the previous call: 0 for the first call, at most run_max.
@@ -23,8 +23,8 @@ class Polling {
   }
 
   /// Returns true if the tick that is due at `due` (no value if none) should be made now. A run of
-  /// ticks that are due one after another ends after run_max, even if more are due. This lets a
-  /// host that makes all due ticks before drawing a picture get to its picture.
+  /// overdue ticks ends after run_max, even if more are due, so that a host that makes all due
+  /// ticks before it draws a picture does draw one.
   bool gives(std::optional<Clock::time_point> due, Clock::time_point now) noexcept {
     if (!due || now < *due || (run_begun_ && now - *run_begun_ >= run_max)) {
       run_begun_.reset();

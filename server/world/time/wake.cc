@@ -40,7 +40,7 @@ bool Wake::wait(std::optional<Clock::time_point> until) const noexcept {
     }
     if (ready == 0) return false;
     if (errno != EINTR) return false;
-    // If the signal handler calls World::stop, it has also signaled, and the next poll notices
+    // If the signal handler called World::stop, it also called signal(), and the next poll notices
     // that.
   }
 }

@@ -33,7 +33,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Returns a sentence about the hanging input, or an empty text. Any thread.
+  /// Returns a sentence about the hanging input, or an empty string. Any thread.
   std::string text() const;
 
  private:
@@ -46,7 +46,7 @@ class Watchdog {
   const Host host_;
   // Used only by the watchdog's thread.
   std::uint64_t sequence_ = 0;           // of the current input
-  std::chrono::nanoseconds in_work_{0};  // time spent on it so far
+  std::chrono::nanoseconds in_work_{0};  // time spent on the current input so far
   bool busy_ = false, hangs_ = false;
   mutable Mutex mutex_;
   Condition ends_now_;

@@ -1,4 +1,4 @@
-// Measures work in processor time which, unlike wall time, does not depend on other programs.
+// Measures work in processor time, which does not depend on other programs as wall time does.
 #pragma once
 
 #include <pthread.h>
@@ -42,7 +42,7 @@ class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
 
-  /// Measures the thread that constructs it.
+  /// Measures the thread that constructs this object.
   FrequentProcessorClock() noexcept : kernel_(ProcessorClock::of_this_thread()), owner_(::pthread_self()) {}
 
   /// Returns the time in ns.
@@ -77,8 +77,8 @@ class FrequentProcessorClock {
   Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// A histogram of times. The width of a class is at most 1/32 of its times. Uses seven kilobytes,
-/// however many times are counted. Not thread-safe.
+/// A histogram of times. The width of a class is at most 1/32 of its times. Uses seven kilobytes
+/// regardless of the number of counted times. Not thread-safe.
 class TimeCounts {
  public:
   static constexpr std::uint32_t classes = 832;

@@ -15,10 +15,9 @@ export class Hands {
   /** Until the test ends timers and performance.now() are these. */
   constructor(t: TestContext) {
     const real = { setTimeout, clearTimeout, setInterval, clearInterval };
-    const real_now = performance.now;
     t.after(() => {
       Object.assign(globalThis, real);
-      performance.now = real_now;
+      Reflect.deleteProperty(performance, 'now');
     });
     const put = (every: boolean) => (call: () => void, ms: number) => {
       // As a real one does with what it cannot count to.
@@ -28,7 +27,8 @@ export class Hands {
     };
     const drop = (id?: number) => void this.timers.delete(id ?? -1);
     Object.assign(globalThis, { setTimeout: put(false), setInterval: put(true), clearTimeout: drop, clearInterval: drop });
-    performance.now = () => this.now;
+    // Node 18 has a `now` that cannot be assigned to.
+    Object.defineProperty(performance, 'now', { value: () => this.now, configurable: true });
   }
 
   /** So many milliseconds pass, and what is due is called in its order. */
