@@ -23,11 +23,10 @@ template <class Maker>
 void make_unit(Maker& maker, const Unit& unit, const Offset& offset) {
   const Weapon weapon{.ready_in = first_cooldown(unit.serial)};
   const Health health{.value = full_health};
-  if (is_armoured(unit.serial))
-    maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health, Armour{.factor = armour_factor})
-        .or_stop();
-  else
-    maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health).or_stop();
+  [[maybe_unused]] const Entity made =
+      is_armoured(unit.serial) ? Entity(maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health,
+                                                           Armour{.factor = armour_factor}))
+                               : Entity(maker.create_under(unit.squad, "", Place{}, offset, unit, weapon, health));
 }
 
 void march(const muster::Update&, Squad& squad, Place& place) {

@@ -69,9 +69,9 @@ int main(int argc, char** argv) {
   app.fallthrough();  // options of all commands may also come after the command's name
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.add_option("--world", common.where.world, "The world file whose server to use (or MUSTER_WORLD)");
-  app.add_option("--connect", common.where.connect, "A server elsewhere: HOST:PORT or unix:PATH");
-  app.add_option("--token", common.where.token, "Its token (or MUSTER_TOKEN)");
-  app.add_option("--timeout", common.where.seconds_max, "Seconds to wait for an answer")
+  app.add_option("--connect", common.where.connect, "Another server: HOST:PORT or unix:PATH");
+  app.add_option("--token", common.where.token, "Token for that server (default: $MUSTER_TOKEN)");
+  app.add_option("--timeout", common.where.seconds_max, "How many seconds to wait for an answer")
       ->default_val(10)
       ->check(CLI::Range(0.01, 86400.0));
   app.add_flag("--json", common.json, "Print JSON");
@@ -106,10 +106,10 @@ int main(int argc, char** argv) {
   command(
       "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world",
       [&](CLI::App& sub) {
-        sub.add_option("FILE", import_.file, "The model")->required();
+        sub.add_option("FILE", import_.file, "Model file")->required();
         sub.add_option("WORLD", import_.world, "The world file, created if missing; if omitted, as for other commands");
-        sub.add_option("--under", import_.under, "The entity it goes below");
-        sub.add_option("--name", import_.name, "What its root is called (the file's name)");
+        sub.add_option("--under", import_.under, "Entity to put the model under");
+        sub.add_option("--name", import_.name, "Name of the model's root entity (default: the file's name)");
         server_options(sub);
       },
       [&] { import(common, import_, server); });
@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
   bool with_hash = false;
   command(
       "info", "Describe the world and its server",
-      [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
+      [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "Include the hash of the whole state"); },
       [&] { info(common, with_hash); });
   bool ended = false;
   command(
@@ -179,19 +179,21 @@ int main(int argc, char** argv) {
             ->check(CLI::Range(0.05, 1e6))
             ->capture_default_str();
         sub.add_option("--times", top_.times, "End after this many tables; otherwise with Ctrl-C");
-        sub.add_option("--rows", top_.rows, "Of each table at most")->check(CLI::Range(1, 1000))->capture_default_str();
+        sub.add_option("--rows", top_.rows, "Maximum number of rows per table")
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
       },
       [&] { top(common, top_); });
   command("timers", "List the waiting timed messages with their numbers", [](CLI::App&) {}, [&] { timers(common); });
-  std::vector<std::string> why;
+  std::vector<std::string> apart;
   command(
       "handlers", "List the handlers, their messages, and the components that they write and read",
       [&](CLI::App& sub) {
-        sub.add_option("--why", why,
+        sub.add_option("--why", apart,
                        "Two names: why these do not run at the same time; one name twice: how it is split")
             ->expected(2);
       },
-      [&] { why.empty() ? handlers(common) : why_apart(common, why[0], why[1]); });
+      [&] { apart.empty() ? handlers(common) : why_apart(common, apart[0], apart[1]); });
   std::string type;
   command(
       "types", "List component and message types, or describe one",
@@ -213,8 +215,8 @@ int main(int argc, char** argv) {
         sub.add_flag("--events", watch_.events, "Messages from clients and the host");
         sub.add_option("--component", watch_.components, "Only values of this component");
         sub.add_option("--message", watch_.messages, "Only messages of this type");
-        sub.add_option("--except", watch_.except, "No messages from outside of this type");
-        sub.add_option("--pushed", watch_.pushed, "Messages of this type that handlers push or timers deliver");
+        sub.add_option("--except", watch_.except, "Exclude client and host messages of this type");
+        sub.add_option("--pushed", watch_.pushed, "Messages of this type that handlers post or timers deliver");
         rate_option = sub.add_option("--rate", rate,
                                      "Maximum number of times per second to print values; 0: every change (default 10 "
                                      "if the world ticks)")
@@ -360,7 +362,7 @@ int main(int argc, char** argv) {
   std::string plugin;
   command(
       "reload", "Load a plugin's new build while the world runs",
-      [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Its name or file; all if left out"); },
+      [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Name or file of the plugin (default: all)"); },
       [&] { reload(common, plugin); });
   std::string trace_file;
   double seconds = 5;

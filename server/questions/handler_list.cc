@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/explain.h"
 #include "registry/handlers/handler_table.h"
 #include "registry/host.h"
 #include "server/questions/answer_sources.h"
@@ -92,7 +93,7 @@ class HandlerListing final : public Inquiry {
 /// Returns the messages of the handlers with this name, each once, by type id.
 std::vector<TypeId> messages_of(const EntityRegistry& registry, std::string_view name) {
   std::vector<TypeId> messages;
-  for (const auto& handler : registry.handlers().handlers())
+  for (const auto& handler : registry.host().handlers().handlers())
     if (handler->name == name) messages.push_back(handler->message);
   std::ranges::sort(messages);
   messages.erase(std::ranges::unique(messages).begin(), messages.end());
@@ -113,7 +114,7 @@ void explain(const Asked& asked, const session::WhyApart& what) {
   session::Explanation answer{.sequence = registry.sequence()};
   for (const TypeId message : first)
     if (std::ranges::binary_search(second, message))
-      answer.text += registry.why_apart(message, what.first, what.second);
+      answer.text += why_apart(registry, message, what.first, what.second);
   if (answer.text.empty())
     return refuse("second", "\"" + what.first + "\" and \"" + what.second +
                                 "\" have no message in common, and handlers of different messages never overlap");

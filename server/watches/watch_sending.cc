@@ -295,7 +295,7 @@ bool Watch::send_rows(Frames& frames) {
         continue;
       }
       listed_.put(e, parent);
-      const auto components = world().host().components(e);
+      const auto components = world().components(e);
       rows.entities.push_back(e);
       rows.parents.push_back(parent);
       rows.after.push_back(world().previous_sibling(e));

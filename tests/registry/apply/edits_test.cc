@@ -9,7 +9,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/apply/edit_log.h"
-#include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
@@ -22,14 +22,15 @@ namespace {
 
 /// All entities with their parents, next siblings, names and values, in any order of rows.
 std::uint64_t contents(const EntityRegistry& registry) {
-  const Storage& storage = registry.storage();
-  std::uint64_t sum = registry.text_count() + registry.template_count();
+  const Storage& storage = registry.host().storage();
+  std::uint64_t sum = registry.host().texts().size() + registry.host().template_count();
   for (const auto& archetype : storage.archetypes())
     for (const Group& group : archetype->groups)
       for (Chunk* chunk : group.chunks)
         for (std::uint32_t row = 0; row < chunk->count; ++row) {
           const Entity e = chunk->ids()[row];
-          const Entity links[] = {e, registry.hierarchy().parent(e), registry.hierarchy().next_sibling(e)};
+          const Entity links[] = {e, registry.host().hierarchy().parent(e),
+                                  registry.host().hierarchy().next_sibling(e)};
           std::string bytes(reinterpret_cast<const char*>(links), sizeof links);
           for (std::size_t i = 0; i < archetype->types.size(); ++i) {
             bytes += std::to_string(archetype->types[i]);
@@ -92,8 +93,8 @@ class Sessions {
     TemplateTree tree("squad");
     tree.set("", Health{.value = 7}).set("man", Health{.value = 8}).set("man/hat", Armor{});
     squad_ = encode(*tree.compile());
-    r_.define(tree);
-    const Entity first = r_.grant(5000, 1);
+    r_.define_template(tree);
+    const Entity first = r_.host().grant(5000, 1);
     for (std::uint32_t i = 0; i < 5000; ++i) free_.push_back({first.index + i, 1});
     std::ranges::reverse(free_);
     for (int i = 0; i < 20; ++i) all_.push_back(r_.create(Health{}));
@@ -187,7 +188,7 @@ TEST_CASE(
           ++log.request;
           BatchBuilder batches;
           sessions.write(batches);
-          registry.push_batch(batches.bytes(), log.session, log.request, log.session * 10);
+          registry.host().push_batch(batches.bytes(), log.session, log.request, log.session * 10);
           REQUIRE(contents(registry) == log.left);
         }
         CHECK(log.refused > 0);
@@ -237,7 +238,7 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     // A session's message that is not the registry's own: what its handler pushes is none of its edits.
     BatchBuilder batches;
     batches.append(orc, game::Spawn{});
-    registry.push_batch(batches.bytes(), 4, 1, 40);
+    registry.host().push_batch(batches.bytes(), 4, 1, 40);
     registry.advance(10);
     CHECK_FALSE(registry.alive(elf));
     CHECK(registry.child_count(orc) == 2);

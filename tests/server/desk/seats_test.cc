@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/host.h"
 #include "tests/server/desk/hand_desk.h"
 
 namespace seats_test {
@@ -17,8 +18,8 @@ namespace {
 
 std::uint64_t granted_ids(const EntityRegistry& registry) {
   std::uint64_t granted = 0;
-  for (std::uint32_t i = 1; i < registry.storage().ids().indices(); ++i)
-    granted += registry.storage().in_state({i, 1}, IdState::granted) ? 1 : 0;
+  for (std::uint32_t i = 1; i < registry.host().storage().ids().indices(); ++i)
+    granted += registry.host().storage().in_state({i, 1}, IdState::granted) ? 1 : 0;
   return granted;
 }
 
