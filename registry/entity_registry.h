@@ -434,8 +434,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Sets the sink that sees messages pushed by handlers and timers as they are delivered; null
   /// (free of cost): none. It must outlive the registry or the next call.
   void set_pushed_sink(PushedSink* sink) noexcept;
-  /// Sets the log that sees the edits of sessions as they are applied; null (free of cost): none. It
-  /// must outlive the registry or the next call.
+  /// Sets the log that sees the edits of sessions as they are applied; null (free of cost): none.
+  /// It must outlive the registry or the next call.
   void set_edit_log(EditLog* log) noexcept;
   /// The inbox where other threads put batches for flush().
   Inbox& inbox() noexcept;
