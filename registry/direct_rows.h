@@ -158,12 +158,14 @@ template <ComponentType... Cs>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
-        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
-          const HostCall call(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
-          const std::uint32_t at = call.move_recent(recent, e, place);
-          detail::put_values(recent.open, at, components...);
-          return call.done();
-        }
+        // Enableable components mostly come and go without a move.
+        if constexpr (!(EnableableType<Cs> && ...))
+          if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
+            const HostCall call(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
+            const std::uint32_t at = call.move_recent(recent, e, place);
+            detail::put_values(recent.open, at, components...);
+            return call.done();
+          }
         const Row row = core.state.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
@@ -210,18 +212,19 @@ template <ComponentType... Cs>
 
 template <ComponentType C>
 [[gnu::always_inline]] inline Receipt EntityRegistry::remove(Entity e) {
-  constexpr Remove message{.component = TypeTraits<C>::id};
+  static constexpr Remove message{.component = TypeTraits<C>::id};
   // Names are also in an index.
   if constexpr (detail::direct_list<C> && TypeTraits<C>::id != TypeTraits<Name>::id) {
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
       if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
-        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
-          const HostCall call(core, [&] { return detail::sealed_remove(recent.sealed, e, message); });
-          call.move_recent(recent, e, place);
-          return call.done();
-        }
+        if constexpr (!EnableableType<C>)
+          if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
+            const HostCall call(core, [&] { return detail::sealed_remove(recent.sealed, e, message); });
+            call.move_recent(recent, e, place);
+            return call.done();
+          }
         const Row row = core.state.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]

@@ -8,9 +8,9 @@
 //       many rows at once           Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
 //       a tree                      Spawn                                           registry/apply/tree_rows.h
 //
-// Besides this, only HostCall writes rows, for some of the host's own calls. A load fills a separate
-// state (registry/state/state_reader.cc), and handlers write values of components.
-// tests/checks/writes.py finds any other writer.
+// Besides this, only HostCall writes rows, for some of the host's own calls
+// (registry/delivery/host_call.h). A load fills a separate state, and handlers write values of
+// components. tests/checks/writes.py finds any other writer.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,8 @@ class Structure {
   /// The child of `parent` with this name, or nil; for callers that look up many (Names::find).
   Entity find_child(Entity parent, Text name) { return names_.find(parent, name); }
 
-  /// Shows the edits of sessions to this log from now on; null: to none. It must outlive this or the
-  /// next call.
+  /// Shows the edits of sessions to this log from now on; null: to none. The log must outlive this
+  /// or the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
   /// Marks that the messages of an input by `editor` are being applied, for this object's lifetime.
   class EditedBy {

@@ -12,9 +12,9 @@
 // and push_few(), posts and a few messages from a session, both here, and a push to one entity
 // (EntityRegistry::push_direct). Those that write structure serve only the host's own calls
 // (registry/delivery/host_call.h): create, set, remove, destroy (registry/direct_rows.h) and spawn
-// (EntityRegistry::spawn_direct). The structure messages of a session have none. Tests check that each gives what the general way gives
-// (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
-// direct_spawn_test.cc).
+// (EntityRegistry::spawn_direct). The structure messages of a session have none. Tests check that
+// each gives what the general way gives (tests/registry/delivery/shortcuts_test.cc,
+// tests/registry/apply/direct_test.cc, direct_spawn_test.cc).
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ def balanced(text, at, pair):
 
 
 def declarations(body):
-    """(access, text) of each declaration in the body of a class, without the bodies of its functions."""
+    """(access, text) of each declaration in the body of a class, without bodies of functions."""
     access, begin, at = "private", 0, 0
     while at < len(body):
         if label := re.compile(r"\s*(public|protected|private)\s*:").match(body, begin):
@@ -64,7 +64,8 @@ def declarations(body):
             end = balanced(body, at, "{}")
             yield access, body[begin:at]
             begin = at = end
-            if end_of_type := re.compile(r"[^;{}()]*;").match(body, end):  # a nested type, or a member with a value
+            # A nested type, or a member with a value.
+            if end_of_type := re.compile(r"[^;{}()]*;").match(body, end):
                 if not re.search(r"\w\s*\(", body[end:end_of_type.end()]) and not re.match(r"\s*[\w\[:]", body[end:end_of_type.end()]):
                     begin = at = end_of_type.end()
         elif body[at] == ";":
@@ -105,7 +106,7 @@ def names_of(code, kind):
 
 
 def receivers(code, known):
-    """The names in a file that stand for objects of a class: known ones, and references to these."""
+    """Names in a file that stand for objects of a class: known ones, and references to these."""
     found = set(known)
     while True:
         any_of = "|".join(sorted(found))
@@ -129,7 +130,7 @@ def violations(root, allowed=None):
         everywhere = set().union(*(names_of(code, kind) for path, code in files.items() if path.endswith(".h")))
         functions = set().union(*(re.findall(rf"\b{kind}\s*&\s*(\w+)\s*\(", code) for code in files.values()))
         for path, code in files.items():
-            # Members of the registry's parts are out of reach elsewhere, where their names are those of other things.
+            # Outside of registry/ its members are out of reach, and other things have their names.
             objects = receivers(code, (everywhere if path.startswith("registry/") else set()) | names_of(code, kind))
             any_of = "|".join([rf"\b(?P<object>{'|'.join(sorted(objects))})(?:\s*\(\s*\))?"] * bool(objects) +
                               [rf"\b(?:{'|'.join(sorted(functions))})\s*\(\s*\)"] * bool(functions) +

@@ -235,7 +235,7 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     registry.post(orc, game::Spawn{});
     registry.post_at(5, elf, game::Damage{});
     registry.flush();
-    // A session's message that is not the registry's own: what its handler pushes is none of its edits.
+    // A session's message that is not the registry's own: its handler's pushes are no edits.
     BatchBuilder batches;
     batches.append(orc, game::Spawn{});
     registry.host().push_batch(batches.bytes(), 4, 1, 40);
