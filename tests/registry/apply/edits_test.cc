@@ -257,23 +257,23 @@ TEST_CASE("a replay shows a log the edits that it saw") {
   } recorded;
   EntityRegistry first, second;
   Sessions sessions(first, 5), same(second, 5);
-  first.add_sink(recorded);
+  first.host().add_sink(recorded);
   Log log(first), again(second);
   for (int round = 0; round < 100; ++round) {
     log.session = 1 + static_cast<std::uint64_t>(round) % 2;
     ++log.request;
     BatchBuilder batches;
     sessions.write(batches);
-    first.push_batch(batches.bytes(), log.session, log.request, log.session * 10);
+    first.host().push_batch(batches.bytes(), log.session, log.request, log.session * 10);
   }
   for (const auto& [envelope, bytes] : recorded.inputs) {
     again.session = envelope.author;
     again.request = envelope.request;
-    second.replay(envelope, bytes);
+    second.host().replay(envelope, bytes);
   }
   CHECK(again.text == log.text);
   CHECK(second.hash() == first.hash());
-  first.remove_sink(recorded);
+  first.host().remove_sink(recorded);
 }
 
 }  // namespace edits_test

@@ -16,6 +16,8 @@
 #include "tests/registry/game.h"
 #include "tests/registry/many.h"
 
+namespace told_test {
+
 using namespace muster;
 using game::Armor, game::Damage, game::Health, game::Ping;
 
@@ -318,3 +320,5 @@ TEST_CASE("two fields whose paths have one hash are reached by neither, and othe
   CHECK(set("value_width_1010").refusal.code == RefusalCode::unknown_field);
   CHECK(set("one").handled == 1);
 }
+
+}  // namespace told_test
