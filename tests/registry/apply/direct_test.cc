@@ -268,7 +268,7 @@ TEST_CASE("a whole subtree that changes its depth keeps the order and the values
       const auto value = static_cast<float>(i);
       const auto make = [&](const auto&... more) {
         return random() % 2 ? r.create_under(parent, {}, Health{value}, more...)
-                            : r.create_under(parent, {}, Health{value}, Count{i}, Slots{}, more...).or_stop();
+                            : r.create_under(parent, {}, Health{value}, Count{i}, Slots{}, more...);
       };
       all.push_back(runtime ? make(Has<Sound>{}) : make());
     }

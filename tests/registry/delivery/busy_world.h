@@ -115,10 +115,10 @@ struct World {
         Entity up =
             j % 3
                 ? registry.create_under(squad, {}, Health{}, Count{}, member, Armor{})
-                : registry.create_under(squad, {}, Health{}, Position{}, member, Armor{}, Frozen{}, Count{}).or_stop();
+                : registry.create_under(squad, {}, Health{}, Position{}, member, Armor{}, Frozen{}, Count{});
         for (int k = 0; k < j % 6; ++k)
           up = k % 2 ? registry.create_under(up, {}, Position{}, Count{}, Slots{})
-                     : registry.create_under(up, {}, Count{}, Slots{}, Health{.value = 20}).or_stop();
+                     : registry.create_under(up, {}, Count{}, Slots{}, Health{.value = 20});
       }
     }
     subscribe();

@@ -149,7 +149,7 @@ TEST_CASE("a page holds exactly rows_max children; with one more there is anothe
   const Entity parent = world.run([](EntityRegistry& r) { return r.create("parent"); });
   for (std::uint32_t count = 1; count <= 11; ++count) {
     CAPTURE(count);
-    world.run([&](EntityRegistry& r) { return r.create_under(parent, "child " + std::to_string(count)); });
+    world.run([&](EntityRegistry& r) { return r.create_under(parent, "child " + std::to_string(count)).or_stop(); });
     std::uint32_t seen = 0, pages = 0;
     while (seen < count) {
       const auto page = client.ask(session::ListChildren{.entity = parent, .offset = seen});
