@@ -105,15 +105,18 @@ test('entities that are pasted where they were copied stand right behind the ori
   const editor = await open(t, world);
   await editor.open_row('wood');
   await editor.select('tree-1');
-  await copy(editor);
-  await paste(editor);
+  await put(editor, 'an older text');
+  await editor.page.keyboard.press('ControlOrMeta+c');
+  await paste(editor); // sooner than the world may have answered
   await children(other, wood, 'tree-1,tree-3,tree-2,oak');
+  await until('it is selected', async () => (await editor.row('tree-3').getAttribute('aria-selected')) === 'true');
   await editor.select('tree-1', 'oak');
   await put(editor, '');
   await editor.menu('oak', 'Copy Ctrl+C');
   await until('they are in the clipboard', () => clipboard(editor));
   await editor.menu('oak', 'Paste Ctrl+V');
   await children(other, wood, 'tree-1,tree-4,tree-3,tree-2,oak,oak~2');
+  await until('they are selected', async () => (await editor.row('oak~2').getAttribute('aria-selected')) === 'true');
   // Without a selection they are roots.
   await editor.page.keyboard.press('Escape');
   await paste(editor);

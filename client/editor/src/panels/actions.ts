@@ -229,7 +229,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     {
       id: 'entity.paste',
       title: 'Paste',
-      icon: 'paste',
+      icon: 'clipboard',
       keys: ['$mod+v'],
       group: 'entity',
       enabled: () => model.may_edit.value,
@@ -257,7 +257,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     {
       id: 'entity.copy_path',
       title: 'Copy path',
-      icon: 'clipboard',
+      icon: 'copy',
       group: 'message',
       enabled: () => model.selection.entities.value.length > 0,
       run: () => void copy_text(model.selection.entities.peek().map((entity) => model.path(entity)).join('\n')),

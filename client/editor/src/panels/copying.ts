@@ -18,19 +18,26 @@ export function chosen(model: Model): Entity[] {
 /** The last copied text, for browsers that deny access to the clipboard. */
 let kept = '';
 let is_denied = false;
+/** The text that is being copied: what is pasted meanwhile waits for it. */
+let on_the_way: Promise<string> | null = null;
 
 /**
- * Puts text into the clipboard and resolves with it. Must be called during a key press or click;
+ * Puts text into the clipboard. Must be called during a key press or click;
  * the text may come later.
  */
-export async function copy_text(coming: string | Promise<string>): Promise<string> {
-  const written = write_clipboard(Promise.resolve(coming)).then(
-    () => true,
-    () => false,
-  );
-  kept = await coming;
-  is_denied = !(await written);
-  return kept;
+export async function copy_text(given: string | Promise<string>): Promise<void> {
+  const coming = Promise.resolve(given);
+  on_the_way = coming;
+  try {
+    const written = write_clipboard(coming).then(
+      () => true,
+      () => false,
+    );
+    kept = await coming;
+    is_denied = !(await written);
+  } finally {
+    if (on_the_way === coming) on_the_way = null;
+  }
 }
 async function write_clipboard(coming: Promise<string>): Promise<void> {
   const blob = coming.then((text) => new Blob([text], { type: 'text/plain' }));
@@ -39,6 +46,7 @@ async function write_clipboard(coming: Promise<string>): Promise<void> {
 }
 /** Resolves with the text in the clipboard. `given` is the text of a paste event. */
 export async function pasted_text(given?: string): Promise<string> {
+  if (on_the_way) return on_the_way;
   if (is_denied) return kept;
   if (given !== undefined) return given;
   try {
@@ -70,9 +78,14 @@ export async function copy_selected(model: Model, ui: Ui, is_cut = false): Promi
   const entities = chosen(model);
   if (!client || entities.length === 0) return;
   try {
-    const coming = read_trees(client, entities).then((copied) => trees_text(copied, model.world_here()));
-    const text = await copy_text(coming);
-    ui.cut.value = is_cut ? { entities, text } : null;
+    const read = async (): Promise<string> => {
+      const copied = await read_trees(client, entities);
+      if (copied.length === 0) throw new Error('The selected entities have been deleted.');
+      const text = trees_text(copied, model.world_here());
+      ui.cut.value = is_cut ? { entities, text } : null;
+      return text;
+    };
+    await copy_text(read());
   } catch (error) {
     complain(model, error);
   }

@@ -63,19 +63,21 @@ export function FieldRows(props: {
   );
 }
 
-/** Sets the width of the label column: that of the longest label, within limits of `.row`. */
+const block_looks: ReadonlySet<FieldLook> = new Set(['struct', 'array', 'list', 'table', 'bytes']);
+
+/** Styles the label column of `.row`: as wide as the longest label, but leaving room for values. */
 export function label_column(type: Pick<TypeDescriptor, 'fields'>): Record<string, string> {
-  const letters = Math.max(...type.fields.map(({ name, unit }) => name.length + (unit ? unit.length + 1 : 0)), 0);
-  const is_narrow = type.fields.some((field) => look_of(field) === 'vector' || look_of(field) === 'rotation');
-  return { '--label': `${Math.round(letters * 6.5 + 8)}px`, '--label-max': is_narrow ? '36%' : '55%' };
+  const rows = type.fields.filter((field) => !block_looks.has(look_of(field)));
+  const letters = Math.max(0, ...rows.map(({ name, unit }) => name.length + (unit ? unit.length + 1 : 0)));
+  const has_axes = rows.some((field) => /^(vector|rotation)$/.test(look_of(field)));
+  return { '--label': `${Math.round(letters * 6.5 + 8)}px`, '--label-max': has_axes ? '36%' : '55%' };
 }
 
 export function FieldRow(props: RowProps): JSX.Element {
   const { field, path, label, values, sink, depth } = props;
   const look = look_of(field, props.as_element);
   const unit = props.unit || field.unit;
-  if (look === 'struct' || look === 'array' || look === 'list' || look === 'table' || look === 'bytes')
-    return <BlockRow {...props} look={look} unit={unit} />;
+  if (block_looks.has(look)) return <BlockRow {...props} look={look} unit={unit} />;
   const refusal = sink.refusal(path);
   const line = { field, path, label, values, sink, is_wrong: refusal !== undefined };
   let inside: ComponentChildren;
