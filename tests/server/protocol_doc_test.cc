@@ -123,7 +123,7 @@ TEST_CASE("a path's names are escaped as docs/protocol.md says, in Resolve and i
   testing::LiveWorld world;
   const auto [odd, below] = world.run([](EntityRegistry& r) {
     const Entity made = r.create("a/b\\c");
-    return std::pair(made, r.create_under(made, "tower"));
+    return std::pair<Entity, Entity>(made, r.create_under(made, "tower"));
   });
   Client client = world.client();
   const auto resolved = [&](std::string_view path) {

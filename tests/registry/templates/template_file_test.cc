@@ -10,6 +10,8 @@
 #include "registry/templates/template_json.h"
 #include "tests/registry/templates/barracks.h"
 
+namespace template_file_test {
+
 using namespace muster;
 using namespace barracks;
 
@@ -215,3 +217,5 @@ TEST_CASE("a file is read template by template, each with those it is made of, a
   CHECK_FALSE(no_json.go_on());
   CHECK_FALSE(no_json.take().has_value());
 }
+
+}  // namespace template_file_test

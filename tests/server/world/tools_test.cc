@@ -68,7 +68,7 @@ TEST_CASE(
   auto file = WorldFile::open(path);
   REQUIRE(load_all(*file));
   REQUIRE(file->checkpoint({}, saving(rows)));
-  const StateCopy copied = file->copy(saving_changes(rows));
+  const StateCopy copied = copied_rows(*file, saving_changes(rows));
   CHECK(sqlite3_says(path, "DELETE FROM state WHERE id % 2") == "");
   const auto stale = file->checkpoint({}, copied);
   REQUIRE(stale);
