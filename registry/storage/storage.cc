@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "messages/require.h"
 
@@ -54,6 +55,11 @@ Storage::~Storage() {
     each_runtime(*chunk, 0, chunk->count, [](const RuntimeOps& ops, void* at) { ops.destroy(at); });
     pool_.recycle(chunk);
   }
+}
+
+void Storage::chunk_is_missing(Entity e) noexcept {
+  fatal("storage: the directory places entity #" + std::to_string(e.index) + ":" + std::to_string(e.generation) +
+        " in a chunk that does not exist");
 }
 
 // --- ids ---

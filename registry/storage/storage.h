@@ -109,9 +109,7 @@ class Storage : private StorageContents {
   }
   /// The row at a place that locate() returned for a live entity.
   [[gnu::always_inline]] Row row_at(std::uint64_t place) const noexcept {
-    Chunk* const chunk = chunks_[place >> Locator::row_bits];
-    if (!chunk) __builtin_unreachable();
-    return {chunk, static_cast<std::uint32_t>(place) & (Locator::rows_max - 1)};
+    return {chunks_[place >> Locator::row_bits], static_cast<std::uint32_t>(place) & (Locator::rows_max - 1)};
   }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
@@ -122,7 +120,8 @@ class Storage : private StorageContents {
     if (!locator.has_row()) [[unlikely]]
       return {};
     Chunk* const chunk = chunks_[locator.chunk()];
-    if (!chunk) __builtin_unreachable();
+    if (!chunk) [[unlikely]]
+      chunk_is_missing(e);
     return {chunk, locator.row()};
   }
   /// Issues a new id in state `reserved`.
@@ -452,6 +451,8 @@ class Storage : private StorageContents {
   friend class BulkRows;    // for Structure
   friend class TreeRows;    //
   friend class ComponentTypes;
+  /// Stops the program: the directory is damaged.
+  [[noreturn, gnu::cold]] static void chunk_is_missing(Entity e) noexcept;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
