@@ -120,10 +120,12 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         (put(components), ...);
       };
       HostEnvelope created(count);
+      std::vector<Entity> made;
+      made.reserve(count);
       const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
       const Storage::Drawn before = core.state.storage.drawn();
       HostCall::take_ids(core, ids);
-      std::vector<Entity> made(ids.begin(), ids.end());
+      made.assign(ids.begin(), ids.end());
       const HostCall call(
           core, created, [&] { return core.pushing.front().bytes(); },
           [&] {
