@@ -351,6 +351,9 @@ class Storage : private StorageContents {
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
   /// chunk of a plain() archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
+  /// prefetches the directory.
+  Run create_run(std::size_t count, Archetype& archetype, bool far);
   /// The chunk that gets the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
