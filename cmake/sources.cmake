@@ -263,6 +263,7 @@ set(muster_public_headers
   registry/apply/wrong_calls.h
   registry/arithmetic.h
   registry/delivery/executor.h
+  registry/delivery/host_call.h
   registry/delivery/inbox.h
   registry/delivery/input_sink.h
   registry/delivery/pushed_sink.h

@@ -120,10 +120,28 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         (put(components), ...);
       };
       HostEnvelope created(count);
+      std::vector<Entity> made;
+      made.reserve(count);
+      if (!core.told) {
+        const HostCall call(core, created, [] { return std::span<const std::byte>(); }, [] {});
+        while (made.size() != count) {
+          runs.create(
+              count - made.size(),
+              [&](std::size_t left) {
+                const Storage::Run run = call.create_run(left, *site->archetype, far);
+                // While they are in the core's L1 cache.
+                append_ids(made, run.chunk->ids() + run.begin, run.count);
+                return run;
+              },
+              fill);
+        }
+        call.done(count);
+        return made;
+      }
       const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
       const Storage::Drawn before = core.state.storage.drawn();
       HostCall::take_ids(core, ids);
-      std::vector<Entity> made(ids.begin(), ids.end());
+      made.assign(ids.begin(), ids.end());
       const HostCall call(
           core, created, [&] { return core.pushing.front().bytes(); },
           [&] {

@@ -1,9 +1,10 @@
-// Fills adjacent rows with one value.
+// Fills adjacent rows with one value, and copies out their ids.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <type_traits>
@@ -63,5 +64,23 @@ class RunsTogether {
   std::array<Storage::Run, 16> runs_;
   std::size_t count_ = 0;
 };
+
+/// Appends `count` ids to `made`, which must have room. Copies the ids of a chunk one by one: the
+/// processor's own copy instruction, which the library uses at this size, takes longer.
+inline void append_ids(std::vector<Entity>& made, const Entity* ids, std::size_t count) {
+  struct OneByOne {
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Entity;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Entity*;
+    using reference = const Entity&;
+    const Entity* at;
+    const Entity& operator*() const noexcept { return *at; }
+    OneByOne& operator++() noexcept { return ++at, *this; }
+    OneByOne operator++(int) noexcept { return {at++}; }
+    bool operator==(const OneByOne&) const noexcept = default;
+  };
+  made.insert(made.end(), OneByOne{ids}, OneByOne{ids + count});
+}
 
 }  // namespace muster

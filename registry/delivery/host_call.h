@@ -60,6 +60,9 @@ class HostCall {
   Storage::Run create_run(std::span<const Entity> taken, Archetype& archetype) const {
     return core_.state.storage.create_run(taken, archetype);
   }
+  Storage::Run create_run(std::size_t count, Archetype& archetype, bool far) const {
+    return core_.state.storage.create_run(count, archetype, far);
+  }
   /// Moves a row that its site knew before a sink was called; the sink may have begun a version
   /// since. Returns its number in the site's open chunk.
   [[gnu::always_inline]] std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place) const {

@@ -18,8 +18,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "messages/require.h"
+#include "registry/storage/drawn_ids.h"
 
 namespace muster {
 
@@ -54,6 +56,11 @@ Storage::~Storage() {
     each_runtime(*chunk, 0, chunk->count, [](const RuntimeOps& ops, void* at) { ops.destroy(at); });
     pool_.recycle(chunk);
   }
+}
+
+void Storage::chunk_is_missing(Entity e) noexcept {
+  fatal("storage: the directory places entity #" + std::to_string(e.index) + ":" + std::to_string(e.generation) +
+        " in a chunk that does not exist");
 }
 
 // --- ids ---
@@ -303,6 +310,34 @@ Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archety
     directory[index].locator = first + i;
     versions[index >> id_page_bits] = version;
   }
+  if (archetype.enableable) enable_all(chunk, begin, begin + count);
+  add_rows(chunk, count);
+  return {&chunk, begin, count};
+}
+
+Storage::Run Storage::create_run(std::size_t most, Archetype& archetype, bool far) {
+  Chunk& chunk = open_chunk(archetype, 0);
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - chunk.count, most));
+  if (count > ids_.recyclable()) [[unlikely]] {
+    std::array<Entity, chunk_rows_max> ids;
+    take_ids(std::span(ids).first(count));
+    return create_run(std::span(ids).first(count), archetype);
+  }
+  touch_all(chunk);
+  const std::uint32_t begin = chunk.count;
+  const DrawnIds drawn{ids_.slots(), id_page_versions_.data(), version_};
+  for (std::uint32_t done = 0; done < count;) {
+    const std::span<const std::uint32_t> queued = ids_.free_queue().run(done);
+    const auto some = static_cast<std::uint32_t>(std::min<std::size_t>(queued.size(), count - done));
+    Entity* const ids = chunk.ids() + begin + done;
+    const Locator first = chunk.locator(begin + done);
+    if (far && queued.size() >= some + DrawnIds::asked_ahead)
+      drawn.draw<true>(queued.data(), some, ids, first);
+    else
+      drawn.draw<false>(queued.data(), some, ids, first);
+    done += some;
+  }
+  ids_.take_recycled(count);
   if (archetype.enableable) enable_all(chunk, begin, begin + count);
   add_rows(chunk, count);
   return {&chunk, begin, count};

@@ -110,9 +110,7 @@ class Storage : private StorageContents {
   }
   /// The row at a place that locate() returned for a live entity.
   [[gnu::always_inline]] Row row_at(std::uint64_t place) const noexcept {
-    Chunk* const chunk = chunks_[place >> Locator::row_bits];
-    if (!chunk) __builtin_unreachable();
-    return {chunk, static_cast<std::uint32_t>(place) & (Locator::rows_max - 1)};
+    return {chunks_[place >> Locator::row_bits], static_cast<std::uint32_t>(place) & (Locator::rows_max - 1)};
   }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
@@ -123,7 +121,8 @@ class Storage : private StorageContents {
     if (!locator.has_row()) [[unlikely]]
       return {};
     Chunk* const chunk = chunks_[locator.chunk()];
-    if (!chunk) __builtin_unreachable();
+    if (!chunk) [[unlikely]]
+      chunk_is_missing(e);
     return {chunk, locator.row()};
   }
   /// Issues a new id in state `reserved`.
@@ -354,6 +353,9 @@ class Storage : private StorageContents {
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
   /// chunk of a plain() archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
+  /// prefetches the directory.
+  Run create_run(std::size_t count, Archetype& archetype, bool far);
   /// The chunk that gets the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
@@ -454,6 +456,8 @@ class Storage : private StorageContents {
   friend class BulkRows;    // for Structure
   friend class TreeRows;    //
   friend class ComponentTypes;
+  /// Stops the program: the directory is damaged.
+  [[noreturn, gnu::cold]] static void chunk_is_missing(Entity e) noexcept;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {

@@ -1,4 +1,5 @@
 #include "registry/storage/directory.h"
+#include "registry/storage/drawn_ids.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -57,4 +58,41 @@ TEST_CASE("an id's entry is put at its index, with its generation") {
   CHECK(entries[2].generation == 9);
   CHECK(entries[1].generation == 0);
   CHECK(entries[3].generation == 0);
+}
+
+TEST_CASE(
+    "ids that are drawn have their generations, rows and marked pages, however their indices follow one another") {
+  constexpr std::uint32_t page = 1u << id_page_bits, first = page - 40, count = 200;
+  for (const std::uint32_t gap :
+       {count, 0u, 31u, 32u, 33u, 63u, 100u, 199u}) {  // that many in line, then one is left out
+    CAPTURE(gap);
+    std::vector<std::uint32_t> indices;
+    for (std::uint32_t i = 0; i < count + DrawnIds::asked_ahead; ++i) indices.push_back(first + i + (i >= gap ? 1 : 0));
+    if (gap == 63u) std::swap(indices[70], indices[71]);
+    std::vector<DirectoryEntry> entries(3 * page);
+    for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {Locator(IdState::free), i * 7 + 1};
+    for (const bool asks : {false, true}) {
+      std::vector<DirectoryEntry> drawn = entries;
+      std::vector<std::uint64_t> versions(3, 1);
+      std::vector<Entity> ids(count + 1, Entity{5, 5});
+      const DrawnIds draws{drawn.data(), versions.data(), 9};
+      if (asks)
+        draws.draw<true>(indices.data(), count, ids.data(), Locator(3, 17));
+      else
+        draws.draw<false>(indices.data(), count, ids.data(), Locator(3, 17));
+      CHECK(ids[count] == Entity{5, 5});
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t index = indices[i];
+        REQUIRE(ids[i] == Entity{index, index * 7 + 1});
+        REQUIRE(drawn[index].locator == Locator(3, 17 + i));
+        REQUIRE(drawn[index].generation == index * 7 + 1);
+        drawn[index] = entries[index];
+      }
+      const auto same = [](const DirectoryEntry& a, const DirectoryEntry& b) {
+        return a.locator == b.locator && a.generation == b.generation;
+      };
+      CHECK(std::ranges::equal(drawn, entries, same));
+      CHECK(versions == std::vector<std::uint64_t>{9, 9, 1});
+    }
+  }
 }
