@@ -63,6 +63,7 @@ set(muster_registry_sources
   registry/delivery/unknown_names.cc
   registry/delivery/world_delivery.cc
   registry/entity_registry.cc
+  registry/explain.cc
   registry/handlers/dynamic_handler.cc
   registry/handlers/handler.cc
   registry/handlers/handler_order.cc
@@ -74,8 +75,11 @@ set(muster_registry_sources
   registry/handlers/turn.cc
   registry/handlers/types_known.cc
   registry/handlers/unkept.cc
+  registry/host.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
+  registry/profile.cc
+  registry/refused_creations.cc
   registry/registry_reading.cc
   registry/registry_setup.cc
   registry/state/batch_change.cc
@@ -230,6 +234,7 @@ set(muster_public_headers
   client/cpp/layouts.h
   client/cpp/result.h
   include/muster/client.h
+  include/muster/host.h
   include/muster/messages.h
   include/muster/plugin.h
   include/muster/registry.h
@@ -250,6 +255,7 @@ set(muster_public_headers
   messages/type_table.h
   messages/utf8.h
   messages/value_text.h
+  registry/apply/created.h
   registry/apply/fill_rows.h
   registry/apply/left_columns.h
   registry/apply/manager.h
@@ -271,6 +277,7 @@ set(muster_public_headers
   registry/delivery/thread_pool.h
   registry/direct_rows.h
   registry/entity_registry.h
+  registry/explain.h
   registry/handlers/at_work.h
   registry/handlers/builtin_messages.h
   registry/handlers/changes.h
@@ -288,8 +295,10 @@ set(muster_public_headers
   registry/handlers/turn.h
   registry/handlers/types_known.h
   registry/handlers/unkept.h
+  registry/host.h
   registry/observe/figures.h
   registry/observe/trace.h
+  registry/profile.h
   registry/pushing.h
   registry/reading.h
   registry/state/conversion.h
