@@ -84,7 +84,7 @@ export class TypeTable {
   /** Finds a type, which must be a component. */
   component(ref: TypeRef): TypeDescriptor {
     const type = this.get(ref);
-    if (type.role !== 'component') throw mistaken(`${type.name} is no component`);
+    if (type.role !== 'component') throw mistaken(`${type.name} is not a component`);
     return type;
   }
   /** Finds a type, which must be a message. */

@@ -139,7 +139,7 @@ test('a plan that makes no batch is refused in words', () => {
     [() => encode_batch({ kind: 'world', type: make, values: [] }), 'a batch of test.Make without messages'],
     [() => encode_batch({ kind: 'table', type: say, messages: [] }), 'a batch of test.Say without messages'],
     [() => encode_batch({ kind: 'shared', type: make, targets: [], value: {} }), 'a batch of test.Make without messages'],
-    [() => encode_batch({ kind: 'each', type: make, messages: [message([{ type: make, value: {} }])] }), 'test.Make is no component'],
+    [() => encode_batch({ kind: 'each', type: make, messages: [message([{ type: make, value: {} }])] }), 'test.Make is not a component'],
     [() => encode_batch({ kind: 'each', type: make, messages: [message([health, health])] }), 'test.Health is named twice'],
     [() => encode_batch({ kind: 'each', type: make, messages: [message([health]), message()] }), 'messages of one batch are followed by the same components'],
     [() => encode_batch({ kind: 'each', type: make, messages: [message([health]), message([lamp])] }), 'messages of one batch are followed by the same components: not test.Lamp'],
@@ -346,7 +346,7 @@ test('a scope is asked for as it says, and everything where it says nothing', as
     bytes_max: 5000,
     priority: 7,
   });
-  await assert.rejects(new Replica().follow(client, { with: ['golden.Damage'] }), { kind: 'mistaken', message: 'golden.Damage is no component' });
+  await assert.rejects(new Replica().follow(client, { with: ['golden.Damage'] }), { kind: 'mistaken', message: 'golden.Damage is not a component' });
   await assert.rejects(new Replica().follow(client, { messages: ['golden.Health'] }), { kind: 'mistaken', message: 'golden.Health is no message' });
   await assert.rejects(new Replica().change({}), { kind: 'mistaken', message: 'the replica follows nothing that could be changed' });
 });
