@@ -166,7 +166,7 @@ export class Batch {
     if (payload_offset !== expected_offset)
       fail('wrong_offset', 11, `payload offset is ${payload_offset}, expected ${expected_offset}`);
     if (payload_bytes !== payload)
-      fail('wrong_size', 16, `payload of ${type.name} says ${payload_bytes} bytes, expected ${payload}`);
+      fail('wrong_size', 16, `payload of ${type.name} declares ${payload_bytes} bytes, expected ${payload}`);
     const item = !sized ? 0 : kind === BatchKind.shared ? 8 : item_bytes_for(payload_offset, payload, align);
     if (item_bytes !== item) fail('wrong_size', 20, `items declare ${item_bytes} bytes, expected ${item}`);
 
