@@ -323,7 +323,8 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
     return refused("bad_question", "between 1 and " + std::to_string(limits_.grant_count_max) +
                                        " ids can be granted at a time, not " + std::to_string(count));
   std::uint64_t unused = 0;
-  std::vector<session::Granted>& grants = to.seat()->grants;
+  const std::shared_ptr<Seat> seat = to.seat();
+  std::vector<session::Granted>& grants = seat->grants;
   for (const session::Granted& grant : grants) unused += grant.count;
   if (unused + count > limits_.unused_ids_max) unused = keep_unused(grants);
   if (unused + count > limits_.unused_ids_max)
