@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <expected>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -80,6 +79,12 @@ void on_signal(int) {
 int complain(ExitCode code, const std::string& text) {
   spdlog::error("{}", text);
   return code;
+}
+int complain(const Arguments& arguments, const ServerError& error) {
+  if (!error.port_in_use()) return complain(exit_listen, error.what());
+  return complain(exit_listen, "cannot listen on " + arguments.listen +
+                                   ": Address already in use. End the server that has this port, or choose another "
+                                   "port with --listen; 0 takes any free one");
 }
 
 /// Parses texts of the form NAME=NUMBER. The error is a sentence.
@@ -315,13 +320,7 @@ int serve(const Arguments& arguments) {
   listening.token = tokens->all;
   listening.more_tokens = tokens->more;
   listening.page_folder = arguments.page;
-  // Companion files are beside the world file itself, even if a link names it.
-  std::error_code failure;
-  const auto given = std::filesystem::absolute(arguments.world, failure).lexically_normal();
-  const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
-  const std::string beside = failure || file == given ? arguments.world : file.string();
-  listening.address_file = beside + "-server.json";
-  listening.users_file = beside + "-users";
+  listening.users_file = companion_path(arguments.world, "-users");
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
@@ -334,7 +333,7 @@ int serve(const Arguments& arguments) {
   try {  // before a new world is created
     Server::check(listening);
   } catch (const ServerError& error) {
-    return complain(exit_listen, error.what());
+    return complain(arguments, error);
   }
 
   if (const std::string* const why = world->stopped()) spdlog::error("{}: stopped: {}", world->path(), *why);
@@ -366,7 +365,7 @@ int serve(const Arguments& arguments) {
       server.emplace(*world, listening);
     } catch (const ServerError& error) {
       running = nullptr;
-      return complain(exit_listen, error.what());
+      return complain(arguments, error);
     }
     // When the world is reopened, clients find it at the same address.
     listening.token = server->token();
