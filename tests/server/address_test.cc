@@ -7,6 +7,8 @@
 #include "tests/server/world/saved_by_hand.h"
 #include "tests/support/folder.h"
 
+namespace address_test {
+
 using namespace muster;
 
 TEST_CASE("a server writes its address beside the world's file while it serves, also if a link names the file") {
@@ -57,3 +59,5 @@ TEST_CASE("a port in use is an error that a program can tell from others, and na
   CHECK(what.find("--listen") == std::string::npos);
   CHECK_FALSE(error_of("127.0.0.1:none").port_in_use());
 }
+
+}  // namespace address_test

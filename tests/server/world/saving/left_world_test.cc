@@ -6,6 +6,8 @@
 #include "tests/server/world/saved_by_hand.h"
 #include "tests/support/folder.h"
 
+namespace left_world_test {
+
 using namespace muster;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("a new world without a journal is saved by its program alone") {
   }
   CHECK(health_in(path) == -1);
 }
+
+}  // namespace left_world_test

@@ -10,6 +10,8 @@
 #include "tests/server/world/saved_by_hand.h"
 #include "tests/support/folder.h"
 
+namespace stop_signals_test {
+
 using namespace muster;
 using muster::test::saved_by_hand;
 
@@ -135,3 +137,5 @@ TEST_CASE("a world that cannot be opened leaves the program's handlers as they w
   CHECK_THROWS_AS(World(folder / "none.muster", {}, options), WorldError);
   CHECK(handler_of(SIGTERM) == ignore_it);
 }
+
+}  // namespace stop_signals_test
