@@ -100,8 +100,8 @@ struct Frame {
 ///
 /// The destructor does not commit, but finishes a running save and waits until every recorded input
 /// is on disk (WorldOptions::durability), so that the next World on the same file continues where
-/// this one ended. Without a journal, everything since the last commit is lost. So are messages
-/// that were posted and not handled, and a new world that was neither committed nor run.
+/// this one ended. Posted messages that were not handled are lost, and so is a new world that was
+/// neither committed nor run. Without a journal, everything since the last commit is lost.
 class World {
  public:
   /// Subscribes handlers in a registry. Called for the world's own registry.
