@@ -92,7 +92,7 @@ void measure(int rounds, const std::string& folder) {
                 registry.add_type<::bench::Position>();
                 return Handlers{};
               },
-              {.durability = Durability::commit});
+              {.durability = Durability::commit, .autosave = {}});
   const Entity entity = world.registry().create("edited", ::bench::Position{});
   world.commit();
   Server server(world, {.listen = "127.0.0.1:0", .page_folder = "none"});

@@ -120,10 +120,12 @@ int measure(int rounds) {
   std::filesystem::create_directory(folder);
   double worst = 0;
   {
-    World world(folder + "/w.muster", [](EntityRegistry& registry) {
-      registry.add_type<bench::Position>();
-      return Handlers{};
-    });
+    World world(folder + "/w.muster",
+                [](EntityRegistry& registry) {
+                  registry.add_type<bench::Position>();
+                  return Handlers{};
+                },
+                {.durability = Durability::checkpoint, .autosave = {}});
     const Entity entity = world.registry().create("edited", bench::Position{});
     Server server(world, {.listen = "127.0.0.1:0", .unix_path = folder + "/s", .page_folder = "none"});
     const auto port = static_cast<std::uint16_t>(std::stoul(server.address().substr(server.address().rfind(':') + 1)));

@@ -285,7 +285,8 @@ void commit_one_change(Measure& measure, std::uint32_t entities) {
   const auto folder = std::filesystem::temp_directory_path() / ("muster-bench-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   {
-    muster::World world((folder / "growth.muster").string(), {});
+    muster::World world((folder / "growth.muster").string(), {},
+                        {.durability = muster::Durability::checkpoint, .autosave = {}});
     const std::vector<Entity> all = world.registry().create_many(entities, Position{1, 2}, Velocity{1, 2}, Mass{1, 2});
     world.commit();
     std::uint32_t next = 0;

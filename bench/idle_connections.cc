@@ -75,7 +75,8 @@ int main(int arguments, char** texts) {
   remove_files();
   int result = 0;
   {
-    World world("idle_connections.muster", [](EntityRegistry&) { return Handlers(); }, {.hz = 100});
+    World world("idle_connections.muster", [](EntityRegistry&) { return Handlers(); },
+                {.hz = 100, .durability = Durability::checkpoint, .autosave = {}});
     ServerOptions options;
     options.listen = "127.0.0.1:0";
     options.page_folder = "none";

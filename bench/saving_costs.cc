@@ -154,9 +154,10 @@ class Saves {
 };
 
 int ticks(std::uint32_t count, int ticks) {
-  World world(path, install, {.hz = 60, .durability = Durability::commit, .on_warning = [](const std::string& what) {
-                                std::printf("%s\n", what.c_str());
-                              }});
+  World world(path, install,
+              {.hz = 60, .durability = Durability::commit, .autosave = {}, .on_warning = [](const std::string& what) {
+                 std::printf("%s\n", what.c_str());
+               }});
   const std::vector<Entity> all = populate(world.registry(), count);
   world.commit();
   std::vector<double> times[2][2];  // writes, a save is under way
@@ -227,7 +228,7 @@ class Changed final : public StateSink {
 };
 
 int battle(std::uint32_t units, int ticks) {
-  World world(path, skirmish::install, {.hz = 60, .durability = Durability::batched});
+  World world(path, skirmish::install, {.hz = 60, .durability = Durability::batched, .autosave = {}});
   EntityRegistry& registry = world.registry();
   skirmish::define_squads(registry);
   registry.push(skirmish::Deploy{.entities = 2 + 4 + (units + 15) / 16 * 2 * 17, .distance = 90});
@@ -281,7 +282,7 @@ double seconds(const timeval& time) {
 
 int recovery(std::uint32_t count, std::uint32_t messages) {
   in_child([&] {
-    World world(path, install, {.durability = Durability::commit});
+    World world(path, install, {.durability = Durability::commit, .autosave = {}});
     const std::vector<Entity> all = populate(world.registry(), count);
     world.commit();
     constexpr std::uint32_t a_batch = 1'000;  // as frames of a client have them
@@ -302,7 +303,8 @@ int recovery(std::uint32_t count, std::uint32_t messages) {
   });
   for (int time = 0; time < 3; ++time) {
     const rusage used = in_child([&] {
-      const World world(path, install, {.open = OpenMode::open_existing});
+      const World world(path, install,
+                        {.open = OpenMode::open_existing, .durability = Durability::checkpoint, .autosave = {}});
       const double own = cpu_ms(CLOCK_PROCESS_CPUTIME_ID);
       std::printf("back with %llu messages, hash %016llx, replayed to %llu, %.3f s of processor time\n",
                   static_cast<unsigned long long>(world.registry().host().counters().messages),
@@ -326,7 +328,7 @@ void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 int memory(std::uint32_t count) {
   in_child([&] {
-    World world(path, install, {.hz = 60});
+    World world(path, install, {.hz = 60, .durability = Durability::checkpoint, .autosave = {}});
     {
       const auto made = populate(world.registry(), count);
     }
@@ -344,7 +346,8 @@ int memory(std::uint32_t count) {
                 count, rest, first, first / rest, resident_mib("VmHWM:"), resident_mib("VmHWM:") / rest);
   });
   in_child([&] {
-    World world(path, install, {.hz = 60, .open = OpenMode::open_existing});
+    World world(path, install,
+                {.hz = 60, .open = OpenMode::open_existing, .durability = Durability::checkpoint, .autosave = {}});
     const double loaded = resident_mib("VmRSS:"), most = resident_mib("VmHWM:");
     Saves saves(world);
     while (saves.done < 2) {

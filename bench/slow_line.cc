@@ -205,7 +205,7 @@ int main(int arguments, char** texts) {
                                              [](const ::bench::Stamp& stamp, Stamped& value) { value.ns = stamp.ns; }));
                   return all;
                 },
-                {.hz = 20});
+                {.hz = 20, .durability = Durability::checkpoint, .autosave = {}});
     const std::vector<Entity> entities = world.registry().create_many(count, Stamped{});
     ServerOptions options;
     options.listen = "127.0.0.1:0";

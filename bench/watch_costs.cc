@@ -382,7 +382,7 @@ int rows(const char* name, int rounds) {
                 }));
                 return all;
               },
-              {.hz = hz});
+              {.hz = hz, .durability = Durability::checkpoint, .autosave = {}});
   const std::vector<Entity> entities = world.registry().create_many(count, Component{});
   Server server(world, listening("watch_costs.sock"));
   constexpr TypeId component = TypeTraits<Component>::id;
@@ -423,7 +423,8 @@ int rows(const char* name, int rounds) {
 }
 
 int battle(int rounds) {
-  World world("watch_costs.muster", skirmish::install, {.hz = hz});
+  World world("watch_costs.muster", skirmish::install,
+              {.hz = hz, .durability = Durability::checkpoint, .autosave = {}});
   skirmish::define_squads(world.registry());
   world.registry().push(skirmish::Deploy{.entities = 20'000, .distance = 90});
   Server server(world, listening("watch_costs.sock"));

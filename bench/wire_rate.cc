@@ -166,7 +166,7 @@ int measure(int rounds) {
           }));
           return all;
         },
-        {.durability = Durability::checkpoint});
+        {.durability = Durability::checkpoint, .autosave = {}});
     const std::vector<Entity> entities = world.registry().create_many(10'000, ::bench::Position{});
     Server server(world, {.listen = "127.0.0.1:0", .page_folder = "none"});
     const auto port = static_cast<std::uint16_t>(std::stoul(server.address().substr(server.address().rfind(':') + 1)));

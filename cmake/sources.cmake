@@ -154,6 +154,7 @@ set(muster_world_sources
   server/world/saving/write_queue.cc
   server/world/time/host_calls.cc
   server/world/time/pacer.cc
+  server/world/time/stop_signals.cc
   server/world/time/wake.cc
   server/world/time/watchdog.cc
   server/world/world.cc

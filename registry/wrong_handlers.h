@@ -54,6 +54,10 @@ struct WordParts<WithoutParent<T>> : FilteringWord<T> {};
 template <class T>
 struct WordParts<WithoutSelfOrParent<T>> : FilteringWord<T> {};
 template <class>
+inline constexpr bool is_parent_id = false;
+template <class T>
+inline constexpr bool is_parent_id<Parent<T>> = std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, Entity>;
+template <class>
 inline constexpr bool is_span = false;
 template <class T>
 inline constexpr bool is_span<std::span<T>> = true;
@@ -63,7 +67,7 @@ template <class Word>
 constexpr void explain_word() {
   if constexpr (Word::filters) {
     explain_component<typename Word::Value>();
-  } else if constexpr (Word::writes) {
+  } else if constexpr (Word::writes && !std::is_same_v<typename Word::Value, Entity>) {
     // The word's own class reports this.
   } else if constexpr (!ComponentType<typename Word::Value>) {
     explain_component<typename Word::Value>();
@@ -102,6 +106,10 @@ constexpr void explain_parameter() {
     static_assert(understood<P>, "a handler takes its spawner by reference: write Spawner&");
   } else if constexpr (QueryWord<T>) {
     static_assert(understood<P>, "a handler takes this by value: write it without const, & or *");
+  } else if constexpr (is_parent_id<T>) {
+    static_assert(understood<P>,
+                  "an id is not a component: take Entity, and call registry.parent(self) of a registry that the handler's "
+                  "object or captures refer to");
   } else if constexpr (WordParts<T>::reads || WordParts<T>::filters) {
     explain_word<WordParts<T>>();
   } else if constexpr (is_span<T>) {

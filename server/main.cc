@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <expected>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -80,6 +79,12 @@ void on_signal(int) {
 int complain(ExitCode code, const std::string& text) {
   spdlog::error("{}", text);
   return code;
+}
+int complain(const Arguments& arguments, const ServerError& error) {
+  if (!error.port_in_use()) return complain(exit_listen, error.what());
+  return complain(exit_listen, "cannot listen on " + arguments.listen +
+                                   ": Address already in use. End the server that has this port, or choose another "
+                                   "port with --listen; 0 takes any free one");
 }
 
 /// Parses texts of the form NAME=NUMBER. The error is a sentence.
@@ -300,9 +305,7 @@ int serve(const Arguments& arguments) {
   listening.unix_path = arguments.unix_path;
   listening.token = *token;
   listening.page_folder = arguments.page;
-  const std::string file = real_path(arguments.world);
-  listening.address_file = file + "-server.json";
-  listening.users_file = file + "-users";
+  listening.users_file = companion_path(arguments.world, "-users");
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
@@ -315,7 +318,7 @@ int serve(const Arguments& arguments) {
   try {  // before a new world is created
     Server::check(listening);
   } catch (const ServerError& error) {
-    return complain(exit_listen, error.what());
+    return complain(arguments, error);
   }
 
   if (const std::string* const why = world->stopped()) spdlog::error("{}: stopped: {}", world->path(), *why);
@@ -346,7 +349,7 @@ int serve(const Arguments& arguments) {
       server.emplace(*world, listening);
     } catch (const ServerError& error) {
       running = nullptr;
-      return complain(exit_listen, error.what());
+      return complain(arguments, error);
     }
     // When the world is reopened, clients find it at the same address.
     listening.token = server->token();

@@ -1,8 +1,11 @@
 #include "server/server.h"
 
+#include <errno.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "server/desk/desk.h"
 #include "server/door/address_file.h"
@@ -30,6 +33,12 @@ ListenerOptions listening(const ServerOptions& options) {
   return made;
 }
 
+std::string absolute(const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  char here[4096];
+  return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
+}
+
 /// If `compress` is false, only the error matters.
 PageFiles page_of(const ServerOptions& options, bool compress) {
   const std::string folder = options.page_folder.empty() ? default_page_folder() : options.page_folder;
@@ -41,10 +50,18 @@ PageFiles page_of(const ServerOptions& options, bool compress) {
 
 }  // namespace
 
+std::string companion_path(const std::string& world, const char* suffix) {
+  const std::filesystem::path given = std::filesystem::path(absolute(world)).lexically_normal();
+  std::error_code failure;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(given, failure);
+  return (failure ? given : file).string() + suffix;
+}
+
 /// The world of one server, which implements WorldSide for the desk.
 struct Server::Impl final : WorldSide {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
     if (options.token.empty()) options.token = draw_token();
+    if (options.program.empty()) options.program = ::program_invocation_short_name;
     known.epoch = world.epoch();
     known.hz = world.hz();
     known.world = world.path().substr(world.path().rfind('/') + 1);
@@ -64,9 +81,10 @@ struct Server::Impl final : WorldSide {
     door.world_file = known.world;
     listener.emplace(*desk, std::move(door));
     address = listener->address();
-    if (!options.address_file.empty())
-      address_file.emplace(options.address_file, AddressEntry{world_path, address, absolute(options.unix_path),
-                                                              options.token, options.program});
+    if (options.address_file != "none")
+      address_file.emplace(
+          options.address_file.empty() ? companion_path(world.path(), "-server.json") : absolute(options.address_file),
+          AddressEntry{world_path, address, absolute(options.unix_path), options.token, options.program});
     if (!address.empty()) editor_url = "http://" + address + "/#token=" + escaped(options.token);
     world.add_visitor(*desk);
   }
@@ -134,12 +152,6 @@ struct Server::Impl final : WorldSide {
       options.open_again();
     }
     return done;
-  }
-
-  static std::string absolute(const std::string& path) {
-    if (path.empty() || path.front() == '/') return path;
-    char here[4096];
-    return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
   }
 
  public:

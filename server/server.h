@@ -27,14 +27,15 @@ struct ServerOptions {
   /// File with the list of users and their tokens, which sessions with the right `admin` change;
   /// server/access/users.h draws it. The file need not exist. Empty means no users.
   std::string users_file = {};
-  /// File for address and token, for clients on this machine. Readable by its owner only, and
-  /// removed on a clean stop. Empty means none.
+  /// File for address and token, with which `muster` and other clients on this machine find the
+  /// world. Readable by its owner only, and removed on a clean stop. Empty means
+  /// WORLD-server.json, next to the world's file; "none" means no file.
   std::string address_file = {};
   /// Folder of the editor's page, read when the server is made. Empty means the installed page, or
   /// the one built with this program, if any; "none" means no page. Served on `listen` only.
   std::string page_folder = {};
-  /// Name of this program in Info.
-  std::string program = "muster-server";
+  /// Name of this program, which `muster info` shows. Empty means the name of its executable.
+  std::string program = {};
   /// Called on the server's thread with one line about a session that connected, left or was
   /// refused. May be empty.
   std::function<void(const std::string&)> log = {};
@@ -55,13 +56,17 @@ struct ServerOptions {
   std::function<void()> open_again = {};
 };
 
+/// Returns the absolute path of a companion of the world file at `world`, such as WORLD-users. The
+/// companion is next to the file itself, even if `world` is a link to it.
+std::string companion_path(const std::string& world, const char* suffix);
+
 /// Serves from construction to destruction on a thread of its own, and sends to watches on another.
 /// Construct, use and destroy it on the world thread; the world must outlive it. Handlers never run
 /// on its threads, and the world thread never waits for them.
 class Server {
  public:
-  /// Throws ServerError if an address or socket path is invalid, if it cannot listen, or if
-  /// the page or the list of users cannot be read.
+  /// Throws ServerError if an address or socket path is invalid, if it cannot listen, if the
+  /// page or the list of users cannot be read, or if the address file cannot be written.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();
   Server(const Server&) = delete;

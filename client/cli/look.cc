@@ -56,7 +56,7 @@ struct TreePrinter {
     const auto draw = [&](const Child& child, bool last) {
       const bool cut = child.children > 0 && depth >= depth_max;
       print_line(indent + (last ? "└─ " : "├─ ") + label(child) +
-                 (cut ? "  … " + std::to_string(child.children) + " below" : ""));
+                 (cut ? "  … " + std::to_string(child.children) + (child.children == 1 ? " child" : " children") : ""));
       if (child.children > 0 && !cut) text(child.entity, depth + 1, indent + (last ? "   " : "│  "));
     };
     world.each_child(of, [&](const Child& child) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <thread>
 #include <utility>
@@ -39,24 +38,18 @@ void draw(const muster::EntityRegistry& registry) {
 }
 // guide: end
 
-muster::World* to_stop = nullptr;
-
 }  // namespace
 
 int main(int argc, char** argv) {
   engine::Jobs jobs(2);
   engine::JobExecutor executor(jobs);
-  muster::World world("embedding.muster", install,
-                      {.durability = muster::Durability::batched, .autosave = 5s, .registry = {.executor = &executor}});
+  muster::World world("embedding.muster", install, {.stop_on_signals = true, .registry = {.executor = &executor}});
   muster::EntityRegistry& registry = world.registry();
   if (world.is_new()) {
     registry.create("hero", game::Position{}, game::Velocity{.x = 1}, game::Health{}).or_stop();
     world.commit();
   }
-  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717",
-                                .address_file = "embedding.muster-server.json"});  // `muster` finds it there
-  to_stop = &world;
-  std::signal(SIGTERM, [](int) { to_stop->stop(); });
+  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});
 
   // guide: loop
   auto before = Clock::now();
@@ -71,8 +64,7 @@ int main(int argc, char** argv) {
   // guide: end
 
   // guide: end of the program
-  std::signal(SIGTERM, SIG_IGN);  // stop() must not come when the world is gone
-  server.stop();                  // clients are told
-  world.commit();                 // what happens after that is not saved
+  server.stop();   // clients are told
+  world.commit();  // the next start has nothing to replay
   // guide: end
 }

@@ -1,4 +1,4 @@
-// The other snippets of docs/embedding.md.
+// The other snippets of docs/embedding.md, and one of docs/guide.md and docs/cookbook.md.
 #include <muster/host.h>
 #include <muster/messages.h>
 #include <muster/server.h>
@@ -118,6 +118,31 @@ void counting() {
   // guide: end
 }
 
+// guide: errors
+/// Serves the world until the program is stopped, and returns the program's exit code.
+int serve(const char* path, const char* address) {
+  try {
+    muster::World world(path, install, {.hz = 60, .stop_on_signals = true});
+    muster::Server server(world, {.listen = address});
+    while (const muster::Frame frame = world.next_frame()) world.registry().push(muster::Update{.dt = frame.dt});
+    return 0;
+  } catch (const muster::WorldError& error) {  // "level1.muster: in use by process 4711"
+    std::fprintf(stderr, "%s\n", error.what());
+  } catch (const muster::ServerError& error) {  // error.port_in_use(): another program has the port
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return 1;
+}
+// guide: end
+
+void errors() {
+  muster::World world("errors.muster", install);
+  world.commit();
+  require(serve("errors.muster", "127.0.0.1:0") == 1);  // another World has the file
+  const muster::Server server(world, {.listen = "127.0.0.1:0"});
+  require(serve("others.muster", server.address().c_str()) == 1);  // another Server has the port
+}
+
 void own_jobs() {
   engine::Jobs jobs(2);
   engine::JobExecutor executor(jobs);
@@ -159,6 +184,7 @@ int main() {
   pace();
   posting();
   saving();
+  errors();
   own_jobs();
   forking();
   std::filesystem::remove_all(folder);

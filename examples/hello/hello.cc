@@ -1,39 +1,26 @@
-// The smallest world: a component, a message, a handler, a file, and a server for clients.
 #include <muster/server.h>
 
 #include <cstdio>
 
-#include "examples/hello/game.h"  // written by schemac
-
-namespace {
+#include "game.h"  // written by schemac from game.fbs
 
 void take_damage(const game::Damage& hit, game::Health& health, muster::Entity self, muster::Outbox& out) {
   health.value -= hit.amount;
   if (health.value <= 0) out.destroy(self);
 }
-
-/// Is called for the world's registry, and for others that recompute a part of the past.
 muster::Handlers install(muster::EntityRegistry& registry) {
   return {registry.subscribe("game.take_damage", take_damage)};
 }
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  muster::World world("level1.muster", install, {.hz = 60});  // opens or recovers
+int main() {
+  muster::World world("level1.muster", install, {.hz = 60, .stop_on_signals = true});  // recovers
   auto& registry = world.registry();
-  if (world.is_new()) {  // until the first commit
+  if (world.is_new()) {
     const auto orc = registry.create("orc", game::Health{.value = 30});
     registry.push(orc, game::Damage{.amount = 7});  // handled when push returns
     world.commit();                                 // durable
-    std::puts("a new world");
   }
-  const auto orc = registry.find_path("/orc");
-  if (orc) std::printf("%s has %g health\n", registry.path(orc).c_str(), registry.get<game::Health>(orc).value);
-
-  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});
-  std::puts(server.editor_url());  // with its token
-  std::fflush(stdout);
-  while (const auto frame = world.next_frame())  // applies edits; empty after stop()
+  muster::Server server(world, {.listen = "127.0.0.1:7717"});  // remote tools come in here
+  std::fprintf(stderr, "%s\n", server.editor_url());           // with its token
+  while (const auto frame = world.next_frame())                // empty after Ctrl-C or SIGTERM
     registry.push(muster::Update{.dt = frame.dt});
 }

@@ -43,7 +43,7 @@ template <class T>
 class FromElsewhere {
  public:
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
-  static_assert(std::is_const_v<std::remove_pointer_t<T>>,
+  static_assert(std::is_const_v<std::remove_pointer_t<T>> || std::is_same_v<Value, Entity>,
                 "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T> "
                 "or Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
@@ -59,7 +59,7 @@ class FromElsewhere {
   bool is_there_;
 };
 
-/// T of the nearest ancestor that has it.
+/// T of the nearest ancestor that has it: `Parent<const Gravity>`.
 template <class T>
 struct Parent : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
@@ -69,14 +69,16 @@ template <class T>
 struct SelfOrParent : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the nearest ancestor that has X; absent if that ancestor lacks T.
+/// T of the nearest ancestor that has X, and absent if that ancestor lacks T. For example, with
+/// `ParentWith<const Health, Soldier>`, a shield reads the health of the soldier that carries it.
 template <class T, class X>
 struct ParentWith : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
 /// T of the entity itself, or else of the nearest ancestor that has it. The search ends at the
-/// first entity that has X, including the entity itself. For example, a bone finds the animation of
-/// its own model, but not that of the model's mount.
+/// first entity that has X, including the entity itself. For example, with
+/// `UpTo<const Animation, Model>`, a bone finds the animation of its own model, but not that of the
+/// model's mount.
 template <class T, class X>
 struct UpTo : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;

@@ -57,7 +57,7 @@ struct MessageParameter<const V&> {
 /// two writes it; sizeof...(Ps) if there is none.
 template <class... Ps>
 constexpr std::size_t written_twice() {
-  const auto type_of = []<class P>() -> TypeId {
+  [[maybe_unused]] const auto type_of = []<class P>() -> TypeId {  // unused without parameters
     if constexpr (P::column)
       return TypeTraits<typename P::Value>::id;
     else

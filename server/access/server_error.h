@@ -2,14 +2,21 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace muster {
 
 /// The reason why a server could not start, such as a port in use or an address that is not
-/// loopback.
+/// loopback. what() is a sentence.
 class ServerError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit ServerError(const std::string& what, bool port_in_use = false)
+      : std::runtime_error(what), port_in_use_(port_in_use) {}
+  /// Returns true if another program, or another server of this one, listens on the port.
+  bool port_in_use() const noexcept { return port_in_use_; }
+
+ private:
+  bool port_in_use_;
 };
 
 }  // namespace muster

@@ -66,12 +66,12 @@ ListeningSocket listen_tcp(const std::string& listen) {
   if (!error) door.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) door.bind(endpoint, error);
   if (!error) door.listen(asio::socket_base::max_listen_connections, error);
-  if (error)
+  if (error == asio::error::address_in_use)
     throw ServerError("cannot listen on " + listen + ": " + error.message() +
-                      (error == asio::error::address_in_use
-                           ? ". End the server that has this port, or choose another port with --listen; 0 takes any "
-                             "free one"
-                           : ""));
+                          ". End the server that has this port, or set another one in ServerOptions::listen; 0 takes "
+                          "any free port",
+                      true);
+  if (error) throw ServerError("cannot listen on " + listen + ": " + error.message());
   const tcp::endpoint bound = door.local_endpoint();
   const std::string host = bound.address().to_string();
   const bool is_v6 = bound.address().is_v6();

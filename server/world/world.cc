@@ -24,6 +24,7 @@
 #include "server/world/saving/saver.h"
 #include "server/world/time/host_calls.h"
 #include "server/world/time/polling.h"
+#include "server/world/time/stop_signals.h"
 #include "server/world/time/wake.h"
 #include "server/world/time/watchdog.h"
 #include "server/world/time/work_time.h"
@@ -96,7 +97,11 @@ std::string not_as_saved(const LoadReport& report) {
 }  // namespace
 
 struct World::Impl {
-  // The file is destroyed last, with its lock; handlers are destroyed before the registry.
+  std::atomic<bool> stopped{false};
+  static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
+  std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
+  std::unique_ptr<StopSignals> signals;                   // null without the option
+  // The file, with its lock, is destroyed after its users, and handlers before the registry.
   WorldFile file;
   WorldOptions options;
   const std::uint64_t epoch = random_id();
@@ -105,7 +110,6 @@ struct World::Impl {
                                      // executor
   EntityRegistry registry;
   Handlers handlers;
-  std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
   RecoveryReport recovery;
@@ -113,9 +117,6 @@ struct World::Impl {
 
   // grants of sessions and threads that existed before the load
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;
-
-  std::atomic<bool> stopped{false};
-  static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
 
   std::uint64_t tick = 0;
   Pacer pacer;
@@ -134,7 +135,8 @@ struct World::Impl {
   std::optional<Watchdog> watchdog;  // observes the registry; may be empty
 
   Impl(const std::string& path, WorldOptions given)
-      : file(open_file(path, given)),
+      : signals(given.stop_on_signals ? std::make_unique<StopSignals>(stopped, *wake) : nullptr),
+        file(open_file(path, given)),
         options(std::move(given)),
         pool(make_pool(options)),
         registry(registry_options(options)),
@@ -190,7 +192,9 @@ struct World::Impl {
     registry.flush();
     if (stands.empty()) mark.end(registry.sequence(), tick);
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
+    const bool was_new = !saver.is_saving() && file.is_new();
     saver.hand_over(Clock::now());
+    if (was_new) begin_marking();
   }
   /// Flushes, and returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {
@@ -371,7 +375,7 @@ void World::Impl::stop_before(const WorkSuspect& at) {
   } else {
     stands += "; to try it again, remove ";
   }
-  stands += file.real_path() + "-work";
+  stands += file.real_path() + "-work. A program with a World of its own sets WorldOptions::skip instead of --skip";
   saver.opened_stopped(stands);
   (void)pacer.set({.paused = true}, Clock::now());
 }

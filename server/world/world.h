@@ -1,7 +1,7 @@
 // A registry with its file. Opens or creates the file, runs the registry tick by tick, and saves
 // it.
 //
-//   muster::World world("level1.muster", install, {.hz = 60});
+//   muster::World world("level1.muster", install, {.hz = 60, .stop_on_signals = true});
 //   if (world.is_new()) { ... fill world.registry() ...; world.commit(); }
 //   while (auto frame = world.next_frame()) world.registry().push(muster::Update{.dt = frame.dt});
 //
@@ -30,15 +30,23 @@ namespace muster {
 
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
+  /// If true, SIGINT (Ctrl-C) and SIGTERM call World::stop from the beginning of the constructor to
+  /// the end of the destructor, even if the program was started with these signals ignored. The
+  /// first signal also restores the handler that the program had before, so that a second one ends
+  /// a program that hangs. The destructor restores both handlers. Several worlds may use this
+  /// option; a signal stops all of them.
+  bool stop_on_signals = false;
   OpenMode open = OpenMode::open_or_create;
   /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group. See code_identity().
   std::string code = {};
-  Durability durability = Durability::checkpoint;  ///< guarantees between commits
+  /// Guarantees between commits. Unless it is Durability::checkpoint, the first next_frame or poll
+  /// saves a new world, because only a world with a file can record its inputs.
+  Durability durability = Durability::batched;
 
   /// Time from a commit to the next automatic one if the world has changed; 0 means never. The
   /// actual time is at least fifty times as long as it took to begin the last commit.
-  std::chrono::nanoseconds autosave{0};
+  std::chrono::nanoseconds autosave = std::chrono::seconds(2);
   /// Limit on the journal's bytes since the last commit; 0 means none. At 80 %, a commit begins
   /// regardless of `autosave`. At 100 %, the world waits for that commit; if it fails, recording
   /// stops (see recording_error()). `on_warning` is also called if held_bytes() reaches 80 % of
@@ -88,9 +96,12 @@ struct Frame {
 };
 
 /// Used by one thread, the world thread. Other threads may use members marked "any thread" and the
-/// lanes of the registry's inbox. Destroying a World does not save it: anything not committed is
-/// lost unless it is in the journal (WorldOptions::durability). If it is, the next World on the
-/// same file continues where this one ended.
+/// lanes of the registry's inbox.
+///
+/// The destructor does not commit, but finishes a running save and waits until every recorded input
+/// is on disk (WorldOptions::durability), so that the next World on the same file continues where
+/// this one ended. Posted messages that were not handled are lost, and so is a new world that was
+/// neither committed nor run. Without a journal, everything since the last commit is lost.
 class World {
  public:
   /// Subscribes handlers in a registry. Called for the world's own registry.
@@ -128,7 +139,8 @@ class World {
   /// Returns 32 hexadecimal digits, which are equal in all copies of a world's file. Empty before
   /// the world's first commit.
   std::string id() const;
-  /// Returns true until the world's first commit.
+  /// Returns true until the world's first commit, which may be that of the first next_frame or poll
+  /// (WorldOptions::durability).
   bool is_new() const noexcept;
   /// Returns the number of the last frame's tick, or of the checkpoint's tick before the first
   /// frame.

@@ -5,8 +5,10 @@ A fenced block of a document follows a comment that says where it is from,
 
     <!-- examples/guide/handlers.cc: a handler -->
 
-and has the lines between `guide: a handler` and `guide: end` of that file, without their common indentation. Blocks that follow
-`<!-- run -->` and `<!-- output -->` are run by tests/guide/run.py.
+and has the lines between `guide: a handler` and `guide: end` of that file, without their common indentation. A comment with a path
+alone, `<!-- examples/hello/hello.cc -->`, names a file that the block repeats in full. Blocks that follow `<!-- run -->` and
+`<!-- output -->` are run by tests/guide/run.py. README.md may have blocks
+of other languages than C++ and FlatBuffers too.
 
 `snippets.py [ROOT]` checks (without a root the tree that it lies in), the last line is `N passed, N failed`; `snippets.py ROOT --write` fills the blocks in;
 `snippets.py --self-test` shows that a difference is found."""
@@ -16,14 +18,15 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FROM = re.compile(r"<!-- ([\w./]+): ([^>]+) -->\n$")
+FROM = re.compile(r"<!-- ([\w./]+)(?:: ([^>]+))? -->\n$")
 RUN = re.compile(r"<!-- (run|output) -->\n$")
 
 
 def documents(root):
     """The pages with at least one block that says where it is from: in such a page every block must."""
     pages = sorted(page.relative_to(root).as_posix() for page in (root / "docs").glob("*.md"))
-    return [page for page in pages if re.search(FROM.pattern.replace("\\n$", ""), (root / page).read_text(encoding="utf-8"))]
+    found = [page for page in pages if re.search(r"<!-- [\w./]+: [^>]+ -->", (root / page).read_text(encoding="utf-8"))]
+    return [*found, "README.md"]
 
 
 def regions(text):
@@ -53,15 +56,22 @@ def check(root, document, write=False):
             good += 1
             continue
         source = FROM.search(before)
+        if not source and document == "README.md" and block[1] not in ("cpp", "fbs"):
+            out.append(text[end:block.end()])
+            end = block.end()
+            continue
         if not source:
             wrong.append(f"{document}:{line}: nothing says where this block is from")
             continue
         file = root / source[1]
-        there = regions(file.read_text(encoding="utf-8")).get(source[2]) if file.is_file() else None
+        there = file.read_text(encoding="utf-8") if file.is_file() else None
+        if there is not None and source[2]:
+            there = regions(there).get(source[2])
         if there is None:
-            wrong.append(f"{document}:{line}: there is no region '{source[2]}' in {source[1]}")
+            missing = f"region '{source[2]}' in {source[1]}" if source[2] else f"file {source[1]}"
+            wrong.append(f"{document}:{line}: there is no {missing}")
         elif block[2] != there and not write:
-            wrong.append(f"{document}:{line}: is not what {source[1]} has as '{source[2]}'")
+            wrong.append(f"{document}:{line}: is not what {source[1]} has" + (f" as '{source[2]}'" if source[2] else ""))
         else:
             good += 1
             out += [text[end:block.start(2)], there]
@@ -79,6 +89,9 @@ def self_test():
         cases = {good: (1, 0), good.replace("int b", "int c"): (0, 1), good.replace("one", "two"): (0, 1),
                  good.replace("a.cc", "b.cc"): (0, 1), good.split("\n", 1)[1]: (0, 1),
                  "<!-- run -->\n```sh\ntrue\n```\n" + good: (2, 0)}
+        whole = "<!-- whole.cc -->\n```cpp\nint c;\n```\n"
+        (root / "whole.cc").write_text("int c;\n")
+        cases |= {whole: (1, 0), whole.replace("int c", "int d"): (0, 1), whole.replace("whole.cc", "no.cc"): (0, 1)}
         failed = 0
         for text, (right, wrong) in cases.items():
             (root / "doc.md").write_text(text)

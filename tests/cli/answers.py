@@ -209,7 +209,7 @@ def a_tree_is_drawn_with_lines_and_cut_at_its_depth(folder):
         equal(world.run("tree"), "/\n├─ a  10:1\n│  ├─ 10:1  [game.Health]\n│  │  └─ e  10:1\n│  └─ d  11:1  [game.Health]\n│     └─ f  10:1\n└─ b  11:1\n")
     for depth in ("0", "1"):
         with spoken(folder, levels()) as world:
-            equal(world.run("tree", "--depth", depth), "/\n├─ a  10:1  … 2 below\n└─ b  11:1\n")
+            equal(world.run("tree", "--depth", depth), "/\n├─ a  10:1  … 2 children\n└─ b  11:1\n")
     with spoken(folder, levels()) as world:
         tree = world.json("tree", "--depth", "2")
         equal(tree["children"][0]["children"][1], {"id": "11:1", "name": "d", "components": ["game.Health"], "child_count": 3})

@@ -54,7 +54,7 @@ def the_town_is_imported_whole(folder):
     equal(len(folder.json("ls", "--with", "MeshReference")), 60)
     mesh = folder.json("show", folder.json("ls", "--with", "scene.MeshReference")[0]["id"])
     equal(mesh["components"]["scene.MeshReference"]["asset"], os.path.relpath(TOWN, folder.path))
-    holds(folder.run("tree", "--depth", "1"), "town_model", "… 4 below")
+    holds(folder.run("tree", "--depth", "1"), "town_model", "… 4 children")
 
 
 def import_uses_the_server_of_a_served_world(folder):

@@ -5,6 +5,7 @@
 #include "examples/skirmish/skirmish.h"
 #include "schema/skirmish.h"
 #include "server/world/world.h"
+#include "tests/server/world/saved_by_hand.h"
 #include "tests/support/folder.h"
 
 using namespace muster;
@@ -25,7 +26,7 @@ TEST_CASE("a battle in a world file goes on where it was committed, with the sam
   const test::Folder folder;
   std::uint64_t committed = 0, later = 0;
   {
-    World world(folder / "battle.muster", skirmish::install, {.hz = 60});
+    World world(folder / "battle.muster", skirmish::install, test::saved_by_hand({.hz = 60}));
     REQUIRE(world.is_new());
     skirmish::define_squads(world.registry());
     world.registry().push(skirmish::Deploy{.entities = 600, .distance = 30});
@@ -38,7 +39,7 @@ TEST_CASE("a battle in a world file goes on where it was committed, with the sam
     later = world.registry().hash();
     CHECK(later != committed);
   }
-  World world(folder / "battle.muster", skirmish::install, {.hz = 60});
+  World world(folder / "battle.muster", skirmish::install, test::saved_by_hand({.hz = 60}));
   CHECK_FALSE(world.is_new());
   CHECK(world.registry().hash() == committed);
   run(world.registry(), 500);
@@ -48,14 +49,14 @@ TEST_CASE("a battle in a world file goes on where it was committed, with the sam
 TEST_CASE("what was posted when a world was committed is delivered after it was opened again") {
   const test::Folder folder;
   {
-    World world(folder / "battle.muster", skirmish::install);
+    World world(folder / "battle.muster", skirmish::install, test::saved_by_hand());
     EntityRegistry& registry = world.registry();
     skirmish::define_squads(registry);
     registry.push(skirmish::Deploy{.entities = 40});
     registry.post(registry.find_path("/red/tower-0"), skirmish::Damage{.amount = 7});
     world.commit();
   }
-  World world(folder / "battle.muster", skirmish::install);
+  World world(folder / "battle.muster", skirmish::install, test::saved_by_hand());
   EntityRegistry& registry = world.registry();
   const Entity tower = registry.find_path("/red/tower-0");
   CHECK(registry.get<skirmish::Health>(tower).value == 2000);

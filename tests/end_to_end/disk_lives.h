@@ -68,7 +68,8 @@ class DiskLives {
     std::uint64_t told = 0;
     sequence_before_ = 0;
     {
-      World world(path_, install_arena, {.hz = 100'000, .durability = Durability::commit, .merge_bytes = merge_bytes_});
+      World world(path_, install_arena,
+                  {.hz = 100'000, .durability = Durability::commit, .autosave = {}, .merge_bytes = merge_bytes_});
       look(world);
       if (world.is_new()) begin(world);
       told = world.durable_sequence();

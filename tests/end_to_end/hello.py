@@ -1,62 +1,103 @@
 #!/usr/bin/env python3
-"""Runs the examples that README shows and compares what they print. `hello.py HELLO_REGISTRY HELLO`: HELLO is run twice
-in one folder, first making its world, then recovering it. The last line is `N passed, N failed`."""
+"""Runs the programs that README shows, as a reader would. `hello.py HELLO_REGISTRY PROGRAM MUSTER SERVER`: PROGRAM is README's own text, with a
+free port. The last line is `N passed, N failed`."""
 import pathlib
 import re
+import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from deadline import deadline  # noqa: E402
+from programs import Folder, run_tests  # noqa: E402
 
-passed = failed = 0
-
-
-def expect(what, got, wanted):
-    global passed, failed
-    if got == wanted:
-        passed += 1
-    else:
-        failed += 1
-        print(f"{what}: expected\n{wanted}\nbut got\n{got}")
+HELLO_REGISTRY, PROGRAM, MUSTER = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:4])
 
 
-def run(program, folder):
-    ran = subprocess.run([program], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                         timeout=60)
-    return f"exit code {ran.returncode}\n{ran.stdout}{ran.stderr if ran.returncode else ''}"
+def serve(folder):
+    """README's program, and the address that it printed before it was looked for."""
+    process = folder.start(PROGRAM, stderr=subprocess.PIPE)
+    address = process.stderr.readline()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=\w{20,}\n", address), address
+    return process
 
 
-def serve(program, folder):
-    """Starts a program that serves until it is stopped, and kills it once it told its URL: the lines it printed."""
-    process = subprocess.Popen([program, "127.0.0.1:0"], cwd=folder, stdout=subprocess.PIPE, text=True)
-    try:
-        lines = []
-        while not lines or not lines[-1].startswith("http"):
-            line = process.stdout.readline()
-            if not line:
-                break
-            lines.append(re.sub(r":\d+/#token=\w{20,}$", ":PORT/#token=TOKEN", line.rstrip("\n")))
-        return lines
-    finally:
-        process.kill()
-        process.wait()
+def end(process, by):
+    process.send_signal(by)
+    assert process.wait(timeout=20) == 0, process.stderr.read()
 
 
-def main(hello_registry, hello):
-    with tempfile.TemporaryDirectory() as folder:
-        expect("a registry alone", run(hello_registry, folder), "exit code 0\n/orc has 23 health\nthe orc is dead\n")
-        expect("files a registry alone leaves", [p.name for p in pathlib.Path(folder).iterdir()], [])
-    with tempfile.TemporaryDirectory() as folder:
-        url = "http://127.0.0.1:PORT/#token=TOKEN"
-        expect("a new world", serve(hello, folder), ["a new world", "/orc has 23 health", url])
-        expect("the same world, recovered", serve(hello, folder), ["/orc has 23 health", url])
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+def health(folder):
+    return float(re.search(r"value +(\S+)", folder.run("show", "/orc"))[1])
+
+
+def a_registry_alone_needs_no_file(folder):
+    ran = subprocess.run([HELLO_REGISTRY], cwd=folder.path, capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout == "/orc has 23 health\nthe orc is dead\n", ran.stdout
+    assert list(folder.path.iterdir()) == []
+
+
+def an_edit_from_outside_survives_the_end_of_the_program(folder):
+    """The signal comes at once: the edit may not be on disk yet."""
+    for by, value in ((signal.SIGINT, 12), (signal.SIGTERM, 14)):
+        process = serve(folder)
+        folder.run("set", "/orc", "Health.value", value)
+        end(process, by)
+        process = serve(folder)
+        assert health(folder) == value, health(folder)
+        end(process, by)
+
+
+def an_edit_that_was_durable_survives_a_kill(folder):
+    process = serve(folder)
+    assert health(folder) == 23
+    folder.run("set", "/orc", "Health.value", "9", "--durable")
+    process.kill()
+    process.wait()
+    process = serve(folder)
+    assert health(folder) == 9
+    end(process, signal.SIGTERM)
+
+
+def commands_find_the_program_by_its_world(folder):
+    process = serve(folder)
+    assert "orc" in folder.run("ls"), "as the only world served in the folder"
+    assert "orc" in folder.run("ls", "--world", "level1.muster")
+    info = folder.run("info")
+    assert pathlib.Path(PROGRAM).name in info and "muster-server" not in info, info
+    end(process, signal.SIGINT)
+    assert not (folder.path / "level1.muster-server.json").exists()
+
+
+def tools_muster_takes_the_world_that_is_served_in_the_current_folder(folder):
+    root = pathlib.Path(__file__).resolve().parents[2]
+
+    def tool(build):
+        return subprocess.run([root / "tools/muster", "ls"], cwd=folder.path, capture_output=True, text=True, check=False, timeout=60,
+                              env=folder.environment | {"MUSTER_BUILD": str(build), "XDG_STATE_HOME": str(folder.path / "state")})
+    build = pathlib.Path(MUSTER).resolve().parents[2]
+    assert "skirmish.muster" in tool(build).stderr, "the demo's world, if none is served here"
+    process = serve(folder)
+    assert "orc" in tool(build).stdout
+    end(process, signal.SIGTERM)
+    ran = tool(folder.path)
+    assert ran.returncode == 3 and "run tools/demo first" in ran.stderr, ran.stderr
+
+
+def a_second_start_names_the_one_that_has_the_world(folder):
+    process = serve(folder)
+    second = folder.start(PROGRAM, stderr=subprocess.PIPE)
+    said = second.stderr.read()
+    second.wait(timeout=20)
+    assert f"level1.muster: in use by process {process.pid}" in said, said
+    end(process, signal.SIGINT)
 
 
 if __name__ == "__main__":
-    with deadline(100, "the examples that README shows"):
-        code = main(*[pathlib.Path(argument).resolve() for argument in sys.argv[1:]])
+    with deadline(100, "the programs that README shows"):
+        code = run_tests([a_registry_alone_needs_no_file, an_edit_from_outside_survives_the_end_of_the_program,
+                          an_edit_that_was_durable_survives_a_kill, commands_find_the_program_by_its_world,
+                          tools_muster_takes_the_world_that_is_served_in_the_current_folder,
+                          a_second_start_names_the_one_that_has_the_world],
+                         lambda path: Folder(path, *sys.argv[3:5]))
     sys.exit(code)

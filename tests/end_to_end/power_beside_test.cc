@@ -86,7 +86,7 @@ TEST_CASE("wherever the power goes, a copy of a world is whole or not there, and
   const Folder folder(memory_disk());
   const std::string path = folder / "w.muster";
   std::uint64_t sequence = 0;
-  World world(path, {}, {.hz = 100'000, .durability = Durability::commit});
+  World world(path, {}, {.hz = 100'000, .durability = Durability::commit, .autosave = {}});
   for (int i = 0; i < 300; ++i) (void)world.registry().create("thing" + std::to_string(i));
   world.commit();
   (void)world.registry().create("last");

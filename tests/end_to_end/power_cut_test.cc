@@ -81,7 +81,8 @@ TEST_CASE("what the log says that was written is what the files hold") {
   const Folder told(memory_disk());
   PowerLog log(folder.path().string());
   {
-    World world(folder / "w.muster", {}, {.hz = 100'000, .durability = Durability::commit, .merge_bytes = 4000});
+    World world(folder / "w.muster", {},
+                {.hz = 100'000, .durability = Durability::commit, .autosave = {}, .merge_bytes = 4000});
     for (int i = 0; i < 20; ++i) {
       (void)world.registry().create("thing" + std::to_string(i));
       if (i % 5 == 0) world.commit();

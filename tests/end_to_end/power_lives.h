@@ -125,7 +125,7 @@ class PowerLives {
 
   WorldOptions draw_options() {
     static constexpr std::uint64_t merges[] = {4000, 100'000, 16u << 20};
-    WorldOptions options{.hz = 100'000};
+    WorldOptions options{.hz = 100'000, .autosave = {}};
     const auto drawn = random_() % 5;
     options.durability = drawn < 3 ? Durability::commit : drawn == 3 ? Durability::batched : Durability::checkpoint;
     options.merge_bytes = merges[random_() % 3];

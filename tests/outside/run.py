@@ -125,13 +125,13 @@ class Outside:
         self.cmake(source, empty(folder), f"-DCMAKE_PREFIX_PATH={self.installed}")
         return "linked"
 
-    def readme_meson(self):
-        """With the installation: the same lines take the sources in subprojects/muster."""
-        source, folder = self.readme("readme_meson", "meson", "meson.build")
+    def found_meson(self):
+        """With the installation: the same lines take the sources in `subproject`."""
+        source, folder = self.project("found_meson", "subproject.meson", "meson.build")
         place = self.pkgconfig | {"PATH": f"{self.installed / 'bin'}:{os.environ['PATH']}"}
         run(*self.meson, "setup", empty(folder), source, "--buildtype=debug", environment=place)
         quiet(*self.meson, "compile", "-C", folder, environment=place)
-        return "linked"
+        return run(folder / "game")
 
     def server_unlinked(self):
         """Includes the server's header without its target: the error says what to link. After `fetched`."""
@@ -184,8 +184,9 @@ class Outside:
         for compiler in self.compilers:
             run(compiler, "-std=c++23", *WARNINGS, "-fsyntax-only", f"-I{self.installed / 'include'}", file)
             # Some warnings come only when code is made and optimised.
-            run(compiler, "-std=c++23", *WARNINGS, "-O2", "-c", "-o", os.devnull, f"-I{self.installed / 'include'}", f"-I{self.schemas()}",
-                GAME / "src/rules.cc")
+            for source in ("rules.cc", "shapes.cc"):
+                run(compiler, "-std=c++23", *WARNINGS, "-O2", "-c", "-o", os.devnull, f"-I{self.installed / 'include'}",
+                    f"-I{self.schemas()}", GAME / "src" / source)
         return f"{len(names)} headers"
 
     def schemas(self):

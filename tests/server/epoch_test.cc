@@ -46,7 +46,7 @@ class Running {
                   registry.add_type<arena::Health>();
                   return {subscribe_damage(registry)};
                 },
-                {.durability = Durability::commit});
+                {.durability = Durability::commit, .autosave = {}});
     if (world.is_new()) {
       world.registry().create("orc", arena::Health{.value = 100}).or_stop();
       world.commit();

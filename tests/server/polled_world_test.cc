@@ -8,6 +8,7 @@
 #include "server/world/world.h"
 #include "tests/lineage/allocations.h"
 #include "tests/server/live_world.h"
+#include "tests/server/world/saved_by_hand.h"
 #include "tests/support/folder.h"
 
 using namespace muster;
@@ -53,12 +54,13 @@ class Engine {
  private:
   void run(std::promise<void>& ready) {
     const test::Folder folder;
-    World world(folder / "w.muster",
-                [](EntityRegistry& registry) -> Handlers {
-                  registry.add_type<arena::Health>();
-                  return {subscribe_damage(registry)};
-                },
-                {.hz = hz_});
+    World world(
+        folder / "w.muster",
+        [](EntityRegistry& registry) -> Handlers {
+          registry.add_type<arena::Health>();
+          return {subscribe_damage(registry)};
+        },
+        test::saved_by_hand({.hz = hz_}));
     orc_ = world.registry().create("orc", arena::Health{.value = 100});
     world.commit();
     Server server(world, {.listen = "127.0.0.1:0", .token = token});
@@ -167,8 +169,9 @@ TEST_CASE("the clock of a host's own loop is paused, stepped and made faster fro
 TEST_CASE("a poll that finds nothing to do allocates nothing, with a session there too") {
   const double hz = GENERATE(0.0, 0.001);
   const test::Folder folder;
-  World world(folder / "w.muster", [](EntityRegistry& registry) -> Handlers { return {subscribe_damage(registry)}; },
-              {.hz = hz});
+  World world(
+      folder / "w.muster", [](EntityRegistry& registry) -> Handlers { return {subscribe_damage(registry)}; },
+      test::saved_by_hand({.hz = hz}));
   world.registry().create("orc", arena::Health{.value = 100}).or_stop();
   world.commit();
   Server server(world, {.listen = "127.0.0.1:0", .token = token});

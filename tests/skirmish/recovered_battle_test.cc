@@ -22,6 +22,7 @@ WorldOptions options(std::uint32_t workers) {
   return {.hz = 60,
           .code = "a battle",
           .durability = Durability::batched,
+          .autosave = {},
           .registry = {.pass_serial_below_ns = 0},
           .workers = workers};
 }

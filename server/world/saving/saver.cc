@@ -234,7 +234,8 @@ bool Saver::has_news() const noexcept {
 }
 
 void Saver::autosave(Clock::time_point now) {
-  if (saving_ || file_.is_new() || !stopped_.empty() || !displaced_.empty()) return;
+  if (saving_ || !stopped_.empty() || !displaced_.empty()) return;
+  if (file_.is_new()) return save_new(now);
   if (is_long() && now >= retry_) {
     warn_of_size();
     return save_by_itself(now);
@@ -246,6 +247,13 @@ void Saver::autosave(Clock::time_point now) {
     return;
   }
   if (now >= *next_save_) save_by_itself(now);
+}
+
+void Saver::save_new(Clock::time_point now) {
+  if (host_.durability == Durability::checkpoint || now < retry_) return;
+  const Report report = commit();
+  autosave_error_ = report ? std::string() : report.error().what();
+  if (!report) retry_ = now + retry_after;
 }
 
 void Saver::save_by_itself(Clock::time_point now) {

@@ -109,7 +109,8 @@ class Saver {
   void look();
   bool is_saving() const noexcept { return saving_ != nullptr; }
 
-  /// Queues recorded inputs for writing if they are due, and begins a save if one is due.
+  /// Queues recorded inputs for writing if they are due, and begins a save if one is due. Saves a
+  /// new world at once if its inputs must be recorded.
   void hand_over(Clock::time_point now);
   /// Call this about once a second. Checks that the file is still at its path and has not been
   /// changed by others. If it is not there or has been changed, writes the state to another file
@@ -161,6 +162,8 @@ class Saver {
   void rescue(Clock::time_point now);
   void autosave(Clock::time_point now);
   void save_by_itself(Clock::time_point now);
+  /// Saves a new world so that its inputs can be recorded, unless they need not be.
+  void save_new(Clock::time_point now);
   /// Returns true if a save is due because of the journal's size.
   bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
   void warn_of_size();

@@ -19,7 +19,7 @@ inline Handlers install(EntityRegistry& registry) {
 /// Open and recording until it goes.
 struct FileWorld {
   explicit FileWorld(const std::string& path)
-      : world(path, install, {.hz = 10'000, .code = "file test", .durability = Durability::commit}) {
+      : world(path, install, {.hz = 10'000, .code = "file test", .durability = Durability::commit, .autosave = {}}) {
     EntityRegistry& r = world.registry();
     if (!world.is_new()) return;
     for (const char* name : {"orc", "elf", "tower"}) r.create(name, game::Health{.value = 100}).or_stop();

@@ -28,7 +28,7 @@ struct Life {
     plugins.load(folder.path("counter.so"));
     world.emplace(
         path, [this](EntityRegistry& registry) { return plugins.install(registry); },
-        WorldOptions{.code = plugins.code("test"), .durability = Durability::commit});
+        WorldOptions{.code = plugins.code("test"), .durability = Durability::commit, .autosave = {}});
     if (world->is_new()) {
       plugins.begin(registry());
       world->commit();

@@ -5,6 +5,7 @@
 #include "include/muster/world.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
+#include "tests/server/world/saved_by_hand.h"
 
 namespace begun_commit_test {
 
@@ -32,7 +33,7 @@ float health_in(const std::string& path) {
 }
 
 struct Begun {
-  explicit Begun(const std::string& path) : world(path, install, {.hz = 1000}) {
+  explicit Begun(const std::string& path) : world(path, install, saved_by_hand({.hz = 1000})) {
     e = world.registry().create("e", game::Health{.value = 1});
     world.commit();
   }

@@ -46,7 +46,7 @@ int run_program(const std::string& path, unsigned closed, Closes closes, bool is
   };
   try {
     if (closes == Closes::before_it_has_a_world) close_them();
-    World world(path, {}, {.hz = 1000, .durability = Durability::commit});
+    World world(path, {}, {.hz = 1000, .durability = Durability::commit, .autosave = {}});
     print_everywhere();
     if (closes == Closes::before_the_first_commit) close_them();
     const std::string number = std::to_string(world.registry().sequence());

@@ -53,7 +53,7 @@ struct AfterFlush : FlushVisitor {
 /// its number alone.
 struct Engine {
   Engine(const std::string& path, Durability durability)
-      : world(path, install, {.code = "game 1", .durability = durability}) {
+      : world(path, install, {.code = "game 1", .durability = durability, .autosave = {}}) {
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
       for (int i = 0; i < 20; ++i)
@@ -275,7 +275,7 @@ TEST_CASE("a world that one thread made belongs to the one that polls it first")
   const Directory directory;
   std::optional<World> world;
   std::thread([&] {
-    world.emplace(directory / "w.muster", install, WorldOptions{.durability = Durability::commit});
+    world.emplace(directory / "w.muster", install, WorldOptions{.durability = Durability::commit, .autosave = {}});
     world->registry().create("orc", game::Health{.value = 10}).or_stop();
     world->commit();
   }).join();

@@ -7,6 +7,7 @@
 #include "include/muster/world.h"
 #include "registry/host.h"
 #include "tests/registry/random_steps.h"
+#include "tests/server/world/saved_by_hand.h"
 #include "tests/server/world/saved_registry.h"
 #include "tests/server/world/write_lock.h"
 #include "tests/support/seeds.h"
@@ -333,7 +334,7 @@ TEST_CASE("a world that ends while a commit is under way has it on the disk, tho
   };
   std::vector<Entity> many;
   {
-    World world(path, install, {.preserved_bytes_max = 1});
+    World world(path, install, saved_by_hand({.preserved_bytes_max = 1}));
     many = world.registry().create_many(4'000, game::Health{.value = 1});
     world.commit();
     const auto change_all = [&](float value) {

@@ -35,7 +35,7 @@ Handlers install(EntityRegistry& registry) {
 }
 
 WorldOptions recorded(Durability durability = Durability::commit, std::string code = "game 1") {
-  return {.hz = 20'000, .code = std::move(code), .durability = durability};
+  return {.hz = 20'000, .code = std::move(code), .durability = durability, .autosave = {}};
 }
 
 void populate(EntityRegistry& r) {

@@ -47,7 +47,7 @@ Handlers install(EntityRegistry& registry) {
 }
 
 WorldOptions recorded(std::string code = "game 1") {
-  return {.hz = 20'000, .code = std::move(code), .durability = Durability::commit};
+  return {.hz = 20'000, .code = std::move(code), .durability = Durability::commit, .autosave = {}};
 }
 
 /// Ticks until this one, each with a Ping of that number.

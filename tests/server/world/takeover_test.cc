@@ -7,6 +7,7 @@
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_groups.h"
 #include "tests/server/world/run_sql.h"
+#include "tests/server/world/saved_by_hand.h"
 #include "tests/support/faulty_disk.h"
 
 namespace takeover_test {
@@ -53,7 +54,7 @@ TEST_CASE("a world of format 1 opens with what it had, and opening changes no by
   const std::string path = directory / "w.muster";
   write_file(path, original());
   {
-    World world(path, install, {.hz = 60});
+    World world(path, install, saved_by_hand({.hz = 60}));
     CHECK_FALSE(world.is_new());
     check_values(world);
   }
@@ -67,7 +68,7 @@ TEST_CASE("the first checkpoint of a world of format 1 makes it one of format 2,
   write_file(path, original());
   std::uint64_t hash = 0;
   {
-    World world(path, install, {.hz = 60});
+    World world(path, install, saved_by_hand({.hz = 60}));
     const CheckpointReport report = world.commit();
     CHECK(report.checkpoint == 3);
     CHECK(report.original == kept);
@@ -79,14 +80,14 @@ TEST_CASE("the first checkpoint of a world of format 1 makes it one of format 2,
   CHECK(format_of(path) == 2);
   CHECK(format_of(kept) == 1);
   {
-    World world(path, install, {.hz = 60});
+    World world(path, install, saved_by_hand({.hz = 60}));
     check_values(world);
     CHECK(world.registry().hash() == hash);
     CHECK(world.commit().original == "");
   }
   write_file(directory / "old.muster", original());
   CHECK(read_world(kept).value() == read_world(directory / "old.muster").value());
-  World world(kept, install, {.hz = 60});
+  World world(kept, install, saved_by_hand({.hz = 60}));
   check_values(world);
   CHECK(world.registry().hash() == hash);
 }
@@ -97,7 +98,7 @@ TEST_CASE("a file that has the original's name already is left alone") {
   write_file(path, original());
   write_file(path + "-format1", "mine");
   write_file(path + "-format1-2", "mine too");
-  World world(path, install);
+  World world(path, install, saved_by_hand());
   CHECK(world.commit().original == path + "-format1-3");
   CHECK(read_file(path + "-format1") == "mine");
   CHECK(read_file(path + "-format1-2") == "mine too");
@@ -107,7 +108,7 @@ TEST_CASE("a commit that is begun takes a world of format 1 over too") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   write_file(path, original());
-  World world(path, install, {.hz = 60});
+  World world(path, install, saved_by_hand({.hz = 60}));
   std::string kept;
   REQUIRE(
       world.begin_commit([&](std::expected<CheckpointReport, WorldError> report) { kept = report.value().original; }));

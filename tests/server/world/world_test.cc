@@ -11,6 +11,7 @@
 #include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
+#include "tests/server/world/saved_by_hand.h"
 
 namespace world_test {
 
@@ -156,18 +157,18 @@ TEST_CASE("what was not committed is gone") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
-    World world(path, install);
+    World world(path, install, saved_by_hand());
     world.registry().create("a").or_stop();
   }
   CHECK(directory.names().empty());
   {
-    World world(path, install);
+    World world(path, install, saved_by_hand());
     CHECK(world.is_new());
     world.registry().create("b").or_stop();
     world.commit();
     world.registry().create("c").or_stop();
   }
-  World world(path, install);
+  World world(path, install, saved_by_hand());
   CHECK(world.registry().find_path("/b"));
   CHECK_FALSE(world.registry().find_path("/a"));
   CHECK_FALSE(world.registry().find_path("/c"));
@@ -287,7 +288,7 @@ TEST_CASE("a commit writes only what changed") {
 TEST_CASE("a commit behind which nothing changed writes nothing, and reports the checkpoint that is there") {
   const Directory directory;
   const std::string path = directory / "w.muster";
-  World world(path, install);
+  World world(path, install, saved_by_hand());
   (void)world.registry().create("orc", game::Health{.value = 5});
   const CheckpointReport first = world.commit();
   const std::string file = read_file(path), wal = read_file(path + "-wal");
@@ -327,7 +328,7 @@ TEST_CASE(
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
-    World world(path, install);
+    World world(path, install, saved_by_hand());
     world.registry().create("orc", game::Armor{.factor = 0.5f}).or_stop();
     world.commit();
   }
@@ -346,14 +347,14 @@ TEST_CASE(
     CHECK(factor == 0.5);
   };
   const std::vector<std::string> told{"game.Armor: worn is new, factor was float and is double"};
-  check(World(path, with_changed), told);
+  check(World(path, with_changed, saved_by_hand()), told);
   CHECK(read_file(path) == before);
   {
-    World world(path, with_changed);
+    World world(path, with_changed, saved_by_hand());
     check(world, told);
     world.commit();
   }
-  check(World(path, with_changed), {});
+  check(World(path, with_changed, saved_by_hand()), {});
 }
 
 TEST_CASE("a component whose values cannot be converted refuses the file, naming type and field") {
@@ -432,7 +433,7 @@ TEST_CASE("a world opens though a handler wrote what no enum has, reports it, an
   };
   Entity who;
   {
-    World world(path, wrong);
+    World world(path, wrong, saved_by_hand());
     CHECK(world.load_report().mended == 0);
     who = world.registry().create("orc", game::Oath{});
     world.commit();
@@ -441,7 +442,7 @@ TEST_CASE("a world opens though a handler wrote what no enum has, reports it, an
   }
   const game::Oath right{.team = game::Team::blue, .loyal = true};
   for (const bool commits : {false, true}) {
-    World world(path, nothing);
+    World world(path, nothing, saved_by_hand());
     REQUIRE(world.load_report().mended == 2);
     const MendedState& first = world.load_report().listed[0];
     CHECK(first.entity == who);
@@ -449,7 +450,7 @@ TEST_CASE("a world opens though a handler wrote what no enum has, reports it, an
     CHECK(std::memcmp(world.registry().find(who, TypeTraits<game::Oath>::id), &right, sizeof right) == 0);
     if (commits) world.commit();
   }
-  World world(path, wrong);
+  World world(path, wrong, saved_by_hand());
   CHECK(world.load_report().mended == 0);
   CHECK(world.registry().get<game::Oath>(who) == right);
 }

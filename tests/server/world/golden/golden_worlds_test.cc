@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/server/world/golden/golden_worlds.h"
+#include "tests/server/world/saved_by_hand.h"
 #include "tests/support/folder.h"
 
 #include <catch2/catch.hpp>
@@ -29,7 +30,9 @@ struct Copies : Folder {
 };
 
 World open(const std::string& path, const std::string& schema = "now") {
-  return World(path, [&](EntityRegistry& r) { return schema.empty() ? Handlers{} : know(r, schema); }, {.hz = 60});
+  return World(
+      path, [&](EntityRegistry& r) { return schema.empty() ? Handlers{} : know(r, schema); },
+      muster::test::saved_by_hand({.hz = 60}));
 }
 
 /// What is listed beside the world; where something else is found, that is left in a file, to be looked at and taken.

@@ -115,7 +115,7 @@ class Writing final : ValueReferences {
 };
 
 WorldOptions options(Durability durability = Durability::checkpoint) {
-  return {.hz = 60, .code = "saga", .durability = durability};
+  return {.hz = 60, .code = "saga", .durability = durability, .autosave = {}};
 }
 
 void write_format2(const std::string& path) {

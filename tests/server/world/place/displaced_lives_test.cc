@@ -42,7 +42,7 @@ struct Told {
                   registry.add_type<game::Health>();
                   return {};
                 },
-                {.hz = 2000, .durability = Durability::commit});
+                {.hz = 2000, .durability = Durability::commit, .autosave = {}});
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
       for (int i = 0; i < 2000; ++i) registry.create("e" + std::to_string(i), game::Health{}).or_stop();

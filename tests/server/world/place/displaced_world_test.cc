@@ -26,8 +26,9 @@ struct Closed {
   /// `take_away` is called before the world is closed.
   template <class F>
   explicit Closed(Durability durability, F&& take_away) {
-    World world(path, install,
-                {.durability = durability, .on_failure = [&](const std::string& text) { said.push_back(text); }});
+    World world(path, install, {.durability = durability, .autosave = {}, .on_failure = [&](const std::string& text) {
+                                  said.push_back(text);
+                                }});
     (void)world.registry().create("saved", game::Health{.value = 1});
     world.commit();
     (void)world.registry().create("edited", game::Health{.value = 2});

@@ -1,0 +1,31 @@
+// Makes SIGINT and SIGTERM stop a world; see WorldOptions::stop_on_signals.
+#pragma once
+
+#include <atomic>
+
+namespace muster {
+
+class Wake;
+
+/// From construction to destruction, SIGINT and SIGTERM set a flag and wake the thread that sleeps.
+/// The first signal of each kind also restores the handler that the program had before, so that a
+/// second one ends a program that does not stop. There may be several objects, also on different
+/// threads; each signal reaches all of them. The last destructor restores both handlers, unless the
+/// program has replaced them in the meantime.
+class StopSignals {
+ public:
+  /// Both arguments must outlive the object.
+  StopSignals(std::atomic<bool>& stopped, const Wake& wake) noexcept;
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  static void on_signal(int signal) noexcept;
+
+  std::atomic<bool>& stopped_;
+  const Wake& wake_;
+  std::atomic<StopSignals*> next_ = nullptr;
+};
+
+}  // namespace muster
