@@ -1,4 +1,4 @@
-// expect: an id is no component: take Entity, and call registry.parent\(self\)
+// expect: an id is not a component: take Entity, and call registry.parent\(self\)
 // The parent's id comes from the registry, which a handler's captures may refer to.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
