@@ -53,7 +53,7 @@ export async function pasted_text(given?: string): Promise<string> {
     return await navigator.clipboard.readText();
   } catch {
     if (kept !== '') return kept;
-    throw new Error('The browser does not let this page read the clipboard. Press Ctrl+V to paste.');
+    throw new Error('Press Ctrl+V to paste.');
   }
 }
 
@@ -80,7 +80,7 @@ export async function copy_selected(model: Model, ui: Ui, is_cut = false): Promi
   try {
     const read = async (): Promise<string> => {
       const copied = await read_trees(client, entities);
-      if (copied.length === 0) throw new Error('The selected entities have been deleted.');
+      if (copied.length === 0) throw new Error('These entities have been deleted.');
       const text = trees_text(copied, model.world_here());
       ui.cut.value = is_cut ? { entities, text } : null;
       return text;
@@ -127,7 +127,7 @@ export async function paste_entities(model: Model, ui: Ui, coming: Promise<strin
 
 async function move_cut(model: Model, entities: readonly Entity[], parent: Entity): Promise<void> {
   const moved = entities.filter((entity) => model.world.get(entity));
-  if (moved.length === 0) throw new Error('The entities that were cut have been deleted.');
+  if (moved.length === 0) throw new Error('These entities have been deleted.');
   if (moved.some((entity) => same_entity(entity, parent))) return;
   if (!is_nil(parent)) model.order.open(parent);
   if (await hang(model, moved, parent)) model.selection.set(moved);
