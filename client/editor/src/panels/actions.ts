@@ -211,7 +211,6 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     {
       id: 'entity.cut',
       title: 'Cut',
-      icon: 'cut',
       keys: ['$mod+x'],
       group: 'entity',
       enabled: has_selection,

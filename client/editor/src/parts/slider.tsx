@@ -4,7 +4,6 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
 import { is_float, is_wide, limits_of } from '../model/numbers.js';
-import { mixed } from './line_fields.js';
 import type { Gesture, ValueSink } from './sink.js';
 
 /** Larger ranges are limits. A slider would be too coarse for them. */
@@ -45,7 +44,7 @@ export function Slider(props: {
   return (
     <input
       type="range"
-      class={`slider ${mixed(values) && held === null ? 'is-mixed' : ''}`}
+      class="slider"
       aria-label={label}
       title={sink.read_only ?? undefined}
       disabled={sink.read_only !== null}
@@ -53,7 +52,6 @@ export function Slider(props: {
       max={max}
       step={slider_step(field)}
       value={String(shown)}
-      style={{ '--at': `${((shown - min) / (max - min)) * 100}%` }}
       onPointerDown={() => (is_given_up.current = false)}
       onInput={(event) => {
         if (is_given_up.current) {
