@@ -13,7 +13,8 @@
 namespace template_file_test {
 
 using namespace muster;
-using namespace barracks;
+using barracks::Armed, barracks::Big, barracks::Greet, barracks::Health, barracks::Holder, barracks::Place;
+using barracks::Rank, barracks::Soldier, barracks::Speech, barracks::SpeechView, barracks::Tick, barracks::Vec3;
 
 namespace {
 

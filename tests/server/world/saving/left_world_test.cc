@@ -64,7 +64,7 @@ TEST_CASE("a new world without a journal is saved by its program alone") {
   const std::string path = folder / "w.muster";
   {
     World world(path, install, test::saved_by_hand({.hz = 1000}));
-    world.registry().create("orc", game::Health{.value = 30});
+    world.registry().create("orc", game::Health{.value = 30}).or_stop();
     CHECK(world.next_frame());
     CHECK(world.is_new());
   }
