@@ -160,7 +160,7 @@ test('both clients look beside the file itself, whichever links lead to it', (t)
     [`${links}/folder/new.muster`, `${links}/folder/new.muster`],
     [`${links}/dangling.muster`, `${links}/dangling.muster`],
   ];
-  // The same from here; relative() would resolve '..' before links.
+  // Relative paths too. relative() itself would resolve '..' before links.
   const near = (each: string): string => each.replace(path, relative('', path));
   const relatives = cases.map(([given, file]) => [near(given), file === given ? near(file) : file]);
   for (const [given, expected] of [...cases, ...relatives]) {
