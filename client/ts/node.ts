@@ -38,7 +38,7 @@ export interface ServerAddress {
 /** Does the same as real_path in system/real_path.h. */
 function real_path(world_path: string): string {
   try {
-    const real = realpathSync(world_path);
+    const real = realpathSync.native(world_path); // the other one resolves ".." before links
     return real === resolve(world_path) ? world_path : real;
   } catch {
     return world_path; // it may not exist
