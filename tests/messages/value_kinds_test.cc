@@ -195,9 +195,9 @@ TEST_CASE_METHOD(Fixture, "what a field takes is said with its range, its parts 
   CHECK(takes("kinds.Speed", 1) == "a whole number from 1 to 9 (s)");
   CHECK(takes("kinds.Speed", 2) == "a, b (m)");
   const std::pair<const char*, const char*> all[] = {
-      {"said", "a text"},  {"who", "an entity: a path, a name, an id or nil"},
-      {"word", "a text"},  {"flags", "true or false"},
-      {"words", "a text"}, {"shorts", "a whole number from -32768 to 32767"},
+      {"said", "a string"},  {"who", "an entity: a path, a name, an id or nil"},
+      {"word", "a string"},  {"flags", "true or false"},
+      {"words", "a string"}, {"shorts", "a whole number from -32768 to 32767"},
       {"pairs", "a, b"},   {"bits", "any of first, second, last, joined by |"},
       {"inner", "a value"}};
   for (const auto& [name, what] : all) {
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(Fixture, "what a table cannot be given is told with its field o
         "kinds.All.inners is a list of structs or tables, which cannot be written as text");
   CHECK(table("kinds.All", {{"pair", "1"}}) == "kinds.All.pair takes 2 values separated by commas (a, b), not 1");
   CHECK(table("kinds.All", {{"pair", "1,x"}}) == "kinds.All.pair (b) cannot be 'x': expected a number");
-  CHECK(table("kinds.Must", {{"count", "1"}, {"at", "1,2"}}) == "kinds.Must needs name=: a text");
+  CHECK(table("kinds.Must", {{"count", "1"}, {"at", "1,2"}}) == "kinds.Must needs name=: a string");
   CHECK(table("kinds.Must", {{"name", "n"}}) == "kinds.Must needs at=: a, b");
   CHECK(table("kinds.Must", {{"name", "n"}, {"at", "1,2"}}) == R"({"name": "n", "at": {"a": 1, "b": 2}})");
   CHECK(table("kinds.Must", {{"nam", "n"}}) == "kinds.Must has no field 'nam'; it has count, name, at");

@@ -154,7 +154,7 @@ TEST_CASE_METHOD(Fixture, "a table message written by hand passes the verifier a
 }
 
 TEST_CASE_METHOD(Fixture, "a table says what it lacks and what cannot be written as a text") {
-  CHECK(error("test.Say", {}) == "test.Say needs text=: a text");
+  CHECK(error("test.Say", {}) == "test.Say needs text=: a string");
   CHECK(error("test.Say", {{"text", "a"}, {"inner", "b"}}) ==
         "test.Say.inner is a table, which cannot be written as text");
   CHECK(error("test.Say", {{"text", "a"}, {"text", "b"}}) == "test.Say.text is given twice");
