@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     body.velocity = {drawn(seed), drawn(seed), drawn(seed)};
     body.mass = i % 10 == 0 ? 1e-37f : 1 + drawn(seed);
     body.heat = static_cast<double>(drawn(seed)) / 3;
-    registry.create(body).or_stop();
+    registry.create(body);
   }
   for (int i = 0; i < 300; ++i) registry.push(bodies::Pull{.dt = 1.0f / 60});
   char hash[17];

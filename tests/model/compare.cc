@@ -270,7 +270,7 @@ std::string compare(const Model& model, const Participant& participant, bool loa
   for (std::size_t i = 0; i < model.texts.size() && d.empty(); ++i)
     d = differ("text " + std::to_string(i), model.texts[i], std::string(registry.host().texts()[i]));
   number("clock", model.now_ns, registry.now_ns());
-  const Timers& timers = registry.host().timers();
+  const muster::Timers& timers = registry.host().timers();
   number("a timer waits", !model.timers.empty(), !timers.empty());
   if (!model.timers.empty() && !timers.empty())
     number("next due time", model.timers.begin()->first.first, timers.next_due());

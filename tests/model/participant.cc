@@ -226,7 +226,7 @@ void Participant::post(const Message& message) {
       case Message::To::world: registry.post(m); break;
       case Message::To::line: {
         registry.add_type<std::remove_cvref_t<decltype(m)>>();
-        BatchBuilder line;
+        muster::BatchBuilder line;
         line.append_subtree(message.targets[0], message.parts, m);
         registry.host().post_batch(line.front().bytes());
         break;
