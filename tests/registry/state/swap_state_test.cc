@@ -102,6 +102,7 @@ std::string step(World& world, Random random) {
   const auto one = [&] { return all.empty() ? Entity{} : all[random.below(all.size())]; };
   std::uint64_t told = r.entity_count();
   const auto tell = [&](std::uint64_t more) { told = told * 0x100000001b3ull + more; };
+  const auto tell_made = [&](const Created& made) { tell(made ? made.or_stop().bits() : 0); };
   const auto tell_receipt = [&](const Receipt& receipt) {
     for (const std::uint64_t count :
          {std::uint64_t{receipt.handled}, std::uint64_t{receipt.unhandled}, std::uint64_t{receipt.dead},
@@ -112,12 +113,11 @@ std::string step(World& world, Random random) {
   switch (crowded ? 5 + random.below(20) : random.below(25)) {
     case 0: tell(r.create(game::Health{.value = 9}, game::Count{}).bits()); break;
     case 1:
-      tell(r.create_under(one(), "n" + std::to_string(random.below(20)), game::Health{}, game::Position{}).bits());
+      tell_made(r.create_under(one(), "n" + std::to_string(random.below(20)), game::Health{}, game::Position{}));
       break;
     case 2:
-      tell(r.create_under(one(), "", game::Position{}, game::Velocity{.by = {.x = 2}}, game::Count{},
-                          game::Member{.team = game::Team::red, .squad = one()})
-               .bits());
+      tell_made(r.create_under(one(), "", game::Position{}, game::Velocity{.by = {.x = 2}}, game::Count{},
+                               game::Member{.team = game::Team::red, .squad = one()}));
       break;
     case 3:
       for (const Entity e : r.create_many(random.small(40), game::Health{}, game::Slots{})) tell(e.bits());
@@ -126,8 +126,8 @@ std::string step(World& world, Random random) {
       break;
     case 4: {
       std::vector<Entity> ids;
-      r.spawn("tree", {.parent = one(), .ids = &ids}, game::Armor{}).or_stop();
-      for (int i = 0; i < 3; ++i) tell(r.spawn("tree").bits());
+      (void)r.spawn("tree", {.parent = one(), .ids = &ids}, game::Armor{});
+      for (int i = 0; i < 3; ++i) tell_made(r.spawn("tree"));
       for (const Entity e : ids) tell(e.bits());
       break;
     }
@@ -178,7 +178,7 @@ std::string step(World& world, Random random) {
       tell(r.host().grant(1 + random.small(80), 3).bits());
       tell_receipt(r.push(one(), game::Blob{}));
       break;
-    case 23: tell(r.spawn("no such template").bits()); break;  // delivers what waits; no input
+    case 23: tell_made(r.spawn("no such template")); break;  // delivers what waits; no input
     default:
       r.each<const game::Health, const game::Count>([&](Entity e, const game::Health& health, const game::Count&) {
         tell(e.bits() + static_cast<std::uint64_t>(health.value * 8));

@@ -97,7 +97,7 @@ TEST_CASE("a Find that names one component again and again is refused or costs w
 TEST_CASE("a part of a name is looked for in one pass over the name", "[abuse]") {
   LiveWorld world;
   world.run([](EntityRegistry& r) {
-    for (int i = 0; i < 50; ++i) r.create(std::to_string(i) + std::string(100'000, 'a'));
+    for (int i = 0; i < 50; ++i) r.create(std::to_string(i) + std::string(100'000, 'a')).or_stop();
     r.create("abcabcabd").or_stop();
     return 0;
   });
@@ -120,7 +120,7 @@ TEST_CASE("Find takes a letter of ASCII in either case, each of them, and nothin
   // "@", "[", "`" and "{" stand beside the letters.
   const std::string lower = "@abcdefghijklmnopqrstuvwxyz[", upper = "@ABCDEFGHIJKLMNOPQRSTUVWXYZ[";
   world.run([&](EntityRegistry& r) {
-    for (const char letter : lower + "`{") r.create(std::string("low ") + letter);
+    for (const char letter : lower + "`{") r.create(std::string("low ") + letter).or_stop();
     return 0;
   });
   Client client = world.client(viewer_token);
