@@ -112,10 +112,8 @@ struct World {
                                            Position{.at = {.x = 1, .y = 2, .z = 3}});
       for (int j = 0; j < 12; ++j) {
         const Member member{.team = game::Team::red, .squad = squad};
-        Entity up =
-            j % 3
-                ? registry.create_under(squad, {}, Health{}, Count{}, member, Armor{})
-                : registry.create_under(squad, {}, Health{}, Position{}, member, Armor{}, Frozen{}, Count{});
+        Entity up = j % 3 ? registry.create_under(squad, {}, Health{}, Count{}, member, Armor{})
+                          : registry.create_under(squad, {}, Health{}, Position{}, member, Armor{}, Frozen{}, Count{});
         for (int k = 0; k < j % 6; ++k)
           up = k % 2 ? registry.create_under(up, {}, Position{}, Count{}, Slots{})
                      : registry.create_under(up, {}, Count{}, Slots{}, Health{.value = 20});

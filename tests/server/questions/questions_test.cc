@@ -120,7 +120,7 @@ TEST_CASE("Find takes a letter of ASCII in either case, each of them, and nothin
   // "@", "[", "`" and "{" stand beside the letters.
   const std::string lower = "@abcdefghijklmnopqrstuvwxyz[", upper = "@ABCDEFGHIJKLMNOPQRSTUVWXYZ[";
   world.run([&](EntityRegistry& r) {
-    for (const char letter : lower + "`{") r.create(std::string("low ") + letter);
+    for (const char letter : lower + "`{") r.create(std::string("low ") + letter).or_stop();
     return 0;
   });
   Client client = world.client(viewer_token);
