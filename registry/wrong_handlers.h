@@ -107,9 +107,10 @@ constexpr void explain_parameter() {
   } else if constexpr (QueryWord<T>) {
     static_assert(understood<P>, "a handler takes this by value: write it without const, & or *");
   } else if constexpr (is_parent_id<T>) {
-    static_assert(understood<P>,
-                  "an id is not a component: take Entity, and call registry.parent(self) of a registry that the handler's "
-                  "object or captures refer to");
+    static_assert(
+        understood<P>,
+        "an id is not a component: take Entity, and call registry.parent(self) of a registry that the handler's "
+        "object or captures refer to");
   } else if constexpr (WordParts<T>::reads || WordParts<T>::filters) {
     explain_word<WordParts<T>>();
   } else if constexpr (is_span<T>) {

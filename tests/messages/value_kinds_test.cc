@@ -198,7 +198,7 @@ TEST_CASE_METHOD(Fixture, "what a field takes is said with its range, its parts 
       {"said", "a string"},  {"who", "an entity: a path, a name, an id or nil"},
       {"word", "a string"},  {"flags", "true or false"},
       {"words", "a string"}, {"shorts", "a whole number from -32768 to 32767"},
-      {"pairs", "a, b"},   {"bits", "any of first, second, last, joined by |"},
+      {"pairs", "a, b"},     {"bits", "any of first, second, last, joined by |"},
       {"inner", "a value"}};
   for (const auto& [name, what] : all) {
     CAPTURE(name);

@@ -114,15 +114,17 @@ TEST_CASE("a refused DefineTemplate names the node, the value and what is wrong 
   CHECK(fault.text.starts_with("node 1 of the template: arena.Health cannot have that value"));
   fault = refused([](DefineTemplate& t) { t.nodes[1].parent = 1; });
   CHECK(fault.reason == "bad_template");
-  CHECK(fault.text ==
-        "node 1 of the template: its parent is neither the preceding node nor above it: nodes are in pre-order, and the "
-        "first has parent 0");
+  CHECK(
+      fault.text ==
+      "node 1 of the template: its parent is neither the preceding node nor above it: nodes are in pre-order, and the "
+      "first has parent 0");
   fault = refused([](DefineTemplate& t) { std::swap(t.nodes[1].components[0], t.nodes[1].components[1]); });
   CHECK(fault.text.find("components must ascend by type id") != std::string::npos);
   fault = refused([&](DefineTemplate& t) { health(t).references = {{.offset = 0, .node = 1}}; });
-  CHECK(fault.text ==
-        "node 1 of the template: a reference of arena.Health is not at a muster.Entity field, or names a node that does "
-        "not exist");
+  CHECK(
+      fault.text ==
+      "node 1 of the template: a reference of arena.Health is not at a muster.Entity field, or names a node that does "
+      "not exist");
   fault = refused([](DefineTemplate& t) {
     t.nodes.push_back(t.nodes[1]);
     t.nodes[2].parent = 0;

@@ -243,8 +243,7 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
     game.folder.put("counter", "counter_second");
     const Told told("refuse the state");
     CHECK(game.refusal("counter") ==
-          path +
-              "does not accept the running instance's state (version 1): totals of version 1 are not known here");
+          path + "does not accept the running instance's state (version 1): totals of version 1 are not known here");
     unchanged();
   }
   SECTION("the running instance does not hand its state over") {
@@ -368,10 +367,11 @@ TEST_CASE("a build of other layouts is tried on a copy of the state, and the reg
   game.folder.put("counter", "counter_narrower");
   const auto narrower = game.plugins.reload(game.registry, {}, &opened_again);
   REQUIRE_FALSE(narrower.has_value());
-  CHECK(narrower.error() == game.file +
-                                ": was compiled with layouts that differ from the world's and cannot be converted: "
-                                "archetypes 0: component counter.Heard.build: was int and is now short, which cannot be "
-                                "converted");
+  CHECK(narrower.error() ==
+        game.file +
+            ": was compiled with layouts that differ from the world's and cannot be converted: "
+            "archetypes 0: component counter.Heard.build: was int and is now short, which cannot be "
+            "converted");
   CHECK(opened_again.empty());
   CHECK(game.registry.hash() == hash);
   CHECK(game.registry.types().find("counter.Count")->size == 4);

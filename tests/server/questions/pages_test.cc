@@ -21,8 +21,7 @@ struct Library : HandDesk {
     town = r.create("town", arena::Position{});
     for (int i = 0; i < 13; ++i) {
       const std::string name = "house" + std::to_string(i % 10) + std::string(static_cast<std::size_t>(i) * 3, 'x');
-      const Entity house =
-          i % 3 == 0 ? r.create_under(town, name, arena::Health{}) : r.create_under(town, name);
+      const Entity house = i % 3 == 0 ? r.create_under(town, name, arena::Health{}) : r.create_under(town, name);
       for (int k = 0; k < i % 4; ++k)
         r.create_under(house, "room" + std::to_string(k), arena::Health{}, arena::Label{}).or_stop();
     }
