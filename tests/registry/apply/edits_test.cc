@@ -145,7 +145,7 @@ class Sessions {
       case 12: return to.append(any(), Rename{.name = random_() % 3 ? text() : Text{}, .clash = clash});
       case 13:
         return append_spawn(to, take(6),
-                            Spawn{.what = text_of("squad"), .parent = parent, .name = text(), .clash = clash});
+                            muster::Spawn{.what = text_of("squad"), .parent = parent, .name = text(), .clash = clash});
       case 14: {
         const Entity top = any();
         std::vector<Entity> ids{top};
@@ -202,7 +202,7 @@ TEST_CASE(
   }
   CHECK(seen == std::set<TypeId>{TypeTraits<Create>::id, TypeTraits<Destroy>::id, TypeTraits<Set>::id,
                                  TypeTraits<Remove>::id, TypeTraits<SetField>::id, TypeTraits<SetFieldIf>::id,
-                                 TypeTraits<Reparent>::id, TypeTraits<Rename>::id, TypeTraits<Spawn>::id,
+                                 TypeTraits<Reparent>::id, TypeTraits<Rename>::id, TypeTraits<muster::Spawn>::id,
                                  TypeTraits<MergeTemplate>::id, TypeTraits<DefineTemplate>::id,
                                  TypeTraits<InternText>::id});
 }
