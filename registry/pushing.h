@@ -1,5 +1,5 @@
-// EntityRegistry's push and post calls. If nothing else has to be done, the inlined code goes
-// straight to a handler or into an open batch; everything else takes the general way
+// EntityRegistry's push and post calls. If nothing else must be done, the inlined code calls a
+// handler directly or appends to an open batch. Everything else takes the general way
 // (registry/delivery/inputs.h).
 #pragma once
 
@@ -75,7 +75,7 @@ template <MessageType M>
   }
   return push_queued<M>(target, message);
 }
-/// The general way. The first push of a type also takes it, and remembers the type's route with its
+/// The general way, which the first push of a type also takes: it stores the type's route with its
 /// sealed batch.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
