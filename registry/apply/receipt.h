@@ -19,7 +19,7 @@ enum class RefusalCode : std::uint8_t {
   cycle,           ///< the new parent is the entity itself or below it
   value_mismatch,  ///< compare-and-set found other bytes than expected
   text_collision,  ///< two different texts with one hash
-  /// Not a value of its type: a bool of 2, an unknown enum value, nonzero padding, a wrong size.
+  /// Invalid for its type: a bool of 2, an unknown enum value, nonzero padding, a wrong size.
   bad_value,
   unknown_template,
   wrong_size,       ///< SetField gives a size other than the field's
@@ -28,13 +28,13 @@ enum class RefusalCode : std::uint8_t {
   /// messages.
   kept_by_registry,
   before_is_no_child,  ///< `before` is the entity itself, or not a child of the new parent
-  /// Such targets are not allowed (a pass or a line of entities), or a template has a different
-  /// node count.
+  /// The message does not allow such targets (a pass or a line of entities), or the template has a
+  /// different node count.
   wrong_targets,
   other_layout,  ///< DefineTemplate: a value has a different layout of its type
-  /// DefineTemplate: what `field` of muster.TemplateNode or TemplateValue contains is invalid.
+  /// DefineTemplate: `field` of muster.TemplateNode or TemplateValue is invalid.
   bad_template,
-  /// A timed message from outside that chose its number, or whose number is already waiting.
+  /// A timed message from outside chose its own number, or a number that is already waiting.
   timer_chosen,
 };
 const char* name(RefusalCode code) noexcept;

@@ -83,7 +83,8 @@ class Template {
 /// The templates of one registry, by the hash of their names.
 class TemplateTable {
  public:
-  /// How a node's rows are made, remembered between spawns. Only for the registry's thread.
+  /// Describes how a node's rows are made; remembered between spawns. Used only by the registry's
+  /// thread.
   struct NodePlan {
     Archetype* archetype = nullptr;
     struct Copy {
@@ -113,7 +114,7 @@ class TemplateTable {
     std::vector<std::uint32_t> unlisted;
     std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index
     bool patched = false;               ///< true if a node refers to another
-    /// For the last spawn of a single tree from outside; no bytes if there was none.
+    /// The batch of the last spawn of a single tree from outside; no bytes if there was none.
     struct Sealed {
       SealedBytes bytes;
       std::span<const std::byte> batch;
@@ -139,7 +140,7 @@ class TemplateTable {
   }
   Entry& put(Text name) { return entries_[name]; }
   void forget(Text name) { entries_.erase(name); }
-  /// Forgets what is remembered between spawns, for all templates.
+  /// Forgets the data remembered between spawns, for all templates.
   void forget_plans() {
     for (auto& [name, entry] : entries_) {
       Entry fresh;

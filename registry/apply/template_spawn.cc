@@ -295,7 +295,8 @@ Refusal Structure::merge_all(const MergeTemplate& message, std::span<const Entit
       merge_node(what, node, ids, ids[i]);
       continue;
     }
-    // Creates only archetypes that a row needs: their numbers are state, and plans are not.
+    // Creates only archetypes that a row needs, because archetype numbers are state and plans are
+    // not.
     if (!entry->plans[i].archetype) plan_node(*entry, i, static_cast<bool>(node.name));
     spawn_child(*entry, i, ids, storage_.find(ids[0]).chunk->depth);
   }
@@ -354,7 +355,7 @@ Refusal Structure::define_one(std::span<const std::byte> table) {
   const Text name = text_of(defined.name());
   auto what = Template::read(defined, types_);
   if (!what) return what.error();
-  // Names in this template: two of these may have the same hash.
+  // The names in this template, two of which may have the same hash.
   std::map<Text, std::string_view> own;
   const auto collides = [&](std::string_view text) {
     const Text hash = text_of(text);

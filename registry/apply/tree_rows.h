@@ -30,7 +30,7 @@ struct TreePlan {
     };
     std::vector<Column> columns;
     std::vector<std::byte> values;
-    // The open chunk that was found last.
+    // The last open chunk found.
     Chunk* open = nullptr;
     std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
     std::uint32_t open_depth = 0;
