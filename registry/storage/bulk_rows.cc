@@ -72,7 +72,7 @@ constexpr std::uint32_t forwards = 1, backwards = ~0u;
 
 /// Removes rows of one group. Its state is kept in registers and written to the group at the end,
 /// so everything here is inlined. Rows are processed in runs, because rows that are removed
-/// together were mostly added together. The last rows of the group fill the holes of a run one
+/// together were usually added together. The last rows of the group fill the holes of a run one
 /// after another, from the end towards the front.
 class BulkRows::Taker {
  public:

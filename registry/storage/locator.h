@@ -15,7 +15,7 @@ enum class IdState : std::uint32_t {
   reserved = 1,  ///< issued by this registry; its Create is on the way
   granted = 2,   ///< given to another thread or a session
 
-  /// Reserved for undo: destroyed, and not to be issued again while history can reach it.
+  /// Reserved for undo: destroyed, and not issued again while the history can restore the entity.
   parked = 3,
   returned = 4,  ///< never used, from a returned grant: kept for the next grant, not in the FIFO
 };
