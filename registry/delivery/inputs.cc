@@ -1,15 +1,15 @@
 // Rules that other code relies on:
 //
-// - Ids for an input are issued after all waiting messages were delivered, so a replay of the same
-//   inputs issues the same ids.
+// - Ids for an input are issued after all waiting messages have been delivered, so a replay of the
+//   same inputs issues the same ids.
 // - Every posted batch is an input. Its end depends on its contents, never on memory. A flush with
 //   nothing to do is not an input: no sink sees it, and it has no number.
 // - The limits of a cascade affect state, so they are saved with it, and a loaded registry uses the
 //   saved ones. RegistryOptions::insist_on_bounds refuses a state with other limits. The unit is
 //   messages, because batches cannot be observed; a span counts as one message.
-// - replay() reaches the same state, numbers and receipts. In addition to the bytes it needs the
-//   envelope: the number of ids issued, the next timer's number, and how often a cut cascade was
-//   resumed before the input.
+// - replay() reaches the same state, numbers and receipts. In addition to the bytes, it needs these
+//   parts of the envelope: the number of ids issued, the next timer's number, and the number of
+//   times that a cut cascade was resumed before the input.
 #include "registry/delivery/inputs.h"
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 //   rows each, its tasks are whole branches, unless it posts, or Changed handlers follow what it
 //   writes, because posts are ordered across branches.
 // - A span parameter is always a whole chunk; other handlers are split at any row.
-// - The time per row of each handler is measured. A pass runs on the registry's thread if it should
-//   take less than pass_serial_below_ns or would gain nothing, and for a while after several
-//   workers made it slower.
+// - The time per row of each handler is measured. A pass runs on the registry's thread if it is
+//   expected to take less than pass_serial_below_ns or to gain nothing, and for some time after
+//   several workers made it slower.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
@@ -249,8 +249,8 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // A handler that posts must not overtake another one that posts, because its turn would then
-    // never come.
+    // A handler that posts must not overtake another handler that posts, because its turn would
+    // then never come.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);
