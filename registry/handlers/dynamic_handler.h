@@ -1,5 +1,5 @@
-// Makes handlers from type ids known only at run time: for plugins in other languages, scripts and
-// tests.
+// Makes handlers from type ids that are known only at run time. For plugins in other languages,
+// scripts and tests.
 #pragma once
 
 #include <cstddef>

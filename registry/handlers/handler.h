@@ -174,8 +174,8 @@ struct HandlerOptions {
   /// Called before a pass, on the thread that pushed it, after the handlers that this one waits
   /// for. If it returns false, the pass is skipped.
   std::function<bool()> on_begin = {};
-  /// External resources, such as "renderer" or "octree". Reading a resource that no handler writes
-  /// is also reported once if its name resembles one that is written.
+  /// External resources, such as "renderer" or "octree". A resource that is read but that no
+  /// handler writes is also reported once if its name resembles one that is written.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
