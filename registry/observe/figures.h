@@ -1,6 +1,6 @@
 // Figures of a registry while it was observed (RegistryProfile::observe), per handler and per
-// message type. Counts are exact and do not depend on the number of workers; times are of one
-// machine's clock.
+// message type. Counts are exact and do not depend on the number of workers. Times are measured by
+// the machine's clock.
 #pragma once
 
 #include <cstdint>
