@@ -114,7 +114,8 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// The limits decide what a cascade carries over, so state keeps the limits it was saved with.
+  /// Limits determine which messages a cascade carries over, so state keeps the limits with which
+  /// it was saved.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&
