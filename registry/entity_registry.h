@@ -1,4 +1,4 @@
-// The facade: every change to entities goes through here, as a message.
+// The facade through which every change to entities passes, as a message.
 //
 //   registry.push(orc, Damage{...})
 //     while nothing is waiting   straight to its handler; a sink sees a sealed batch owned by its type's route
@@ -424,8 +424,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void end_handler(std::uint64_t ordinal);
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
 
-  // A direct member, not behind a pointer: code inlined into a loop need not reload a pointer after
-  // each call.
+  // A direct member instead of a pointer, so that code inlined into a loop need not reload a
+  // pointer after each call.
   RegistryCore core_;
   std::unique_ptr<Impl> impl_;
 };

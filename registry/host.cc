@@ -153,7 +153,7 @@ Entity RegistryHost::grant(std::uint32_t count, std::uint64_t author) {
   registry_.check_outside();
   registry_.known().need<Grant>();
   Entity first;
-  // Waiting messages may take ids, so this must come after them.
+  // Waiting messages may take ids, so they must be delivered before this.
   registry_.impl_->inputs.push([&](Arena& pushing) {
     first = {registry_.core_.state.storage.next_grant(count), 1};
     pushing.append_world(Grant{.first = first.index, .count = count, .author = author});

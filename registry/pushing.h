@@ -65,7 +65,7 @@ template <MessageType M>
   if constexpr (is_builtin(TypeTraits<M>::id)) return push_queued<M>(target, message);
   if (core_.is_quiet()) [[likely]] {
     if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
-      M kept = message;  // a copy: the handler may change what the caller's reference refers to
+      M kept = message;  // a copy, because the handler may change the caller's object
       if (InputSink* const sink = core_.told)
         tell_pushed(*sink, *route, target, kept);
       else

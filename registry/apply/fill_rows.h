@@ -42,7 +42,7 @@ class RunsTogether {
  public:
   std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }
   /// Calls create(rows left), which returns a run, for up to `rows` rows of some chunks. Then has
-  /// them filled by fill(), even if create() throws. Returns how many rows were created.
+  /// them filled by fill(), even if create() throws. Returns the number of rows created.
   template <class Create, class Fill>
   std::size_t create(std::size_t rows, Create create, Fill fill) {
     count_ = 0;

@@ -41,8 +41,7 @@ class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
 
-  /// Throws SetupError if the name is taken or empty, or if the manager refuses the state that is
-  /// waiting for it.
+  /// Throws SetupError if the name is taken or empty, or if the manager refuses its waiting state.
   void add(std::string name, Manager& manager);
   /// Removes a manager. Its state is kept and given to the next manager of that name.
   void remove(Manager& manager);

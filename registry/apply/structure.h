@@ -202,10 +202,11 @@ class Structure {
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
   static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
-  /// True if a remembered plan fits such a message and its components can still be added.
+  /// True if a remembered plan fits a message with these rows, and the message's components can
+  /// still be added.
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
-  /// Writes the values of a plan. `fresh`: the row was just appended, so its columns have been
-  /// touched.
+  /// Writes the values of a plan. `fresh` is true if the row was just appended, so that its columns
+  /// have been touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 

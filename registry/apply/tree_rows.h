@@ -1,6 +1,6 @@
-// Makes the rows and links of trees that have the same shape. A TreePlan records everything that
+// Makes the rows and links of trees that have the same shape. A TreePlan contains everything that
 // follows from the shape: which rows are adjacent, the values of whole columns, the siblings of
-// each node. Making a tree then only writes its ids where the plan says.
+// each node. Making a tree then only requires writing its ids to the planned places.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // Results do not differ from those of one worker: state, ids, order, hashes, receipts and waiting
 // batches are the same.
 //
-// - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
-//   rows each, its tasks are whole branches, unless it posts, or Changed handlers follow what it
-//   writes, because posts are ordered across branches.
+// - A handler that reads a component from ancestors and also writes it has a barrier per depth. If
+//   depths have few rows each, the handler's tasks are whole branches, unless it posts or Changed
+//   handlers follow a component that it writes, because posts are ordered across branches.
 // - A span parameter is always a whole chunk; other handlers are split at any row.
 // - The time per row of each handler is measured. A pass runs on the registry's thread if it is
 //   expected to take less than pass_serial_below_ns or to gain nothing, and for some time after
@@ -85,7 +85,7 @@ void ParallelPass::learn(Handler& handler, std::uint64_t rows, double ns) noexce
   const double row = ns / static_cast<double>(rows);
   if (handler.row_ns == 0)
     handler.row_ns = row;
-  else  // interrupted runs say little
+  else  // times of interrupted runs are outliers
     handler.row_ns += (std::min(row, handler.row_ns * 4) - handler.row_ns) / 8;
 }
 

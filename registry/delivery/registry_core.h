@@ -77,7 +77,7 @@ struct RegistryCore {
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
   static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
-  bool told_pushes = false;                        // a sink wants the receipts of pushes
+  bool told_pushes = false;                        // true if a sink wants the receipts of pushes
 
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
@@ -87,8 +87,8 @@ struct RegistryCore {
   HostEnvelope created{1};  // for a push that creates an entity
   // The bytes of the last Destroy push, reused for the next one.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};
-  // The sink that sees the inputs: the only one, or several_, which calls all. Null if there is
-  // none.
+  // The sink that sees the inputs: the only sink, or several_, which calls all sinks. Null if there
+  // is no sink.
   InputSink* told = nullptr;
   std::vector<InputSink*> sinks;
   // Sinks that want receipts, by kind of input.
@@ -108,8 +108,8 @@ struct RegistryCore {
     number();
     envelope.sequence = state.sequence;
   }
-  /// The two halves of tell(), for inputs whose envelope is not needed without a sink. `sink` is
-  /// `told`.
+  /// The two halves of tell(), for inputs whose envelope is needed only if there is a sink. `sink`
+  /// must be `told`.
   [[gnu::always_inline]] void tell_to(InputSink& sink, Envelope& envelope, std::span<const std::byte> batch) {
     envelope.sequence = state.sequence + 1;
     try {

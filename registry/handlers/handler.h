@@ -42,8 +42,8 @@ struct Term {
   Access access = Access::read;
   Presence presence = Presence::required;
   Source source = Source::self;
-  bool value = true;  ///< false for With and Without, which only decide where the handler runs
-  TypeId anchor = 0;  ///< X of parent_with and up_to
+  bool value = true;  ///< false for With and Without, which only select rows
+  TypeId anchor = 0;  ///< the X of parent_with and up_to
 
   /// True for an enableable component. Rows of an archetype that has the component may lack it, so
   /// each row is checked.

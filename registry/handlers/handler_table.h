@@ -108,7 +108,7 @@ class HandlerTable {
   /// add(), but an exception from its filter stops the program with an error that names the
   /// handler.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
-  /// Announces that end(ordinal) will come as a message. end() ignores ordinals that were not
+  /// Announces that end(ordinal) will be called by a message. end() ignores ordinals that were not
   /// announced, such as those of another process in saved state.
   void expect_end(std::uint64_t ordinal) { states_.ending.push_back(ordinal); }
   void end(std::uint64_t ordinal);

@@ -7,9 +7,10 @@
 // The size of a new slab is a fraction of the memory that its shelf already holds, so a small
 // registry stays small. If the number of blocks is announced, slabs are large and end with the last
 // block, so that no memory is unused and a column is interrupted once per 4 MiB. An unused slab
-// stays with its shelf, so rows that come and go need no system calls. When another shelf needs a
-// slab, unused slabs are returned to the system if they are more than an eighth of the used memory.
-// If a shelf then needs memory that it has returned, twice as much is held from then on.
+// stays with its shelf, so adding and removing rows repeatedly needs no system calls. When another
+// shelf needs a slab, unused slabs are returned to the system if they are more than an eighth of
+// the used memory. If a shelf then needs memory that it has returned, twice as much is held from
+// then on.
 #pragma once
 
 #include <array>

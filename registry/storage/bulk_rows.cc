@@ -64,7 +64,7 @@ class BulkRows::Runs {
   static constexpr std::uint64_t one_row = std::uint64_t{1} << 32 | 1;
   std::uint64_t next_ = 0;  // both locators after the run
   std::uint32_t rows_ = 0;
-  std::uint32_t rows_max_ = 0;  // so that neither end crosses into another chunk
+  std::uint32_t rows_max_ = 0;  // limit at which neither end crosses into another chunk
 };
 
 /// The direction from row to row.

@@ -1,5 +1,5 @@
 // The place of an entity's row: a chunk's number and a row in it, in 32 bits. For an id without a
-// row, the bits say why.
+// row, the bits contain the reason.
 //
 //   row      | 0 | chunk number 21 | row 10 |
 //   no row   | 1 | IdState 31               |
@@ -12,7 +12,7 @@ namespace muster {
 /// States of an id without a row.
 enum class IdState : std::uint32_t {
   free = 0,      ///< the index is in the FIFO, never granted or retired
-  reserved = 1,  ///< issued by this registry; its Create is on the way
+  reserved = 1,  ///< issued by this registry; its Create is not delivered yet
   granted = 2,   ///< given to another thread or a session
 
   /// Reserved for undo: destroyed, and not issued again while the history can restore the entity.

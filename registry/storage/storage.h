@@ -337,7 +337,7 @@ class Storage : private StorageContents {
 
   // Rows.
   /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
-  /// component columns; its presence columns say that it has all types.
+  /// component columns; its presence columns are set to have all types.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
