@@ -19,7 +19,7 @@ namespace muster {
 /// Bits of the result of arithmetic_here(). 0 means that each operation is rounded separately.
 enum Arithmetic : std::uint32_t {
   arithmetic_contracted = 1,  ///< a * b + c is rounded once: -ffp-contract=off is missing
-  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it stands for
+  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it implies
 };
 
 /// Explains what is wrong with code for which arithmetic_here() returned `found`, and how to fix

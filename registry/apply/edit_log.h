@@ -14,7 +14,7 @@ namespace muster {
 
 /// The sender of an input, as in Envelope.
 struct Editor {
-  std::uint64_t session = 0;  ///< 0: not a session
+  std::uint64_t session = 0;  ///< 0 if the sender is not a session
   std::uint64_t user = 0, request = 0;
 };
 

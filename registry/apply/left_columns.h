@@ -72,7 +72,7 @@ class LeftColumns {
 
  private:
   struct Column {
-    std::uint32_t slot;  // of the old row, in bytes from the beginning of its chunk
+    std::uint32_t slot;  // slot of the old row, as an offset in bytes from the start of its chunk
     std::uint32_t bytes;
     std::byte* into;    // column of the chunk that rows move to
     std::byte* filler;  // column of the chunk whose last row fills holes

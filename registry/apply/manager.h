@@ -24,7 +24,7 @@ struct Held {
   /// Type of the value if its bytes are a schema's struct; otherwise 0.
   TypeId type = 0;
   std::string_view name;       ///< its name, such as "mesh"
-  std::uint64_t instance = 0;  ///< distinguishes several per entity; 0 if there is at most one
+  std::uint64_t instance = 0;  ///< distinguishes several values per entity; 0 if at most one
   std::span<const std::byte> bytes;
 };
 
@@ -104,7 +104,7 @@ class Manager {
 struct SavedManager {
   /// Version, name, and the state if it is in one piece.
   std::vector<std::byte> head;
-  std::map<std::uint32_t, std::vector<std::byte>> parts;  ///< by their numbers
+  std::map<std::uint32_t, std::vector<std::byte>> parts;  ///< by part number
   /// The moment at which the registry received the state, as counted by that registry.
   std::uint64_t moment = 0;
 };

@@ -85,7 +85,7 @@ struct MoveSite {
   /// and touched. chunks_max if values have unusual sizes.
   std::uint32_t known = Locator::chunks_max;
   Chunk* old = nullptr;
-  OpenChunk open;  ///< of `to`
+  OpenChunk open;  ///< the open chunk of `to`
   LeftColumns columns;
   /// Slots in `to`, in the order of the list; no_column for tags.
   std::array<std::uint16_t, site_components_max> slots{};

@@ -121,7 +121,7 @@ class Structure {
   struct Merged {
     Entity entity;
     TypeId component;
-    bool added;  ///< false: changed
+    bool added;  ///< false: the component was changed
   };
   std::span<const Merged> merged() const noexcept { return merged_; }
 
@@ -192,7 +192,7 @@ class Structure {
     bool named = false;
     Archetype* from = nullptr;  // null for Create
     Archetype* to = nullptr;
-    std::uint32_t layout = 0;  // of `to`
+    std::uint32_t layout = 0;  // layout of `to`
     std::vector<ValuePlace> values;
     std::vector<std::uint16_t> enabled;  // presence columns of `to` that are set to present
     Refusal refusal;
@@ -245,7 +245,7 @@ class Structure {
   BulkRows bulk_;
   TreeRows tree_rows_;
   EditLog* log_ = nullptr;
-  Editor editor_;  // of a session if its messages are being applied and there is a log
+  Editor editor_;  // the session whose messages are being applied, if there is a log
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;

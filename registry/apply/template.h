@@ -103,8 +103,8 @@ class TemplateTable {
   struct Entry {
     std::shared_ptr<const Template> what;
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
-    std::uint64_t version = 0;     ///< of the storage, when it was defined
-    std::vector<NodePlan> plans;   ///< parallel to its nodes; empty if not made yet
+    std::uint64_t version = 0;     ///< version of the storage when the template was defined
+    std::vector<NodePlan> plans;   ///< parallel to the template's nodes; empty if not made yet
     // The values that the root got in addition to the template when its plan was made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
@@ -118,7 +118,7 @@ class TemplateTable {
     struct Sealed {
       SealedBytes bytes;
       std::span<const std::byte> batch;
-      std::byte* message = nullptr;  ///< in `batch`, like the ids
+      std::byte* message = nullptr;  ///< points into `batch`, as do the ids
       std::span<Entity> ids;
     } sealed;
     /// Makes `sealed`.
@@ -159,8 +159,8 @@ class TemplateTable {
 
 /// What to spawn, and where.
 struct SpawnOptions {
-  Entity parent = {};  ///< nil: a root of the world
-  Entity before = {};  ///< the sibling to insert it before; nil: it becomes the last child
+  Entity parent = {};  ///< nil: the tree becomes a root of the world
+  Entity before = {};  ///< the next sibling; nil: the tree becomes the last child
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
   std::uint32_t count = 1;  ///< number of trees

@@ -113,8 +113,8 @@ void Structure::plan_block(TemplateTable::Entry& entry, std::uint32_t number, st
 void Structure::plan_tree(TemplateTable::Entry& entry) {
   const Template& what = *entry.what;
   TreePlan& tree = entry.tree;
-  std::vector<Links> links(what.size());               // by number
-  std::vector<std::vector<std::uint32_t>> nodes{{0}};  // by block
+  std::vector<Links> links(what.size());               // indexed by node number
+  std::vector<std::vector<std::uint32_t>> nodes{{0}};  // indexed by block
   // By node: its block and row.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places(what.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;  // by depth and archetype number
@@ -146,7 +146,7 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
                                .next = 0});
     tree.siblings.back().next = links[i].next;
   }
-  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names are left out
+  std::vector<std::uint8_t> left_out(what.size());  // by node: 1 if its children's names are left out
   for (std::uint32_t i = 0; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     if (links[i].children) tree.parents.push_back({i, links[i].first_child, links[i].last_child, links[i].children});

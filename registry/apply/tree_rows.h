@@ -19,13 +19,13 @@ struct TreePlan {
   /// first block, alone.
   struct Block {
     Archetype* archetype = nullptr;
-    std::uint32_t depth = 0;  ///< below the root
+    std::uint32_t depth = 0;  ///< depth below the root
     std::uint32_t rows = 0;
     struct Column {
       std::uint16_t slot;
-      std::uint32_t size;         ///< of one value
-      std::uint32_t bytes;        ///< of all rows
-      std::uint32_t at;           ///< in `values`
+      std::uint32_t size;         ///< size of one value
+      std::uint32_t bytes;        ///< size of all rows
+      std::uint32_t at;           ///< offset in `values`
       std::byte* into = nullptr;  ///< the column of `open`
     };
     std::vector<Column> columns;
@@ -39,9 +39,9 @@ struct TreePlan {
   /// is in one of these.
   struct Siblings {
     std::uint32_t first, count;  ///< nodes
-    std::uint32_t block, row;    ///< block and row of the first
+    std::uint32_t block, row;    ///< block and row of the first sibling
     std::uint32_t parent;
-    std::uint32_t previous, next;  ///< the nodes before and after them
+    std::uint32_t previous, next;  ///< the siblings before and after these
   };
   /// A node with children.
   struct Parent {

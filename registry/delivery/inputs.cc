@@ -546,7 +546,7 @@ bool Inputs::deliver_caused() {
   if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));
   if (observer_) [[unlikely]] {
-    std::uint64_t done = cursor_.message;  // of the first batch
+    std::uint64_t done = cursor_.message;  // messages of the first batch that were delivered
     cascade.for_each([&](const BatchView& batch) {
       observer_->add_carried(batch.type(), (counts_once(batch) ? 1 : batch.count()) - std::exchange(done, 0));
     });

@@ -81,7 +81,7 @@ struct RegistryCore {
 
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
-  std::uint32_t drawn = 0;  // for the next input's envelope
+  std::uint32_t drawn = 0;  // Envelope::drawn of the next input
   // Envelopes of the current push that directly calls a handler or changes a row.
   HostEnvelope pushed;
   HostEnvelope created{1};  // for a push that creates an entity

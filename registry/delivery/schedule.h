@@ -44,15 +44,15 @@ struct Conflict {
 std::vector<Conflict> conflicts(const Handler& first, const Handler& second);
 
 enum class Split : std::uint8_t {
-  rows,      ///< any rows at the same time
-  branches,  ///< children of a parent at the same time, after the parent
-  whole,     ///< row after row
+  rows,      ///< any rows may run at the same time
+  branches,  ///< children of a parent may run at the same time, after the parent
+  whole,     ///< rows run one after another
 };
 enum class WholeBecause : std::uint8_t { splits, once, spawns, hidden_state, external_write, reads_by_id };
 struct Splitting {
   Split split = Split::rows;
   WholeBecause because = WholeBecause::splits;
-  TypeId component = 0;  ///< for branches and reads_by_id
+  TypeId component = 0;  ///< the component concerned, for branches and reads_by_id
   Source source = Source::self;
 };
 Splitting splitting(const Handler& handler) noexcept;
@@ -90,7 +90,7 @@ struct PassSchedule {
 
   /// Number of passes that will not be spread, because the last ones gained nothing.
   std::uint32_t serially = 0;
-  std::uint32_t rest = 0;  ///< the last such number
+  std::uint32_t rest = 0;  ///< the value that `serially` had when it was last set
 };
 PassSchedule make_schedule(std::span<Handler* const> active);
 

@@ -30,7 +30,7 @@ struct DynamicCall {
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< if there are no terms: call the handler per entity, or once per pass
+  bool per_entity = true;  ///< without terms: called per entity, or else once per pass
   bool pushes = true;
 };
 

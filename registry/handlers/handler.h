@@ -28,12 +28,12 @@ enum class Access : std::uint8_t { read, write };
 enum class Presence : std::uint8_t { required, optional, excluded };
 enum class Source : std::uint8_t {
   self,
-  parent,          ///< the nearest ancestor that has it, not the entity itself
-  self_or_parent,  ///< the nearest that has it, the entity itself included
+  parent,          ///< the nearest ancestor that has T, excluding the entity itself
+  self_or_parent,  ///< the nearest ancestor that has T, including the entity itself
   parent_with,     ///< T of the nearest ancestor that has X; absent if that ancestor lacks T
-  up_to,           ///< the nearest that has it, from the entity itself up to the nearest that has X
-  any,             ///< Lookup: read by id
-  other,           ///< from the entity that the message names, or its nearest ancestor that has it
+  up_to,           ///< like self_or_parent, but the search ends at the first entity that has X
+  any,             ///< any entity, by id (Lookup)
+  other,           ///< the entity that the message names, or its nearest ancestor that has T
 };
 
 /// One component that a handler uses.
@@ -128,7 +128,7 @@ struct CallSite {
   /// The only matching handler, if there is just one and its calls need no extra steps; otherwise
   /// null.
   const Handler* handler = nullptr;
-  const std::uint16_t* columns = nullptr;  ///< of that handler
+  const std::uint16_t* columns = nullptr;  ///< the columns of that handler
   MessageRoute* route = nullptr;
   RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
   Inside inside = Inside::handlers;  ///< value of RegistryCore::inside during a call of `known`
@@ -188,7 +188,7 @@ struct FollowedColumn {
 struct Handler {
   std::string name;
   TypeId message = 0;
-  std::uint64_t ordinal = 0;  ///< of its subscription
+  std::uint64_t ordinal = 0;  ///< ordinal of the subscription
   std::uint32_t part = 0;     ///< see RegistryHost::begin_part
   HandlerOptions options;
   std::vector<Term> terms;

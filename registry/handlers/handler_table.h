@@ -26,7 +26,7 @@ struct PassSchedule;
 /// All handlers of one message type.
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
-  std::vector<Handler*> active;  ///< the enabled ones, in order
+  std::vector<Handler*> active;  ///< the enabled handlers, in order
 
   /// True if a run of messages may go through one handler after another, with the same effects as
   /// delivery message by message.
@@ -36,7 +36,7 @@ struct MessageRoute {
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message
-  std::vector<CallSite> calls;  ///< by archetype index
+  std::vector<CallSite> calls;  ///< indexed by archetype index
 
   /// A cache for pushes to one entity. Cleared whenever `calls` change or move.
   KnownChunks known;
@@ -57,7 +57,7 @@ struct MessageRoute {
   /// Schedule of the active handlers; null until a pass was spread over workers.
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
-  RunRules rules;  ///< of the active handlers
+  RunRules rules;  ///< the rules of the active handlers
 
   /// The number of active handlers that match an archetype, by archetype index.
   std::vector<std::uint32_t> receivers;
@@ -212,7 +212,7 @@ class HandlerTable {
   std::vector<Handler*> handlers_;  // raw pointers, because those after a removed handler move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
-  UnkeptHandlers unkept_;  // of handlers_
+  UnkeptHandlers unkept_;  // the unkept handlers among handlers_
   HandlerStates& states_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;

@@ -15,7 +15,7 @@ namespace muster {
 /// handler writes are touched.
 struct KnownChunk {
   std::uint64_t stamp = 0;         ///< Storage::stamp() at that time, or 0 if unknown
-  const CallSite* site = nullptr;  ///< of at least one handler
+  const CallSite* site = nullptr;  ///< calls at least one handler
   Chunk* chunk = nullptr;
   std::byte* base = nullptr;  ///< start of the column that Handler::known_base names
 };

@@ -11,7 +11,7 @@
 namespace muster {
 
 struct HandlerFigures {
-  std::uint64_t ordinal = 0;  ///< of its subscription
+  std::uint64_t ordinal = 0;  ///< ordinal of the subscription
   std::string name;           ///< empty if the handler was subscribed without a name
   TypeId message = 0;         ///< the message type that it handles
   std::uint64_t calls = 0;    ///< batches and passes that called the handler for at least one row

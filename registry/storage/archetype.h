@@ -54,11 +54,11 @@ using PresenceWord = std::uint32_t;
 
 struct Chunk {
   Archetype* archetype = nullptr;
-  Group* group = nullptr;    ///< of the archetype, by depth
-  std::uint64_t uid = 0;     ///< never used twice in a world's lifetime
+  Group* group = nullptr;    ///< the group of the archetype at this depth
+  std::uint64_t uid = 0;     ///< never reused in a world's lifetime
   std::uint32_t number = 0;  ///< index in the table that locators refer to; reused
   std::uint32_t depth = 0;
-  std::uint32_t place = 0;  ///< in its group
+  std::uint32_t place = 0;  ///< index in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
   std::uint16_t header_lines = 0;  ///< cache lines of this header and the slots that follow
@@ -109,7 +109,7 @@ struct Archetype {
   bool simple = true;                      ///< plain() and not enableable
   std::uint32_t layout = 0;                ///< number of times that slots were reassigned
   std::uint32_t row_bytes = 0;             ///< size of one row, including id and parent
-  std::vector<Group> groups;               ///< by depth
+  std::vector<Group> groups;               ///< indexed by depth
 
   /// Results of RegistryReader::components() for rows that lack types, from this input and possibly
   /// earlier ones.

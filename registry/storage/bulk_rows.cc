@@ -206,7 +206,7 @@ void BulkRows::release(std::span<const Entity> ids) {
 /// Frees the ids and entries of destroyed entities.
 struct BulkRows::Freed {
   DirectoryEntry* directory;
-  std::uint64_t* versions;  // of the directory's pages
+  std::uint64_t* versions;  // versions of the directory's pages
   std::uint64_t version;
   std::uint32_t indices;
   const Hierarchy* hierarchy;  // null if no entity has children

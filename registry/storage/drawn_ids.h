@@ -14,7 +14,7 @@ namespace muster {
 
 struct DrawnIds {
   DirectoryEntry* directory;
-  std::uint64_t* versions;  // of the directory's pages
+  std::uint64_t* versions;  // versions of the directory's pages
   std::uint64_t version;
 
   /// The number of ids by which entries are prefetched ahead.

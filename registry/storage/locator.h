@@ -11,7 +11,7 @@ namespace muster {
 
 /// States of an id without a row.
 enum class IdState : std::uint32_t {
-  free = 0,      ///< the index is in the FIFO, never granted or retired
+  free = 0,      ///< the index is in the FIFO, was never granted, or is retired
   reserved = 1,  ///< issued by this registry; its Create is not delivered yet
   granted = 2,   ///< given to another thread or a session
 
@@ -25,11 +25,11 @@ enum class IdState : std::uint32_t {
 class Locator {
  public:
   static constexpr unsigned row_bits = 10;
-  static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< per chunk
+  static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< limit per chunk
 
   /// The bits() of a locator are less than this if and only if it has a row.
   static constexpr std::uint32_t no_row = 0x80000000u;
-  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< per storage
+  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< limit per storage
 
   Locator() = default;
   /// `chunk` must be less than chunks_max, `row` less than rows_max.

@@ -64,7 +64,7 @@ struct StorageContents {
   FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
   ChunkPool pool_;
   std::size_t expected_chunks_ = 0;  // chunks whose columns continue those of others
-  std::vector<Chunk*> chunks_;       // by number
+  std::vector<Chunk*> chunks_;       // indexed by number
   std::vector<std::uint32_t> free_chunk_numbers_;
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;

@@ -183,7 +183,7 @@ class TemplateTree {
 
   std::string name_;
   Node root_;
-  std::vector<std::uint32_t> parents_ = {0};  // by key: the parent's key
+  std::vector<std::uint32_t> parents_ = {0};  // indexed by key: the parent's key
   std::vector<std::string> texts_;
   FlatMap<std::uint64_t, std::uint32_t> text_numbers_;  // hash -> number in texts_
   std::vector<void (*)(TypesKnown&)> needs_;
