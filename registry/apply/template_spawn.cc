@@ -146,7 +146,7 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
                                .next = 0});
     tree.siblings.back().next = links[i].next;
   }
-  std::vector<std::uint8_t> left_out(what.size());  // by node: 1 if its children's names are left out
+  std::vector<std::uint8_t> left_out(what.size());  // by node: 1 if child names are left out
   for (std::uint32_t i = 0; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     if (links[i].children) tree.parents.push_back({i, links[i].first_child, links[i].last_child, links[i].children});
