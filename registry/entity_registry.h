@@ -380,7 +380,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// receipts. Returns registry memory, so that the caller's receipt need not be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);
   const Receipt& end_handled_push();
-  /// To be called in a catch block: an exception from a handler stops the program.
+  /// Must be called in a catch block: stops the program because a handler threw.
   [[noreturn]] void handler_failed();
 
   // --- registry/delivery/inputs.h ---

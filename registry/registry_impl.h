@@ -75,7 +75,7 @@ struct EntityRegistry::Impl {
   /// Calls the restore hook of this runtime type, or of all if 0, for every existing value, in row
   /// order.
   void restore_values(TypeId type);
-  /// As restore_values(), while the hooks may only read the registry.
+  /// Does the work of restore_values(), during which the hooks may only read the registry.
   void call_restorers(TypeId type);
   /// Must be called after the state's contents were exchanged. Clears all caches outside the state.
   /// Caches that compare Storage's stamp(), chunk_changes(), structure() or version() need not be

@@ -58,7 +58,7 @@ M read(const std::byte* payload) noexcept {
 }
 
 void Structure::grant(const Grant& grant) {
-  // Only the registry makes grants, so a replayed one fits.
+  // Only the registry makes grants, so a replayed grant fits.
   storage_.grant(grant.first, grant.count);
 }
 

@@ -157,7 +157,7 @@ class TemplateTable {
   std::map<Text, Entry> entries_;
 };
 
-/// What to spawn, and where.
+/// The place, name and number of the trees to spawn.
 struct SpawnOptions {
   Entity parent = {};  ///< nil: the tree becomes a root of the world
   Entity before = {};  ///< the next sibling; nil: the tree becomes the last child

@@ -213,7 +213,7 @@ struct WrongReads {
     std::unreachable();
   }
 };
-/// For EntityRegistry::create, which may take a name.
+/// Overloads for EntityRegistry::create, which may take a name.
 struct WrongNamedCreations : WrongCreations {
   template <class... Ts>
     requires OtherThanComponents<Ts...>
@@ -228,7 +228,7 @@ struct WrongNamedCreations : WrongCreations {
     std::unreachable();
   }
 };
-/// For Spawner::create, which takes no name.
+/// Overloads for Spawner::create, which takes no name.
 struct WrongUnnamedCreations : WrongCreations {
   template <class... Ts>
     requires OtherThanComponents<Ts...>

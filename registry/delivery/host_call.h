@@ -22,7 +22,8 @@ namespace muster {
 /// inside this input during the lifetime of the HostCall.
 class HostCall {
  public:
-  /// If there is a sink, calls `seal()`, which makes the batch; calls `undo()` if the sink throws.
+  /// If there is a sink, calls `seal()`, which makes the batch, and shows the batch to the sink.
+  /// Calls `undo()` if the sink throws.
   template <class Seal, class Undo>
   [[gnu::always_inline]] HostCall(RegistryCore& core, HostEnvelope& envelope, Seal seal, Undo undo)
       : core_(core), mark_(core), envelope_(envelope) {

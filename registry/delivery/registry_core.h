@@ -154,8 +154,8 @@ struct RegistryCore {
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:
-  /// Calls all sinks. If one throws, calls on_withdrawn of those before it, because the input does
-  /// not happen.
+  /// Calls all sinks. If a sink throws, calls on_withdrawn of the sinks before it, because the
+  /// input does not happen.
   struct Several final : InputSink {
     explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc

@@ -163,7 +163,7 @@ class HandlerTable {
   /// counts the calls.
   void observe_calls(bool on);
 
-  /// In the order in which they were added.
+  /// All handlers, in the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
