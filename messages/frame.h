@@ -7,10 +7,11 @@
 //   envelope  0                8                16               24
 //             | sequence       | author         | author_request | clock_ns        |
 //
-//   bytes     of the whole frame with this header, a multiple of 16; so every batch stays aligned to 16 in a buffer that is
-//   request   a question's id as its sender chose it; an answer carries the id of its question, what a watch brings
-//             carries the id of the Follow. 0: nobody waits for an answer
-//   envelope  from server to client only: the input of the world that this is, or of a value
+//   bytes     size of the whole frame including this header; a multiple of 16, so batches in an aligned buffer are aligned
+//   request   the id that the sender chose for a question; an answer has the id of its question, and a frame of a watch has
+//             the id of the Follow that opened it; 0: no answer is requested
+//   envelope  only from server to client: identifies the input of the world to which this batch or
+//             value belongs
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,8 @@ namespace muster {
 /// ASCII character in UTF-16.
 [[nodiscard]] bool is_utf16(std::string_view bytes) noexcept;
 
-/// Returns the reason why bytes are not a text: "has a zero byte at byte 3" or "is not valid
-/// UTF-8 at byte 3". Empty if they are a text.
+/// Returns the reason why bytes are not a valid text, such as "has a zero byte at byte 3" or "is
+/// not valid UTF-8 at byte 3". Returns an empty text if they are valid.
 [[nodiscard]] std::string text_fault(std::string_view bytes);
 
 /// Returns true if the text, which must be UTF-8, contains invisible characters that affect how it

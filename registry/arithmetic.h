@@ -1,7 +1,7 @@
-// Equal inputs give equal bits only if each floating-point operation is rounded by itself, as IEEE
+// Equal inputs give equal bits only if each floating-point operation is rounded separately, as IEEE
 // 754 specifies. Compilers do so with -ffp-contract=off and without -ffast-math, but no macro
-// reveals the former. So this checks a few operations, compiled with the flags of the including
-// file.
+// reveals the former. Therefore, this header tests a few operations, compiled with the flags of the
+// including file.
 #pragma once
 
 #include <bit>
@@ -16,10 +16,10 @@
 
 namespace muster {
 
-/// Bits of the result of arithmetic_here(). 0: each operation is rounded by itself.
+/// Bits of the result of arithmetic_here(). 0 means that each operation is rounded separately.
 enum Arithmetic : std::uint32_t {
   arithmetic_contracted = 1,  ///< a * b + c is rounded once: -ffp-contract=off is missing
-  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it stands for
+  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it implies
 };
 
 /// Explains what is wrong with code for which arithmetic_here() returned `found`, and how to fix
@@ -28,8 +28,8 @@ enum Arithmetic : std::uint32_t {
 /// Explains what is wrong with the processor's rounding on this thread, as in "flushes ..."; empty
 /// if nothing is.
 [[nodiscard]] std::string rounding_fault();
-/// Reports both to `told`, or to stderr if that is null. Prints each sentence once per process. May
-/// be called from any thread.
+/// Reports both to `told`, or to stderr if `told` is null. Prints each sentence once per process.
+/// May be called from any thread.
 void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
 
 namespace detail {

@@ -1,4 +1,4 @@
-// Creates and destroys single entities and adds and removes their components, called by the host
+// Creates and destroys single entities, and adds and removes their components, if the host calls
 // while nothing is waiting and no handler must be called. The batch is sealed and shown to the
 // sinks; a HostCall (registry/delivery/host_call.h), which knows the component types, writes the
 // row. The bytes, ids, rows, versions, counters and receipts are the same as from Delivery and
@@ -14,7 +14,7 @@ namespace muster {
 
 namespace detail {
 
-/// True for component lists that may go directly: short ones, without runtime components.
+/// True for component lists that may take the direct path: short ones without runtime components.
 template <ComponentType... Cs>
 constexpr bool direct_list =  // NOLINTNEXTLINE(misc-redundant-expression)
     sizeof...(Cs) <= site_components_max && (std::is_void_v<typename RuntimeOf<Cs>::type> && ...);
@@ -32,7 +32,7 @@ template <ComponentType... Cs>
   (put(values), ...);
 }
 
-/// The kept batch with a new target and new values.
+/// Returns the kept batch with a new target and new values.
 template <MessageType M, ComponentType... Cs>
 [[gnu::always_inline]] inline std::span<const std::byte> sealed_rows(const SealedBytes& kept, Entity target,
                                                                      const Cs&... values) noexcept {
@@ -129,7 +129,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
               count - made.size(),
               [&](std::size_t left) {
                 const Storage::Run run = call.create_run(left, *site->archetype, far);
-                // While they are in the core's L1 cache.
+                // Copy the ids now, while they are in the core's L1 cache.
                 append_ids(made, run.chunk->ids() + run.begin, run.count);
                 return run;
               },
@@ -176,7 +176,7 @@ template <ComponentType... Cs>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
-        // Enableable components mostly come and go without a move.
+        // Adding or removing an enableable component usually moves no row.
         if constexpr (!(EnableableType<Cs> && ...))
           if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
             const HostCall call(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
@@ -231,7 +231,7 @@ template <ComponentType... Cs>
 template <ComponentType C>
 [[gnu::always_inline]] inline Receipt EntityRegistry::remove(Entity e) {
   static constexpr Remove message{.component = TypeTraits<C>::id};
-  // Names are also in an index.
+  // Names are excluded, because they are also in an index.
   if constexpr (detail::direct_list<C> && TypeTraits<C>::id != TypeTraits<Name>::id) {
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
     RegistryCore& core = core_;

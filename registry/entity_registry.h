@@ -1,4 +1,4 @@
-// The facade: every change to entities goes through here, as a message.
+// The facade through which every change to entities passes, as a message.
 //
 //   registry.push(orc, Damage{...})
 //     while nothing is waiting   straight to its handler; a sink sees a sealed batch owned by its type's route
@@ -11,11 +11,10 @@
 //     cascade                    deliver what handlers wrote to their Outbox (registry/apply/outbox.h)
 //
 // A registry may be used by one thread at a time; other threads reach it through the inbox
-// (registry/host.h).
-// Handlers must not use it: doing so stops the program with an error that names the handler. They
-// may only call alive, name, path, parent and children, whose results cannot change before the
-// handlers return. Every call that makes an input throws what an InputSink throws; the input then
-// has not happened.
+// (registry/host.h). Handlers must not use it: doing so stops the program with an error that names
+// the handler. They may only call alive, name, path, parent and children, whose results cannot
+// change before the handlers return. If an InputSink throws, every call that makes an input passes
+// the exception on, and the input has not happened.
 #pragma once
 
 #include <cstdint>
@@ -174,7 +173,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Creates a root without a name. This cannot be refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
-  /// Creates a root. Refused without effect if another root has the name, or another text its hash.
+  /// Creates a root. Refused without effect if another root has the name, or if a different text
+  /// has the name's hash.
   template <ComponentType... Cs>
   [[gnu::always_inline]] Created create(std::string_view name, const Cs&... components) {
     return Created(create_named<Cs...>(Entity{}, name, components...));
@@ -202,8 +202,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Receipt reparent(Entity e, Entity parent, Entity before = {}) {
     return push(e, Reparent{.parent = parent, .before = before});
   }
-  /// Renames the entity; an empty name removes its name. Refused if a sibling has the name, or
-  /// another text its hash.
+  /// Renames the entity; an empty name removes its name. Refused if a sibling has the name, or if a
+  /// different text has the name's hash.
   Receipt rename(Entity e, std::string_view name);
 
   // --- templates ---
@@ -292,7 +292,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// are called last. A load is not an input: sinks do not see it. Texts passed to intern() earlier
   /// must be interned again, as at a start. Needs memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
-  /// The number of the last input that sinks were told of.
+  /// The number of the last input that was shown to sinks.
   std::uint64_t sequence() const noexcept { return core_.state.sequence; }
   /// The current version, which grows with every save: each column of a chunk carries the version
   /// of its last change. See Storage::touch.
@@ -300,17 +300,17 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- neighbors ---
 
-  /// Adds an owner of external data, which must be removed before it is destroyed. At once, and at
-  /// each load(), it is given the state that was saved or left behind under its name. Throws
-  /// SetupError if the name is taken or the manager refuses that state.
+  /// Adds an owner of external data, which must be removed before it is destroyed. The manager
+  /// receives the state that was saved or left behind under its name, now and at each load().
+  /// Throws SetupError if the name is taken or the manager refuses that state.
   void add_manager(std::string name, Manager& manager);
   /// Removes a manager. Its state is kept, saved with the registry, and given to the next manager
   /// of that name, as when a plugin is reloaded.
   void remove_manager(Manager& manager);
-  /// What servers, savers, replays and replicas need: see registry/host.h, which defines these.
+  /// Return the calls that servers, savers, replays and replicas need. Defined in registry/host.h.
   RegistryHost host() noexcept;
   RegistryReader host() const noexcept;
-  /// Figures and traces of what takes time: see registry/profile.h, which defines these.
+  /// Return the figures and traces of what takes time. Defined in registry/profile.h.
   RegistryProfile profile() noexcept;
   RegistryFigures profile() const noexcept;
 
@@ -380,7 +380,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// receipts. Returns registry memory, so that the caller's receipt need not be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);
   const Receipt& end_handled_push();
-  /// To be called in a catch block: an exception from a handler stops the program.
+  /// Must be called in a catch block: stops the program because a handler threw.
   [[noreturn]] void handler_failed();
 
   // --- registry/delivery/inputs.h ---
@@ -390,20 +390,20 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   Receipt deliver_new(std::span<Entity> ids, bool waited = false);
 
   // --- registry/refused_creations.cc ---
-  /// Says why a creation was refused. Without a receipt, its message was not pushed, because the
-  /// name has another text's hash or the template cannot be spawned.
+  /// Explains why a creation was refused. `receipt` is null if its message was not pushed, because
+  /// a different text has the name's hash or the template cannot be spawned.
   [[gnu::cold]] detail::Made refuse_create(Entity parent, std::string_view name, const Receipt* receipt) const;
   [[gnu::cold]] detail::Made refuse_spawn(std::string_view what, const SpawnOptions& options,
                                           const Receipt* receipt) const;
 
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
-  /// Where the ids of all nodes will be once nothing is waiting; empty if there is no such template
-  /// or the spawn would have no nodes.
+  /// Prepares `message` and delivers waiting messages. Returns the place for the ids of all nodes;
+  /// empty if the name or the template is refused, or if the spawn would have no nodes.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
   /// Spawns an unnamed tree of a template already spawned that way, while nothing is waiting and no
-  /// handler must be called. Equivalent to the general way; returns nil and does nothing if that is
-  /// needed.
+  /// handler must be called. Equivalent to the general way; returns nil and does nothing if the
+  /// general way is needed.
   Entity spawn_direct(std::string_view what, const SpawnOptions& options);
 
   // --- registry/direct_rows.h ---
@@ -424,8 +424,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void end_handler(std::uint64_t ordinal);
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
 
-  // A direct member, not behind a pointer: code inlined into a loop need not reload a pointer after
-  // each call.
+  // A direct member instead of a pointer, so that code inlined into a loop need not reload a
+  // pointer after each call.
   RegistryCore core_;
   std::unique_ptr<Impl> impl_;
 };

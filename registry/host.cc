@@ -30,7 +30,8 @@ std::span<const TypeId> RegistryReader::components(Entity e) const noexcept {
   read_.check_reading();
   const Row row = storage().find(e);
   if (!row) return {};
-  // Limit on sets of components: callers that keep changing and reading them make ever more.
+  // Limit on remembered component sets, which grow in number as callers keep changing and reading
+  // components.
   constexpr std::size_t kept_max = 256;
   std::vector<TypeId> types;
   const std::span<const TypeId> here = types_of(row, types);
@@ -63,7 +64,7 @@ std::vector<std::pair<Entity, std::uint32_t>> RegistryReader::left_grants() cons
   for (std::uint32_t i = 1; i < kept.size(); ++i) {
     if (!goes(i)) continue;
     const std::uint32_t first = i;
-    // After the last id to return; used ones in between do not end the range.
+    // The end of the range. Used ids within the range do not end it.
     std::uint32_t end = i + 1;
     for (; i < kept.size() && !kept[i]; ++i)
       if (goes(i)) end = i + 1;
@@ -152,7 +153,7 @@ Entity RegistryHost::grant(std::uint32_t count, std::uint64_t author) {
   registry_.check_outside();
   registry_.known().need<Grant>();
   Entity first;
-  // Waiting messages may take ids, so this must come after them.
+  // Waiting messages may take ids, so they must be delivered before this.
   registry_.impl_->inputs.push([&](Arena& pushing) {
     first = {registry_.core_.state.storage.next_grant(count), 1};
     pushing.append_world(Grant{.first = first.index, .count = count, .author = author});

@@ -1,5 +1,5 @@
-// EntityRegistry's push and post calls. If nothing else has to be done, the inlined code goes
-// straight to a handler or into an open batch; everything else takes the general way
+// EntityRegistry's push and post calls. If nothing else must be done, the inlined code calls a
+// handler directly or appends to an open batch. Everything else takes the general way
 // (registry/delivery/inputs.h).
 #pragma once
 
@@ -65,7 +65,7 @@ template <MessageType M>
   if constexpr (is_builtin(TypeTraits<M>::id)) return push_queued<M>(target, message);
   if (core_.is_quiet()) [[likely]] {
     if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
-      M kept = message;  // a copy: the handler may change what the caller's reference refers to
+      M kept = message;  // a copy, because the handler may change the caller's object
       if (InputSink* const sink = core_.told)
         tell_pushed(*sink, *route, target, kept);
       else
@@ -75,7 +75,7 @@ template <MessageType M>
   }
   return push_queued<M>(target, message);
 }
-/// The general way. The first push of a type also takes it, and remembers the type's route with its
+/// The general way, which the first push of a type also takes: it stores the type's route with its
 /// sealed batch.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {

@@ -39,7 +39,7 @@ inline const std::byte* EntityRegistry::find(Entity e, TypeId component) const n
 
 namespace detail {
 
-/// Explains what is wrong with a call of each().
+/// Explains what is wrong with a call to each().
 template <class F, class... Cs>
 constexpr void explain_each() {
   if constexpr (!(true && ... && ComponentType<Cs>))

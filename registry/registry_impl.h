@@ -72,14 +72,14 @@ struct EntityRegistry::Impl {
   }
   /// Warns about names in the options of new handlers that match nothing.
   void tell_unknown_names();
-  /// Calls the restore hook of this runtime type (0: of all) for every existing value, in row
+  /// Calls the restore hook of this runtime type, or of all if 0, for every existing value, in row
   /// order.
   void restore_values(TypeId type);
-  /// As restore_values(), while the hooks may only read the registry.
+  /// Does the work of restore_values(), during which the hooks may only read the registry.
   void call_restorers(TypeId type);
-  /// Must be called after the state's contents were exchanged. Empties all caches outside the
-  /// state. Caches that compare Storage's stamp(), chunk_changes(), structure() or version() need
-  /// not be emptied here, because the exchange changed these.
+  /// Must be called after the state's contents were exchanged. Clears all caches outside the state.
+  /// Caches that compare Storage's stamp(), chunk_changes(), structure() or version() need not be
+  /// cleared, because the exchange changed these numbers.
   void forget_contents();
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h

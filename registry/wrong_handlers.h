@@ -80,9 +80,9 @@ constexpr void explain_word() {
   }
 }
 
-/// Whether a parameter is an int, or a reference or pointer to one. A compiler reports a type that
-/// it does not know, and goes on as if it were int. So a mistake about an int is reported only when
-/// code is made, after everything else compiled.
+/// True if a parameter is an int, or a reference or pointer to one. A compiler that reports an
+/// unknown type continues as if the type were int. Therefore, a mistake about an int is reported
+/// only when code is generated, after everything else has compiled.
 template <class P>
 inline constexpr bool perhaps_unknown =
     std::is_same_v<std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<P>>>, int>;
@@ -91,7 +91,7 @@ void int_is_not_a_component();
 [[gnu::error("an int is not a message: a handler's first parameter is its message, const M&")]]
 void int_is_not_a_message();
 
-/// Says what is wrong with a parameter behind the message.
+/// Explains what is wrong with a parameter other than the message.
 template <class P>
 constexpr void explain_parameter() {
   using Given = std::remove_cvref_t<P>;
@@ -180,7 +180,7 @@ constexpr void explain_message_parameter() {
                   "`struct M (message) {...}` there");
 }
 
-/// Explains that a component is taken twice.
+/// Explains that two parameters take the same component.
 template <class T>
 constexpr void explain_twice() {
   static_assert(understood<T>, "a handler takes this component twice, once for writing: take it once, as T&");

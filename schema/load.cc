@@ -117,7 +117,7 @@ class Loader {
       if (!is_name(to.name, true)) return fail("", "", "an enum's name is not an identifier");
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
-      if (from->is_union()) continue;  // each field of this type is refused
+      if (from->is_union()) continue;  // each field with a union type is refused
       if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is not an integer");
       to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))

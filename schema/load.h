@@ -33,7 +33,7 @@ struct Schema {
 /// Verifies the bytes and creates descriptors of all structs and tables in them. Checks all rules
 /// for messages and components: attributes are known, defaults parse and are in range, components
 /// and POD messages are structs, and type ids are unique. Fails with the first error found. Never
-/// crashes, whatever the bytes are.
+/// crashes, regardless of the bytes.
 [[nodiscard]] std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs);
 
 }  // namespace muster

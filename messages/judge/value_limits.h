@@ -30,9 +30,9 @@ namespace muster {
 /// if all are finite or `kind` is not a float.
 [[nodiscard]] std::size_t first_not_finite(FieldKind kind, const std::byte* at, std::size_t count) noexcept;
 
-/// Checks `part`, which contains the bytes of a value of `type` from `begin` on and must consist of
-/// whole numbers. `limits` are TypeTable::limits of the type. The fault's offset is the offset in
-/// the value plus `offset`.
+/// Checks `part`, which contains the bytes of a value of `type` starting at `begin`. It must not
+/// begin or end in the middle of a number. `limits` are TypeTable::limits of the type. The fault's
+/// offset is the offset in the value plus `offset`.
 [[nodiscard]] std::expected<void, BatchFault> check_limits(std::span<const ValueLimit> limits,
                                                            std::span<const std::byte> part, std::size_t begin,
                                                            std::size_t offset, const TypeDescriptor& type,

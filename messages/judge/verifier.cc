@@ -426,7 +426,7 @@ class Judge {
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
   bool quick_ = false;  // true if is_good_again() may be used
-  // which checks the contents of payloads need
+  // The checks that the contents of payloads need.
   enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;
 };
 

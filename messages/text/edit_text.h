@@ -10,9 +10,9 @@
 
 namespace muster {
 
-/// Returns "game.Health.value = 42" for a SetField, "game.Health.value = 42 if it is 40" for a
-/// SetFieldIf, or "component=game.Health" for a Remove, for example. Returns nothing for other
-/// messages, or if the field or component is unknown.
+/// Returns the text of an edit, such as "game.Health.value = 42" for a SetField, "game.Health.value
+/// = 42 if it is 40" for a SetFieldIf, or "component=game.Health" for a Remove. Returns nothing for
+/// other messages, or if the field or component is unknown.
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references);
 

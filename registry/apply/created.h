@@ -19,7 +19,7 @@ struct RefusedCreation {
   Refusal refusal;
   std::string text;
 };
-/// What Created is made from. It fits into two registers; `refused` is owned by its receiver.
+/// The parts of a Created. Fits into two registers; the receiver owns `refused`.
 struct Made {
   Entity id;
   RefusedCreation* refused = nullptr;
@@ -27,9 +27,9 @@ struct Made {
 
 }  // namespace detail
 
-/// The id of a new entity, or the reason why it was refused. It converts to the id, so the result
-/// of create() can be used as an Entity. Taking the id of a refused entity stops the program with
-/// an error that has text(); code that can go on without the entity tests the value first:
+/// The id of a new entity, or the reason why it was refused. Converts to the id, so the result of
+/// create() can be used as an Entity. Taking the id of a refused entity stops the program with an
+/// error that contains text(). Code that can continue without the entity tests the value first:
 ///
 ///   if (const muster::Created orc = registry.create("orc", Health{}))
 ///     registry.push(orc, Damage{.amount = 7});
@@ -47,7 +47,8 @@ class [[nodiscard(
       stop();
     return id_;
   }
-  /// The refusal; its code is none if the entity was created. `entity` is what text() names.
+  /// The refusal; its code is none if the entity was created. Its `entity` is the one that text()
+  /// names.
   Refusal refusal() const noexcept { return refused_ ? refused_->refusal : Refusal{}; }
   /// The refusal as a sentence; empty if the entity was created. Valid for the lifetime of this
   /// value.

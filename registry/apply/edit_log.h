@@ -1,6 +1,6 @@
-// The interface of a log of sessions' edits, for example to undo them: it sees each message that
-// changes structure as Structure applies it. Only the messages that sessions sent: not what
-// handlers, timers and the host push.
+// The interface for logs of sessions' edits, for example to undo them. A log sees each message that
+// changes structure as Structure applies it, if a session sent the message. Messages from handlers,
+// timers and the host are not edits.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace muster {
 
 /// The sender of an input, as in Envelope.
 struct Editor {
-  std::uint64_t session = 0;  ///< 0: not a session
+  std::uint64_t session = 0;  ///< 0 if the sender is not a session
   std::uint64_t user = 0, request = 0;
 };
 
-/// A message of a session. Valid during the call.
+/// A message from a session. Valid during the call.
 struct Edit {
   const Editor& by;
   TypeId type;
-  /// The entities concerned; empty for a message to the world. A message to many entities is one
-  /// edit or several of fewer entities, in order.
+  /// The target entities; empty for a message to the world. A message to many entities may be split
+  /// into several edits, in order.
   std::span<const Entity> targets;
   const std::byte* payload;           ///< the message; null for a table
   std::span<const RowSetEntry> rows;  ///< components in the payload

@@ -15,9 +15,9 @@
 
 namespace muster {
 
-/// Writes `value` `count` times from `to` on. `asks`: prefetches memory 2 KiB ahead. Writes groups
-/// of values that fill whole registers together; written singly, compilers store 12-byte values in
-/// two parts.
+/// Writes `value` `count` times, starting at `to`. If `asks`, prefetches memory 2 KiB ahead. Writes
+/// groups of values that together fill whole registers, because compilers store single 12-byte
+/// values in two parts.
 template <bool asks, class Value>
   requires std::is_trivially_copyable_v<Value>
 void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
@@ -36,13 +36,13 @@ void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
 }
 
 /// Runs of rows in several chunks whose columns are filled one after another: each column is
-/// written through all chunks as one array. If chunks were created between columns, the processor's
-/// prefetching would start again for each.
+/// written through all chunks as one array. If chunks were created between columns, the processor
+/// would restart its prefetching for each chunk.
 class RunsTogether {
  public:
   std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }
   /// Calls create(rows left), which returns a run, for up to `rows` rows of some chunks. Then has
-  /// them filled by fill(), even if create() throws. Returns how many rows were created.
+  /// them filled by fill(), even if create() throws. Returns the number of rows created.
   template <class Create, class Fill>
   std::size_t create(std::size_t rows, Create create, Fill fill) {
     count_ = 0;

@@ -1,6 +1,6 @@
 // The columns of the row that an entity leaves for another archetype: kept values are copied to the
 // new row, and the last row's values fill the hole. Most values have 4, 8, 12 or 16 bytes. The code
-// that copies these knows the number of columns of each size, so it need not look up sizes.
+// that copies these values knows the number of columns of each size, so it need not look up sizes.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class LeftColumns {
   /// Prepares for rows that move from one archetype to another and keep all values except those of
   /// `types`. Both must be plain().
   void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
-  /// Remembers the columns of `open`, the chunk that rows move to, and of `last`, whose last row
-  /// fills holes.
+  /// Stores the columns of `open`, the chunk that rows move to, and of `last`, whose last row fills
+  /// holes.
   void aim(const Chunk& open, const Chunk& last) noexcept;
   /// True if the functions below may be called: all values have a size in ColumnCounts, or are
   /// small and left behind.
@@ -72,7 +72,7 @@ class LeftColumns {
 
  private:
   struct Column {
-    std::uint32_t slot;  // of the old row, in bytes from the beginning of its chunk
+    std::uint32_t slot;  // slot of the old row, as an offset in bytes from the start of its chunk
     std::uint32_t bytes;
     std::byte* into;    // column of the chunk that rows move to
     std::byte* filler;  // column of the chunk whose last row fills holes

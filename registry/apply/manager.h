@@ -24,7 +24,7 @@ struct Held {
   /// Type of the value if its bytes are a schema's struct; otherwise 0.
   TypeId type = 0;
   std::string_view name;       ///< its name, such as "mesh"
-  std::uint64_t instance = 0;  ///< distinguishes several per entity; 0 if there is at most one
+  std::uint64_t instance = 0;  ///< distinguishes several values per entity; 0 if at most one
   std::span<const std::byte> bytes;
 };
 
@@ -62,8 +62,9 @@ class Manager {
     static_cast<void>(e);
     static_cast<void>(take);
   }
-  /// The version of what save() or save_parts() writes, below 2^31. load() and load_parts() receive
-  /// the version of the saved state. State of a newer version is refused without calling them.
+  /// The version of the format that save() or save_parts() writes, below 2^31. load() and
+  /// load_parts() receive the version of the saved state. State of a newer version is refused
+  /// without calling them.
   virtual std::uint32_t state_version() const { return 1; }
   /// Appends everything that determines the manager's future behavior. The same history must give
   /// the same bytes.
@@ -84,13 +85,13 @@ class Manager {
   /// Calls has() for each part, in ascending order of numbers below 2^32 - 1, and part() for those
   /// that are not stored. A part for which neither is called ceases to exist. A part's version is
   /// below 2^40 and must change whenever its bytes may have changed since a save, even if the part
-  /// was removed and added again; EntityRegistry::version() at its last change will do. After
-  /// load_parts(), and in another manager of the same name, versions may start over. The same
+  /// was removed and added again; EntityRegistry::version() at the part's last change is suitable.
+  /// After load_parts(), and in another manager of the same name, versions may start over. The same
   /// history must give the same bytes in the same parts, because they are hashed. Stops the program
   /// if the order is wrong or a version is too large.
   virtual void save_parts(ManagerSink& to) const { static_cast<void>(to); }
-  /// Like load(), for what save_parts() wrote: all parts, in ascending order. State saved in one
-  /// piece goes to load(), and is saved in parts the next time.
+  /// Like load(), for the parts that save_parts() wrote: all of them, in ascending order. State
+  /// saved in one piece goes to load(), and is saved in parts the next time.
   [[nodiscard]] virtual std::expected<void, std::string> load_parts(std::uint32_t version,
                                                                     std::span<const ManagerPart> parts) {
     static_cast<void>(version);
@@ -103,8 +104,8 @@ class Manager {
 struct SavedManager {
   /// Version, name, and the state if it is in one piece.
   std::vector<std::byte> head;
-  std::map<std::uint32_t, std::vector<std::byte>> parts;  ///< by their numbers
-  /// When its registry received it, as counted by that registry.
+  std::map<std::uint32_t, std::vector<std::byte>> parts;  ///< by part number
+  /// The moment at which the registry received the state, as counted by that registry.
   std::uint64_t moment = 0;
 };
 /// Keyed by the hash64 of the managers' names.

@@ -52,8 +52,8 @@ Head head_of(std::uint64_t key, const SavedManager& saved) {
   return head;
 }
 
-/// Combines the versions of a manager's parts, which start over with each manager and state of the
-/// name, with the moment when that came.
+/// Combines the version of a part with the moment at which its manager or state arrived, because
+/// versions start over with each manager and state of the same name.
 std::uint64_t version_at(std::uint64_t moment, std::uint64_t version) {
   require(version < std::uint64_t{1} << 40, "Manager: the version of a part is too large");
   return (moment << 40) | version;

@@ -21,29 +21,27 @@ class ManagerRows {
   virtual ~ManagerRows() = default;
   /// The row with the name, which is written at every save, after the parts.
   virtual void head(std::uint64_t key, std::span<const std::byte> bytes) = 0;
-  /// As in ManagerSink, but versions count over the registry's whole life.
+  /// As in ManagerSink, but versions count over the registry's whole lifetime.
   virtual bool has(std::uint64_t key, std::uint32_t number, std::uint64_t version) = 0;
   virtual void part(std::uint64_t key, std::uint32_t number, std::uint64_t version,
                     std::span<const std::byte> bytes) = 0;
 };
 
-// --- managers' rows being read into a state; each function returns an error text, empty if there is
-// no error ---
+// --- reading managers' rows into a state; each function returns an error text, empty on success ---
 
 /// Stores a saved head.
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> head);
-/// Stores a part. Its head must have come before.
+/// Stores a part. Its head must have been stored before.
 std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uint32_t number,
                               std::span<const std::byte> bytes);
-/// To be called after the last row. On an error, `key` names the manager.
+/// Must be called after the last row. On an error, `key` identifies the manager.
 std::string check_managers(const ManagerStates& states, std::uint64_t& key);
 
 class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
 
-  /// Throws SetupError if the name is taken or empty, or if the manager refuses the state that is
-  /// waiting for it.
+  /// Throws SetupError if the name is taken or empty, or if the manager refuses its waiting state.
   void add(std::string name, Manager& manager);
   /// Removes a manager. Its state is kept and given to the next manager of that name.
   void remove(Manager& manager);
@@ -59,15 +57,15 @@ class Managers {
 
   /// Writes the rows of each manager and of each waiting state, ascending by the hash64 of their
   /// names:
-  ///   head   | version 4 | name length 4 | name | state |   bit 31 of version: the state is in parts, and here is | parts 4 |
+  ///   head   | version 4 | name length 4 | name | state |   if bit 31 of version is set: | parts 4 | instead of the state
   ///   parts  the manager's bytes, ascending by number
   void save(ManagerRows& to) const;
   /// Must be called right before the registry's state is exchanged for the one that has `incoming`.
   /// Moves the state of each manager from `incoming` to the manager; a manager without one gets the
   /// state that it had when it was added. The managers' old states go to the registry's state.
-  /// Returns an error text, empty on success. On an error `key` names the manager, and all managers
-  /// and both states are unchanged. Stops the program if a manager refuses a state that it saved
-  /// itself.
+  /// Returns an error text, empty on success. On an error, `key` identifies the manager, and all
+  /// managers and both states are unchanged. Stops the program if a manager refuses a state that it
+  /// saved itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
  private:
@@ -82,7 +80,7 @@ class Managers {
   void tell();
   /// Gives the manager a state. Returns an error text, empty on success.
   static std::string give(std::string_view name, Manager& manager, const SavedManager& saved);
-  /// As give(), but returns the text of an exception that the manager throws.
+  /// Like give(), but returns the text of an exception that the manager throws.
   static std::string give_caught(std::string_view name, Manager& manager, const SavedManager& saved);
   static void save_present(const std::string& name, const Present& present, ManagerRows& to);
   static void save_waiting(std::uint64_t key, const SavedManager& saved, ManagerRows& to);
@@ -90,7 +88,7 @@ class Managers {
   Storage& storage_;
   ByName managers_;
   ManagerStates& waiting_;     // states of absent managers
-  std::uint64_t moments_ = 0;  // how many managers and states have come
+  std::uint64_t moments_ = 0;  // number of managers and states received so far
   std::vector<Entity> gone_, telling_;
 };
 

@@ -25,8 +25,8 @@ class TextTable;
 
 using TimerId = std::uint64_t;
 
-/// A handler's parameter, valid until the handler returns. "post" is later: no handler runs inside
-/// another. A call never fails; what becomes of a message is decided and counted at delivery.
+/// A handler's parameter, valid until the handler returns. "post" means later: no handler runs
+/// inside another. Calls never fail; the outcome of a message is decided and counted at delivery.
 class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequests, detail::WrongSubscriptions {
  public:
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
@@ -57,7 +57,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     types_.need<M>();
     arena_.append_table(TypeTraits<M>::id, target, encode(message));
   }
-  /// Sends a message along a line of the hierarchy; `parts` is a mask of SubtreeParts.
+  /// Sends a message to the ancestors, the entity itself or the descendants of an entity. `parts`
+  /// is a mask of SubtreeParts.
   template <MessageType M>
   void post_subtree(Entity target, std::uint64_t parts, const M& message) {
     types_.need<M>();
@@ -100,8 +101,9 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   void rename(Entity target, std::string_view name);
 
   /// Subscribes like EntityRegistry::subscribe, but the handler starts when this request is
-  /// delivered. If its name is taken by then, or the order is contradictory, it never starts, and a
-  /// refusal is counted. Handlers are code, not state: they must be subscribed again after a load.
+  /// delivered. If its name is then taken, or the order is contradictory, the handler never starts,
+  /// and a refusal is counted. Handlers are code, not state: they must be subscribed again after a
+  /// load.
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// Ends a handler when this request is delivered; until then it is still called.
@@ -120,7 +122,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
-  /// The rest of post(). A separate function, so that little of it is in a handler's loop.
+  /// The rest of post(). A separate function, so that little code is inlined into a handler's loop.
   template <MessageType M>
   [[gnu::noinline]] void post_otherwise(Entity target, const M& message) {
     types_.need<M>();
@@ -143,8 +145,8 @@ class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
   /// Returns the id of a new entity, which is final and may be used in messages and fields at once.
-  /// The entity is alive once its Create was delivered. That may be refused, for example because
-  /// the parent died first; this call cannot know.
+  /// The entity is alive once its Create has been delivered. The Create may still be refused, for
+  /// example because the parent died first.
   template <ComponentType... Cs>
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
@@ -162,7 +164,7 @@ class Spawner : detail::WrongUnnamedCreations {
   /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root.
   /// `root` adds to or replaces the template's components of the root. The ids are final. The Spawn
   /// may be refused when it is delivered. Returns nil and sends nothing if the template is unknown
-  /// at this time.
+  /// at the time of the call.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);

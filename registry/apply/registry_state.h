@@ -32,8 +32,8 @@ namespace muster {
 struct RegistryCounters {
   std::uint64_t messages = 0;  ///< delivered, counted by target
   std::uint64_t unhandled = 0, dead = 0, refused = 0;
-  std::uint64_t carried = 0;    ///< times a cascade was cut short
-  std::uint64_t overtaken = 0;  ///< times a new input was delivered before carried messages
+  std::uint64_t carried = 0;    ///< number of times a cascade was cut short
+  std::uint64_t overtaken = 0;  ///< number of new inputs delivered before carried messages
 
   /// Adds the results of delivered messages.
   void add(const Receipt& receipt) noexcept {
@@ -78,7 +78,7 @@ struct RegistryState {
   TemplateTable templates;
   Timers timers;
   HandlerStates handlers;
-  ManagerStates managers;  ///< of absent managers; in a state outside its registry, of all managers
+  ManagerStates managers;  ///< of absent managers, or of all if outside the registry
   Arena input;             ///< posted messages
   Arena cascade;           ///< messages pushed by handlers
   BatchCursor cursor;      ///< position in the front batch of the cascade
@@ -87,7 +87,7 @@ struct RegistryState {
   std::uint64_t next_timer = 1;
   RegistryCounters counters;
   CascadeBounds bounds;
-  std::uint32_t resumed = 0;  ///< for the next input's envelope
+  std::uint32_t resumed = 0;  ///< Envelope::resumed of the next input
 };
 
 }  // namespace muster

@@ -33,7 +33,7 @@ std::uint32_t MoveSite::move_any(Storage& storage, Entity e, Chunk& from_chunk, 
   return into.row;
 }
 
-/// A way that copies the values by `Copy::copy(columns, to, old, hole, last)`.
+/// A Way that copies the values with `Copy::copy(columns, to, old, hole, last)`.
 template <class Copy>
 std::uint32_t MoveSite::move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
   return storage.move_plain(e, *site.old, place, site.aim,
@@ -52,7 +52,7 @@ struct CopyAny {
   }
 };
 
-/// The maximum number of columns of usual sizes for which there is a specialized way.
+/// The maximum number of columns of usual sizes for which there is a specialized Way.
 constexpr std::uint32_t counted_columns_max = 3;
 
 constexpr std::uint32_t number_of(const ColumnCounts& counts) noexcept {
@@ -82,7 +82,7 @@ MoveSite::Way MoveSite::way_of(const LeftColumns& columns) noexcept {
   if (!columns.usual()) return nullptr;
   const ColumnCounts& counts = columns.counts();
   if (counts.all() > counted_columns_max) return &move_by<CopyAny>;
-  // By the number of the counts; null if they are too many.
+  // Indexed by the number of the counts; null if there are too many columns.
   constexpr auto ways = []<bool leaves, std::uint32_t... numbers>(std::bool_constant<leaves>,
                                                                   std::integer_sequence<std::uint32_t, numbers...>) {
     constexpr auto way = []<std::uint32_t number>() -> Way {

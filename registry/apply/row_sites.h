@@ -42,7 +42,7 @@ class SealedBytes {
   std::size_t room_ = 0;
 };
 
-/// The open chunk of an archetype at depth 0 that was found last.
+/// The last open chunk found for an archetype at depth 0.
 struct OpenChunk {
   std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
   Chunk* chunk = nullptr;
@@ -78,14 +78,14 @@ struct MoveSite {
   /// Storage::chunk_changes() when `aim` and `columns` were set; 0 if not set.
   std::uint64_t aimed = 0;
   Storage::MoveAim aim;
-  /// A move takes the slow way once the open chunk has this many rows: it is full, or rows that
-  /// will fill holes must be prefetched.
+  /// A move takes the slow path once the open chunk has this number of rows, because it is full or
+  /// because rows that will fill holes must be prefetched.
   std::uint32_t stop = 0;
   /// Number of the chunk that a row left last, valid while `aimed` is. It is at depth 0, of `from`,
   /// and touched. chunks_max if values have unusual sizes.
   std::uint32_t known = Locator::chunks_max;
   Chunk* old = nullptr;
-  OpenChunk open;  ///< of `to`
+  OpenChunk open;  ///< the open chunk of `to`
   LeftColumns columns;
   /// Slots in `to`, in the order of the list; no_column for tags.
   std::array<std::uint16_t, site_components_max> slots{};
@@ -94,8 +94,8 @@ struct MoveSite {
   std::size_t type_count = 0;
   /// Parallel to `slots`: those of presence columns.
   std::array<std::uint16_t, site_components_max> presences{};
-  /// True if move_known() may move the row at this place. Successive rows mostly leave the same
-  /// chunk, and nothing else about it needs to be checked then.
+  /// True if move_known() may move the row at this place. Successive rows usually leave the same
+  /// chunk; nothing else about the chunk needs to be checked in that case.
   [[gnu::always_inline]] bool knows(const Storage& storage, std::uint64_t place) const noexcept {
     return place >> Locator::row_bits == known && aimed == storage.chunk_changes() && aim.open->count < stop;
   }
@@ -103,12 +103,13 @@ struct MoveSite {
  private:
   friend class HostCall;
   friend class RowSites;
-  /// Moves the row of an entity at depth 0 to `to` with the values that it keeps, and touches all
-  /// its columns. Its Locator has the bits `place`. Returns the new row's number in the open chunk.
+  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all
+  /// columns of the row. The entity's Locator has the bits `place`. Returns the new row's number in
+  /// the open chunk.
   [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
     return way(*this, storage, e, place);
   }
-  /// As move_known(), for any row of `from`, whose chunk is `from_chunk`.
+  /// Like move_known(), for any row of `from`, whose chunk is `from_chunk`.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
   /// move() for the row of an entity that has a parent: looks up its open chunk instead of
   /// remembering it.

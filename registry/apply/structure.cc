@@ -58,7 +58,7 @@ M read(const std::byte* payload) noexcept {
 }
 
 void Structure::grant(const Grant& grant) {
-  // Only the registry makes grants, so a replayed one fits.
+  // Only the registry makes grants, so a replayed grant fits.
   storage_.grant(grant.first, grant.count);
 }
 
@@ -110,8 +110,8 @@ Refusal Structure::judge(const RowSetSpan& rows) {
 
 bool Structure::same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
   if (known.size() != rows.size()) return false;
-  // Compares field by field: rows of a batch just made on the stack must be read as they were
-  // written.
+  // Compares field by field: rows of a batch that was just made on the stack must be read with the
+  // widths with which they were written.
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i].type != rows[i].type || known[i].offset != rows[i].offset) return false;
   return true;
@@ -191,7 +191,7 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
     return refused({RefusalCode::name_taken, e, TypeTraits<Create>::id, hash32("name")});
   const RowPlan& plan = this->plan(rows, static_cast<bool>(name), nullptr, create_plan_);
   if (plan.refusal.code != RefusalCode::none) return refused(plan.refusal);
-  // Adds a text, so it comes after all checks.
+  // This adds a text, so it must come after all checks.
   if (clash) name = names_.free_name(message.parent, name, texts_);
 
   const Row row = storage_.create(e, *plan.to, parent ? parent.chunk->depth + 1 : 0, message.parent);
@@ -294,7 +294,7 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
-  // A runtime component is treated as a tag, so that results do not depend on this process having
+  // Treats a runtime component as a tag, so that results do not depend on whether this process has
   // values for it.
   if (column >= archetype.pod_slots || !row.has(message.component))
     return refuse(RefusalCode::missing_component, e, message.component);

@@ -1,6 +1,6 @@
-// The one place where structure is written: applies Create, Destroy, Set, Remove, SetField,
-// Reparent, Rename, InternText, the grants and templates. Each is applied completely or refused
-// without effect.
+// The only place where messages write structure: applies Create, Destroy, Set, Remove, SetField,
+// Reparent, Rename, InternText, grants and templates. Each is applied completely or refused without
+// effect.
 //
 //   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
 //     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
@@ -9,7 +9,7 @@
 //       a tree                      Spawn                                           registry/apply/tree_rows.h
 //
 // Besides this, only HostCall writes rows, for some of the host's own calls
-// (registry/delivery/host_call.h). A load fills a separate state, and handlers write values of
+// (registry/delivery/host_call.h). A load fills a separate state, and handlers write only values of
 // components. tests/checks/writes.py finds any other writer.
 #pragma once
 
@@ -56,11 +56,12 @@ class Structure {
 
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
   const Names& names() const noexcept { return names_; }
-  /// The child of `parent` with this name, or nil; for callers that look up many (Names::find).
+  /// Returns the child of `parent` with this name, or nil. For callers that look up many names
+  /// (Names::find).
   Entity find_child(Entity parent, Text name) { return names_.find(parent, name); }
 
-  /// Shows the edits of sessions to this log from now on; null: to none. The log must outlive this
-  /// or the next call.
+  /// Sets the log that sees the edits of sessions from now on; null means none. The log must
+  /// outlive this object or the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
   /// Marks that the messages of an input by `editor` are being applied, for this object's lifetime.
   class EditedBy {
@@ -83,7 +84,7 @@ class Structure {
                                        const RowSetSpan& rows) {
     return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
   }
-  /// Destroys those of `ids` that are alive, in order; returns how many were.
+  /// Destroys the living entities in `ids`, in order, and returns their number.
   std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
   /// Messages to the world: Grant, ReturnGrant, and the table of InternText.
   void grant(const Grant& grant);
@@ -91,7 +92,7 @@ class Structure {
   Refusal intern(std::span<const std::byte> table);
 
   const TemplateTable& templates() const noexcept { return templates_; }
-  /// What is remembered for spawning a template; null if it is unknown.
+  /// Returns the data remembered for spawning a template, or null if the template is unknown.
   TemplateTable::Entry* find_template(Text name) noexcept { return templates_.find(name); }
   /// Adds, replaces or forgets a template.
   Refusal define(std::span<const std::byte> table);
@@ -103,7 +104,7 @@ class Structure {
   }
   /// Spawns one tree for a call of the host, under ids that were just taken (HostCall::take_ids).
   /// The template must be planned(), and the message must have no name and no `before` sibling; it
-  /// cannot be refused. Has the results of spawn() without rows.
+  /// cannot be refused. Equivalent to spawn() without rows.
   void spawn_taken(const HostCall& call, TemplateTable::Entry& entry, const Spawn& message,
                    std::span<const Entity> ids);
   /// True if the last spawn of this template was a tree without name and rows.
@@ -120,27 +121,27 @@ class Structure {
   struct Merged {
     Entity entity;
     TypeId component;
-    bool added;  ///< false: changed
+    bool added;  ///< false: the component was changed
   };
   std::span<const Merged> merged() const noexcept { return merged_; }
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
-  /// Drops those of these texts that nothing mentions. The caller has checked waiting messages;
-  /// this checks the state.
+  /// Drops the texts that nothing mentions. The caller has checked waiting messages; this function
+  /// checks the state.
   void drop_texts(TextMentions& texts);
   /// Forgets how rows are made, because archetypes are being dropped.
   void forget_plans();
   /// Rebuilds the index of names after rows were loaded. Stops at the first entity that has a
   /// sibling's name and returns it; returns nil if all names are valid.
   Entity restore_names();
-  /// `e` and everything below it in order of destruction: reverse pre-order, so children come
-  /// before their parents.
+  /// Returns `e` and everything below it in order of destruction: reverse pre-order, so children
+  /// come before their parents.
   std::span<const Entity> doomed(Entity e);
 
  private:
-  /// Writes one message by `write()`. Every message that a session may send passes here, so a log
-  /// sees all of these.
+  /// Applies one message by calling `write()`. Every message that a session may send passes through
+  /// this function, so a log sees all of them.
   template <class Write>
   [[gnu::always_inline]] Refusal edited(TypeId type, std::span<const Entity> targets, const std::byte* payload,
                                         const RowSetSpan& rows, std::span<const std::byte> table, Write write) {
@@ -191,7 +192,7 @@ class Structure {
     bool named = false;
     Archetype* from = nullptr;  // null for Create
     Archetype* to = nullptr;
-    std::uint32_t layout = 0;  // of `to`
+    std::uint32_t layout = 0;  // layout of `to`
     std::vector<ValuePlace> values;
     std::vector<std::uint16_t> enabled;  // presence columns of `to` that are set to present
     Refusal refusal;
@@ -201,19 +202,20 @@ class Structure {
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
   static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
-  /// True if a remembered plan fits such a message and its components can still be added.
+  /// True if a remembered plan fits a message with these rows, and the message's components can
+  /// still be added.
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
-  /// Writes the values of a plan. `fresh`: the row was just appended, so its columns have been
-  /// touched.
+  /// Writes the values of a plan. `fresh` is true if the row was just appended, so that its columns
+  /// have been touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
   void give_up_reserved(std::span<const Entity> ids);
-  /// The first id that is in the list twice; nil if there is none.
+  /// Returns the first id that occurs twice in the list, or nil if there is none.
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
-  /// Plans the root, including components that it gets in addition to the template's.
+  /// Plans the root, including components in addition to those of the template.
   void plan_root(TemplateTable::Entry& entry, bool named);
   void plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes);
   void plan_tree(TemplateTable::Entry& entry);
@@ -243,7 +245,7 @@ class Structure {
   BulkRows bulk_;
   TreeRows tree_rows_;
   EditLog* log_ = nullptr;
-  Editor editor_;  // of a session if its messages are being applied and there is a log
+  Editor editor_;  // the session whose messages are being applied, if there is a log
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;

@@ -83,7 +83,8 @@ class Template {
 /// The templates of one registry, by the hash of their names.
 class TemplateTable {
  public:
-  /// How a node's rows are made, remembered between spawns. Only for the registry's thread.
+  /// Describes how a node's rows are made; remembered between spawns. Used only by the registry's
+  /// thread.
   struct NodePlan {
     Archetype* archetype = nullptr;
     struct Copy {
@@ -102,8 +103,8 @@ class TemplateTable {
   struct Entry {
     std::shared_ptr<const Template> what;
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
-    std::uint64_t version = 0;     ///< of the storage, when it was defined
-    std::vector<NodePlan> plans;   ///< parallel to its nodes; empty if not made yet
+    std::uint64_t version = 0;     ///< version of the storage when the template was defined
+    std::vector<NodePlan> plans;   ///< parallel to the template's nodes; empty if not made yet
     // The values that the root got in addition to the template when its plan was made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
@@ -113,11 +114,11 @@ class TemplateTable {
     std::vector<std::uint32_t> unlisted;
     std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index
     bool patched = false;               ///< true if a node refers to another
-    /// For the last spawn of a single tree from outside; no bytes if there was none.
+    /// The batch of the last spawn of a single tree from outside; no bytes if there was none.
     struct Sealed {
       SealedBytes bytes;
       std::span<const std::byte> batch;
-      std::byte* message = nullptr;  ///< in `batch`, like the ids
+      std::byte* message = nullptr;  ///< points into `batch`, as do the ids
       std::span<Entity> ids;
     } sealed;
     /// Makes `sealed`.
@@ -139,7 +140,7 @@ class TemplateTable {
   }
   Entry& put(Text name) { return entries_[name]; }
   void forget(Text name) { entries_.erase(name); }
-  /// Forgets what is remembered between spawns, for all templates.
+  /// Forgets the data remembered between spawns, for all templates.
   void forget_plans() {
     for (auto& [name, entry] : entries_) {
       Entry fresh;
@@ -156,10 +157,10 @@ class TemplateTable {
   std::map<Text, Entry> entries_;
 };
 
-/// What to spawn, and where.
+/// The place, name and number of the trees to spawn.
 struct SpawnOptions {
-  Entity parent = {};  ///< nil: a root of the world
-  Entity before = {};  ///< the sibling to insert it before; nil: it becomes the last child
+  Entity parent = {};  ///< nil: the tree becomes a root of the world
+  Entity before = {};  ///< the next sibling; nil: the tree becomes the last child
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
   std::uint32_t count = 1;  ///< number of trees

@@ -113,8 +113,8 @@ void Structure::plan_block(TemplateTable::Entry& entry, std::uint32_t number, st
 void Structure::plan_tree(TemplateTable::Entry& entry) {
   const Template& what = *entry.what;
   TreePlan& tree = entry.tree;
-  std::vector<Links> links(what.size());               // by number
-  std::vector<std::vector<std::uint32_t>> nodes{{0}};  // by block
+  std::vector<Links> links(what.size());               // indexed by node number
+  std::vector<std::vector<std::uint32_t>> nodes{{0}};  // indexed by block
   // By node: its block and row.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places(what.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;  // by depth and archetype number
@@ -146,7 +146,7 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
                                .next = 0});
     tree.siblings.back().next = links[i].next;
   }
-  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names are left out
+  std::vector<std::uint8_t> left_out(what.size());  // by node: 1 if child names are left out
   for (std::uint32_t i = 0; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     if (links[i].children) tree.parents.push_back({i, links[i].first_child, links[i].last_child, links[i].children});
@@ -295,7 +295,8 @@ Refusal Structure::merge_all(const MergeTemplate& message, std::span<const Entit
       merge_node(what, node, ids, ids[i]);
       continue;
     }
-    // Creates only archetypes that a row needs: their numbers are state, and plans are not.
+    // Creates only archetypes that a row needs, because archetype numbers are state and plans are
+    // not.
     if (!entry->plans[i].archetype) plan_node(*entry, i, static_cast<bool>(node.name));
     spawn_child(*entry, i, ids, storage_.find(ids[0]).chunk->depth);
   }
@@ -354,7 +355,7 @@ Refusal Structure::define_one(std::span<const std::byte> table) {
   const Text name = text_of(defined.name());
   auto what = Template::read(defined, types_);
   if (!what) return what.error();
-  // Names in this template: two of these may have the same hash.
+  // The names in this template, two of which may have the same hash.
   std::map<Text, std::string_view> own;
   const auto collides = [&](std::string_view text) {
     const Text hash = text_of(text);

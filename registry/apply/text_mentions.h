@@ -1,4 +1,4 @@
-// Finds those of a set of texts that nothing mentions, so that they may be dropped.
+// Finds the texts of a set that nothing mentions, so that they can be dropped.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TextMentions {
   void in(const Template& what, DefineTemplateView definition, const TypeTable& types);
   /// Searches all rows.
   void in(const Storage& storage);
-  /// True if nothing mentioned it.
+  /// True if nothing mentioned the text.
   bool left(Text text) const { return left_.contains(text.hash); }
   bool empty() const noexcept { return left_.empty(); }
 

@@ -1,6 +1,6 @@
-// Makes the rows and links of trees that have the same shape. A TreePlan records everything that
+// Makes the rows and links of trees that have the same shape. A TreePlan contains everything that
 // follows from the shape: which rows are adjacent, the values of whole columns, the siblings of
-// each node. Making a tree then only writes its ids where the plan says.
+// each node. Making a tree then only requires writing its ids to the planned places.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct TreePlan {
   /// first block, alone.
   struct Block {
     Archetype* archetype = nullptr;
-    std::uint32_t depth = 0;  ///< below the root
+    std::uint32_t depth = 0;  ///< depth below the root
     std::uint32_t rows = 0;
     struct Column {
       std::uint16_t slot;
-      std::uint32_t size;         ///< of one value
-      std::uint32_t bytes;        ///< of all rows
-      std::uint32_t at;           ///< in `values`
+      std::uint32_t size;         ///< size of one value
+      std::uint32_t bytes;        ///< size of all rows
+      std::uint32_t at;           ///< offset in `values`
       std::byte* into = nullptr;  ///< the column of `open`
     };
     std::vector<Column> columns;
     std::vector<std::byte> values;
-    // The open chunk that was found last.
+    // The last open chunk found.
     Chunk* open = nullptr;
     std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
     std::uint32_t open_depth = 0;
@@ -39,9 +39,9 @@ struct TreePlan {
   /// is in one of these.
   struct Siblings {
     std::uint32_t first, count;  ///< nodes
-    std::uint32_t block, row;    ///< block and row of the first
+    std::uint32_t block, row;    ///< block and row of the first sibling
     std::uint32_t parent;
-    std::uint32_t previous, next;  ///< the nodes before and after them
+    std::uint32_t previous, next;  ///< the siblings before and after these
   };
   /// A node with children.
   struct Parent {

@@ -16,7 +16,7 @@
 
 namespace muster::detail {
 
-/// What the assertions below require. It names the type in the compiler's message.
+/// The condition of the assertions below. Its argument puts the type into the compiler's message.
 template <class...>
 inline constexpr bool understood = false;
 
@@ -71,7 +71,7 @@ constexpr void explain_message() {
         "a message is a struct or table marked (message) in a schema: write `struct T (message) {...}` there");
 }
 
-/// Whether somebody who gives it for an entity gives its path or its name.
+/// True if T may be a path or a name that was passed in place of an entity.
 template <class T>
 concept PathLike = std::is_convertible_v<const T&, std::string_view>;
 template <class Path>
@@ -79,7 +79,8 @@ constexpr void explain_path() {
   static_assert(understood<Path>, "a path is not an entity: pass an entity, such as registry.find_path(\"/orc\")");
 }
 
-/// Overloads for messages that are none, and for paths. `Result` is what the right call returns.
+/// Overloads for types that are not messages, and for paths. `Result` is the return type of the
+/// correct call.
 template <class Result>
 struct WrongMessages {
   template <class M>
@@ -112,7 +113,7 @@ struct WrongMessages {
     std::unreachable();
   }
 };
-/// As WrongMessages, for post().
+/// Like WrongMessages, for post().
 struct WrongPosts {
   template <class M>
     requires(!PushedType<M>)
@@ -212,7 +213,7 @@ struct WrongReads {
     std::unreachable();
   }
 };
-/// For EntityRegistry::create, which may take a name.
+/// Overloads for EntityRegistry::create, which may take a name.
 struct WrongNamedCreations : WrongCreations {
   template <class... Ts>
     requires OtherThanComponents<Ts...>
@@ -227,7 +228,7 @@ struct WrongNamedCreations : WrongCreations {
     std::unreachable();
   }
 };
-/// For Spawner::create, which takes no name.
+/// Overloads for Spawner::create, which takes no name.
 struct WrongUnnamedCreations : WrongCreations {
   template <class... Ts>
     requires OtherThanComponents<Ts...>
@@ -237,7 +238,7 @@ struct WrongUnnamedCreations : WrongCreations {
   }
 };
 
-/// Calls of an Outbox that it does not have.
+/// Overloads for calls that an Outbox does not have.
 struct WrongRequests {
   template <class... Ts>
   static Entity create(const Ts&...) {

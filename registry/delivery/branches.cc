@@ -68,7 +68,8 @@ bool Branches::prepare(const Storage& storage, std::uint32_t jobs) {
   for (std::vector<Run>& runs : jobs_) runs.clear();
   structure_ = storage.structure();
   even_ = false;
-  // Start at the first depth with enough rows, and go deeper if one row has most others below it.
+  // Start at the first depth with enough rows, and go deeper if most other rows are below a single
+  // row.
   std::uint32_t tries = 3;
   for (std::uint32_t cut = 0; cut < storage.depths() && tries > 0; ++cut) {
     std::uint64_t rows = 0;

@@ -1,6 +1,6 @@
 // Splits the hierarchy into jobs of whole branches. Used for handlers that write a component and
 // also read it from ancestors, if each depth has too few rows to be shared among workers. Below the
-// depth of the cut, a row is in the job of its parent, so a job goes through its depths without
+// depth of the cut, a row is in the job of its parent, so a job processes its depths without
 // waiting for others.
 #pragma once
 
@@ -37,8 +37,8 @@ class Branches {
   std::span<const Run> runs(std::uint32_t job) const noexcept { return jobs_[job]; }
 
  private:
-  /// Splits the rows at the depth `cut` among the jobs. Returns the largest share of all rows below
-  /// it that one job gets.
+  /// Splits the rows at the depth `cut` among the jobs. Returns the largest fraction of the rows
+  /// below that depth that one job gets.
   double share_out(const Storage& storage, std::uint32_t cut);
 
   std::uint64_t structure_ = ~std::uint64_t{0};

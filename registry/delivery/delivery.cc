@@ -208,7 +208,8 @@ void Delivery::one(MessageRoute& route, Row row, void* message) {
 void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
                        std::uint32_t bytes, bool table, Receipt& receipt) {
   for (const Entity target : targets) count_target(route, target, receipt);
-  // Uses a copy per target if a handler may change or consume it; later handlers see the change.
+  // Uses a copy of the message per target if a handler may change or consume the message; later
+  // handlers see the change.
   const bool copies = route.writes_message && !table;
   std::vector<std::uint8_t>& ended = ended_;
   ended.assign(copies || route.writes_message ? targets.size() : 0, 0);
@@ -413,7 +414,7 @@ void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const 
   const Entity last = batch.target(i + destroyed_ahead);
   if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
   hierarchy.prefetch(last);
-  // The entry was prefetched some messages ago and locates the rest.
+  // The directory entry was prefetched some messages ago, and gives the place of the rest.
   const Entity next = batch.target(i + destroyed_ahead / 2);
   const Row row = storage.find(next);
   if (!row) return;

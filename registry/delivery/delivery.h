@@ -1,6 +1,6 @@
 // Delivers a batch to its handlers. All handlers of a message run, in order, before the next
-// message. If it makes no observable difference, a run of messages goes through one handler after
-// another instead.
+// message. If there is no observable difference, each handler in turn processes a whole run of
+// messages instead.
 #pragma once
 
 #include <cstdint>

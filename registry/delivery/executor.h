@@ -1,5 +1,5 @@
-// Lends a registry threads in addition to the caller's. registry/delivery/thread_pool.h has a plain
-// executor; a host with its own job system implements this interface on top of it.
+// Provides a registry with threads in addition to the caller's. registry/delivery/thread_pool.h has
+// a plain executor; a host with its own job system implements this interface on top of it.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,14 @@
-// The host's own calls that take a shortcut: create, set, remove and destroy of single entities,
-// create_many and spawn. They write rows without a message that is delivered, with the results that
-// Structure gives (registry/apply/structure.h).
+// The shortcut for the host's own calls: create, set, remove and destroy of single entities,
+// create_many and spawn. These calls write rows without delivering a message, with the same results
+// as Structure (registry/apply/structure.h).
 //
-//   a session's input   Inputs > Delivery > Structure      by whom: Envelope::author
+//   a session's input   Inputs > Delivery > Structure      the sender: Envelope::author
 //   a handler's push    Inputs > Delivery > Structure
 //   the host's call     Inputs > Delivery > Structure
-//     or, as a shortcut HostCall                           HostEnvelope: never by a session
+//     or, as a shortcut HostCall                           HostEnvelope: never a session
 //
-// A log of the edits of sessions has to see Structure alone. The types ensure this: besides
-// Structure, only a HostCall can write to Storage, and its input cannot have a session.
+// Therefore, a log of sessions' edits needs to observe only Structure. The types ensure this:
+// besides Structure, only a HostCall can write to Storage, and its input cannot have a session.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,11 @@
 namespace muster {
 
 /// Numbers the input of a call and shows it to the sinks; then writes its rows. The registry is
-/// inside the input during the HostCall's lifetime.
+/// inside this input during the lifetime of the HostCall.
 class HostCall {
  public:
-  /// Calls `seal()`, which makes the batch, if there is a sink, and `undo()` if the sink throws.
+  /// If there is a sink, calls `seal()`, which makes the batch, and shows the batch to the sink.
+  /// Calls `undo()` if the sink throws.
   template <class Seal, class Undo>
   [[gnu::always_inline]] HostCall(RegistryCore& core, HostEnvelope& envelope, Seal seal, Undo undo)
       : core_(core), mark_(core), envelope_(envelope) {
@@ -42,17 +43,17 @@ class HostCall {
   HostCall(const HostCall&) = delete;
   HostCall& operator=(const HostCall&) = delete;
 
-  /// Issues ids that are in no state, before the call: it must create them, or `undo` must take
-  /// them back.
+  /// Issue ids that are in no state, before the call. The call must create their entities, or
+  /// `undo` must take the ids back.
   [[gnu::always_inline]] static Entity take_id(RegistryCore& core) { return core.state.storage.take_id(); }
   static void take_ids(RegistryCore& core, std::span<Entity> ids) { core.state.storage.take_ids(ids); }
   static void undraw(RegistryCore& core, Entity taken) noexcept { core.state.storage.undraw_taken(taken); }
 
-  /// Creates a row for a taken id in `open`, which must fit. Returns its number.
+  /// Creates a row for a taken id in `open`, which must have room. Returns the row's number.
   [[gnu::always_inline]] std::uint32_t create(Entity e, const OpenChunk& open) const {
     return core_.state.storage.create_plain(e, *open.chunk);
   }
-  /// Looks for the chunk of the next row.
+  /// Finds the chunk of the next row.
   void reopen(CreateSite& site, std::span<const TypeId> types) const {
     site.open.reopen(core_.state.storage, *site.archetype, types);
   }
@@ -63,8 +64,8 @@ class HostCall {
   Storage::Run create_run(std::size_t count, Archetype& archetype, bool far) const {
     return core_.state.storage.create_run(count, archetype, far);
   }
-  /// Moves a row that its site knew before a sink was called; the sink may have begun a version
-  /// since. Returns its number in the site's open chunk.
+  /// Moves a row that its site knew before the sink was called. The sink may have begun a version
+  /// since. Returns the row's number in the site's open chunk.
   [[gnu::always_inline]] std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place) const {
     Storage& storage = core_.state.storage;
     const auto at = static_cast<std::uint32_t>(place);
@@ -78,7 +79,7 @@ class HostCall {
   }
   /// Moves any row of the site below depth 0.
   Row move_below(const MoveSite& site, Entity e, Row row) const { return site.move_below(core_.state.storage, e, row); }
-  /// Prepares to write a value in place.
+  /// Must be called before a value is written in place.
   [[gnu::always_inline]] void touch(Chunk& chunk, std::uint16_t slot) const { core_.state.storage.touch(chunk, slot); }
   [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) const {
     core_.state.storage.enable(row, presence);
@@ -89,7 +90,7 @@ class HostCall {
   /// Destroys an entity that stands alone (stands_alone).
   [[gnu::always_inline]] void destroy(Row row, Entity e) const { core_.state.storage.destroy_plain(row, e); }
 
-  /// To be called after the rows were written.
+  /// Must be called after the rows were written.
   [[gnu::always_inline]] Receipt done(std::uint32_t handled = 1) const {
     core_.count({.handled = handled});
     if (core_.told_pushes) [[unlikely]]

@@ -46,8 +46,8 @@ class InboxLane {
 /// Owned by the registry. open_lane and on_arrival may be called from any thread.
 class Inbox {
  public:
-  /// Opens a lane whose batches carry `author` and `user` (see Envelope). It stays open until the
-  /// last shared_ptr is gone and it is empty.
+  /// Opens a lane whose batches carry `author` and `user` (see Envelope). The lane stays open until
+  /// the last shared_ptr is destroyed and the lane is empty.
   std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20, std::uint64_t user = 0);
   /// Sets a function that is called when something is put into an empty inbox, on the writer's
   /// thread, without locks. May be empty.
@@ -58,7 +58,7 @@ class Inbox {
 
   /// Called by the registry. Calls take(author, user, request, batch) for everything that had
   /// arrived before the call, and returns the number of batches. If `take` throws, that batch and
-  /// the following ones stay, and come first next time.
+  /// the following ones stay in the inbox, and come first the next time.
   template <class Take>
   std::size_t drain(Take&& take);
 

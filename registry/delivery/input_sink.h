@@ -47,16 +47,16 @@ class InputSink {
   /// Called before delivery. `batch` is valid only during the call; it is empty for a flush, and
   /// for an input that is replayed without its batch (RegistryHost::replay).
   ///
-  /// A sink that cannot accept the input (such as a journal on a full disk) throws. Then the input
-  /// does not happen: nothing is delivered, its number goes to the next input, ids issued for it
-  /// are taken back, and push, flush or advance throws the exception. Earlier inputs stay. A
+  /// A sink that cannot accept the input (such as a journal on a full disk) throws. In that case,
+  /// the input does not happen: nothing is delivered, its number goes to the next input, ids issued
+  /// for it are taken back, and push, flush or advance throws the exception. Earlier inputs stay. A
   /// refused post or lane batch stays first in its queue, and sinks see it again at the next push,
-  /// flush or advance (lanes: at the next flush). A push, and the message of an advance, is
-  /// dropped, even if a sink refused a post before it; the caller may push it again. So no sink
-  /// sees an input partially or twice.
+  /// flush or advance (lanes: at the next flush). A push, or the message of an advance, is dropped,
+  /// even if a sink refused a post before it; the caller may push it again. So no sink sees an
+  /// input partially or twice.
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
-  /// The last input that this sink saw does not happen, because a later sink threw. Sinks are
-  /// called in reverse order.
+  /// Called if the last input that this sink saw does not happen, because a later sink threw. Sinks
+  /// are called in reverse order.
   virtual void on_withdrawn(const Envelope&) noexcept {}
   /// Called after all handlers of the input's own message have run, and before their pushes are
   /// delivered. The input has happened, so this must not throw.

@@ -1,15 +1,15 @@
 // Rules that other code relies on:
 //
-// - Ids for an input are issued after all waiting messages were delivered, so a replay of the same
-//   inputs issues the same ids.
+// - Ids for an input are issued after all waiting messages have been delivered, so a replay of the
+//   same inputs issues the same ids.
 // - Every posted batch is an input. Its end depends on its contents, never on memory. A flush with
 //   nothing to do is not an input: no sink sees it, and it has no number.
 // - The limits of a cascade affect state, so they are saved with it, and a loaded registry uses the
 //   saved ones. RegistryOptions::insist_on_bounds refuses a state with other limits. The unit is
 //   messages, because batches cannot be observed; a span counts as one message.
-// - replay() reaches the same state, numbers and receipts. In addition to the bytes it needs the
-//   envelope: the number of ids issued, the next timer's number, and how often a cut cascade was
-//   resumed before the input.
+// - replay() reaches the same state, numbers and receipts. In addition to the bytes, it needs these
+//   parts of the envelope: the number of ids issued, the next timer's number, and the number of
+//   times that a cut cascade was resumed before the input.
 #include "registry/delivery/inputs.h"
 
 #include <algorithm>
@@ -546,7 +546,7 @@ bool Inputs::deliver_caused() {
   if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));
   if (observer_) [[unlikely]] {
-    std::uint64_t done = cursor_.message;  // of the first batch
+    std::uint64_t done = cursor_.message;  // messages of the first batch that were delivered
     cascade.for_each([&](const BatchView& batch) {
       observer_->add_carried(batch.type(), (counts_once(batch) ? 1 : batch.count()) - std::exchange(done, 0));
     });

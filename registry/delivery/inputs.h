@@ -8,13 +8,14 @@
 //   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions. For messages to handlers: deliver_plain()
-// and push_few(), posts and a few messages from a session, both here, and a push to one entity
-// (EntityRegistry::push_direct). Those that write structure serve only the host's own calls
-// (registry/delivery/host_call.h): create, set, remove, destroy (registry/direct_rows.h) and spawn
-// (EntityRegistry::spawn_direct). The structure messages of a session have none. Tests check that
-// each gives what the general way gives (tests/registry/delivery/shortcuts_test.cc,
-// tests/registry/apply/direct_test.cc, direct_spawn_test.cc).
+// Shortcuts take the same steps with fewer instructions. Shortcuts for messages to handlers are
+// deliver_plain() for posts and push_few() for a few messages from a session, both in this class,
+// and EntityRegistry::push_direct for a push to one entity. Shortcuts that write structure serve
+// only the host's own calls (registry/delivery/host_call.h): create, set, remove, destroy
+// (registry/direct_rows.h) and spawn (EntityRegistry::spawn_direct). There are none for structure
+// messages from sessions. Tests check that each shortcut is equivalent to the general way
+// (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
+// direct_spawn_test.cc).
 #pragma once
 
 #include <cstdint>
@@ -77,12 +78,12 @@ class Inputs {
   /// Pushes a single batch.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
   /// Pushes a few messages to single entities from a session, of a type that the registry does not
-  /// act on, while nothing is waiting and no one observes single messages. Has the results of
+  /// act on, while nothing is waiting and single messages are not observed. Equivalent to
   /// push_batch().
   Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
                    std::uint64_t user);
-  /// Finishes a push to one entity that went straight to its handler: settling and the cascade.
-  /// Equivalent to push().
+  /// Finishes a push to one entity that called its handler directly: settles it and delivers the
+  /// cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
   /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), one input per
   /// batch. If there were any, a flush input marks the end. Then delivers everything that these
@@ -96,8 +97,8 @@ class Inputs {
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, and so
-  /// determines how it may use the registry.
+  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, which
+  /// determines how that code may use the registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
   /// Must be called in a catch block during delivery: stops the program with an error that names
@@ -127,8 +128,8 @@ class Inputs {
  private:
   class Observed;
   /// The last step of a push, flush or advance, after its own input. If archetypes were added and
-  /// too many have no rows, drops the latter. The decision depends only on state and inputs,
-  /// because archetype numbers are state. A call without an input drops nothing.
+  /// too many have no rows, drops those without rows. The decision depends only on state and
+  /// inputs, because archetype numbers are state. A call without an input drops nothing.
   void clean_up() {
     if (core_.state.storage.archetypes_came()) [[unlikely]]
       drop_archetypes();

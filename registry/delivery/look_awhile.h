@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// Returns once `ready` returns true, or after a while. On virtual processors, a woken thread
-/// starts after 50 us, and waking it takes the other thread 15 us. Therefore a thread polls for
-/// about as long, and yields the processor in the meantime. `ready` is called without a lock.
+/// Returns once `ready` returns true, or after some time. On virtual processors, a woken thread
+/// starts after 50 us, and waking it takes the other thread 15 us. Therefore, a thread polls for
+/// about the same time, and yields the processor while polling. `ready` is called without a lock.
 template <class Ready>
 void look_awhile(Ready ready) noexcept {
   constexpr double while_ns = 50'000;

@@ -2,13 +2,13 @@
 // Results do not differ from those of one worker: state, ids, order, hashes, receipts and waiting
 // batches are the same.
 //
-// - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
-//   rows each, its tasks are whole branches, unless it posts, or Changed handlers follow what it
-//   writes, because posts are ordered across branches.
+// - A handler that reads a component from ancestors and also writes it has a barrier per depth. If
+//   depths have few rows each, the handler's tasks are whole branches, unless it posts or Changed
+//   handlers follow a component that it writes, because posts are ordered across branches.
 // - A span parameter is always a whole chunk; other handlers are split at any row.
-// - The time per row of each handler is measured. A pass runs on the registry's thread if it should
-//   take less than pass_serial_below_ns or would gain nothing, and for a while after several
-//   workers made it slower.
+// - The time per row of each handler is measured. A pass runs on the registry's thread if it is
+//   expected to take less than pass_serial_below_ns or to gain nothing, and for some time after
+//   several workers made it slower.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void ParallelPass::learn(Handler& handler, std::uint64_t rows, double ns) noexce
   const double row = ns / static_cast<double>(rows);
   if (handler.row_ns == 0)
     handler.row_ns = row;
-  else  // interrupted runs say little
+  else  // times of interrupted runs are outliers
     handler.row_ns += (std::min(row, handler.row_ns * 4) - handler.row_ns) / 8;
 }
 
@@ -249,8 +249,8 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // A handler that posts must not overtake another one that posts, because its turn would then
-    // never come.
+    // A handler that posts must not overtake another handler that posts, because its turn would
+    // then never come.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);

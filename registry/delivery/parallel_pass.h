@@ -71,12 +71,12 @@ class ParallelPass {
     std::uint32_t node = 0;
     std::uint32_t first_piece = 0, end_piece = 0;
     std::uint32_t branch = ~0u;                // used instead of pieces
-    std::uint32_t rows = 0;                    // in the pieces
+    std::uint32_t rows = 0;                    // number of rows in the pieces
     std::uint32_t worker = 0;                  // the worker that ran it
     std::size_t first_batch = 0, batches = 0;  // batches that the task pushed, among the worker's
     std::uint64_t begin_ns = 0;
-    double ns = 0;        // without waiting
-    bool turned = false;  // it took its turn
+    double ns = 0;        // time without waiting
+    bool turned = false;  // true if the task took its turn
   };
   /// Tasks that may run at the same time; those of one handler are consecutive.
   struct Phase {
@@ -140,7 +140,7 @@ class ParallelPass {
   std::vector<RowsOfChunk> pieces_;
   std::vector<Task> tasks_;
   std::vector<Phase> phases_;
-  std::vector<std::uint64_t> rows_at_;  // by depth
+  std::vector<std::uint64_t> rows_at_;  // indexed by depth
 
   // A heap, smallest first: nodes whose predecessors have all joined.
   std::vector<std::uint32_t> ready_;

@@ -28,7 +28,7 @@ class Executor;
 struct RegistryOptions {
   // Limits on the messages that the handlers of one input may push, by number and by payload bytes;
   // the rest is carried over. The limits apply to new registries. They affect state and are saved
-  // with it, and a loaded registry has its saved limits.
+  // with it, so a loaded registry has the saved limits.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
   /// If true, state saved with different limits is not loaded; the error names both.
@@ -53,7 +53,7 @@ struct RegistryOptions {
   /// Passes a sentence to on_warning, or prints it to standard error.
   void warn(const std::string& sentence) const;
 };
-/// The envelope of a push that is the host's own: no session can be named in it.
+/// The envelope of the host's own push, which cannot name a session.
 class HostEnvelope {
  public:
   explicit HostEnvelope(std::uint32_t drawn = 0) noexcept : envelope_{.kind = InputKind::push, .drawn = drawn} {}
@@ -77,18 +77,18 @@ struct RegistryCore {
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
   static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
-  bool told_pushes = false;                        // a sink wants the receipts of pushes
+  bool told_pushes = false;                        // true if a sink wants the receipts of pushes
 
   // The exception in flight came from a sink, and its input did not happen.
   bool sink_threw = false;
-  std::uint32_t drawn = 0;  // for the next input's envelope
-  // For the current push straight to a handler or row.
+  std::uint32_t drawn = 0;  // Envelope::drawn of the next input
+  // Envelopes of the current push that directly calls a handler or changes a row.
   HostEnvelope pushed;
-  HostEnvelope created{1};  // the same, for a push that creates
-  // The bytes of the last one, reused for the next.
+  HostEnvelope created{1};  // for a push that creates an entity
+  // The bytes of the last Destroy push, reused for the next one.
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};
-  // The sink that sees the inputs: the only one, or several_, which calls all. Null if there is
-  // none.
+  // The sink that sees the inputs: the only sink, or several_, which calls all sinks. Null if there
+  // is no sink.
   InputSink* told = nullptr;
   std::vector<InputSink*> sinks;
   // Sinks that want receipts, by kind of input.
@@ -108,8 +108,8 @@ struct RegistryCore {
     number();
     envelope.sequence = state.sequence;
   }
-  /// The two halves of tell(), for inputs whose envelope is not needed without a sink. `sink` is
-  /// `told`.
+  /// The two halves of tell(), for inputs whose envelope is needed only if there is a sink. `sink`
+  /// must be `told`.
   [[gnu::always_inline]] void tell_to(InputSink& sink, Envelope& envelope, std::span<const std::byte> batch) {
     envelope.sequence = state.sequence + 1;
     try {
@@ -123,8 +123,8 @@ struct RegistryCore {
   [[gnu::always_inline]] void tell_to(InputSink& sink, HostEnvelope& envelope, std::span<const std::byte> batch) {
     tell_to(sink, envelope.envelope_, batch);
   }
-  /// Shows the receipt of a host's call to the sinks that want it. By value, so that the caller's
-  /// receipt need not be in memory.
+  /// Shows the receipt of a host's call to the sinks that want it. Takes the receipt by value, so
+  /// that the caller's copy need not be in memory.
   void tell_receipt(const HostEnvelope& envelope, Receipt receipt) const;  // inputs.cc
   [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
   /// Counts the results of an input's messages, or of messages that handlers pushed.
@@ -154,8 +154,8 @@ struct RegistryCore {
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:
-  /// Calls all sinks. If one throws, calls on_withdrawn of those before it, because the input does
-  /// not happen.
+  /// Calls all sinks. If a sink throws, calls on_withdrawn of the sinks before it, because the
+  /// input does not happen.
   struct Several final : InputSink {
     explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc

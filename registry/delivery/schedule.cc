@@ -96,8 +96,9 @@ Splitting splitting(const Handler& h) noexcept {
 
 namespace {
 
-/// The terms that decide if a handler can never_meet() others: the components it requires of its
-/// own row that some handler excludes, and those it excludes that some handler requires. Ascending.
+/// The terms that determine whether a handler can never_meet() others: the components of its own
+/// row that it requires and some handler excludes, and those that it excludes and some handler
+/// requires. Ascending.
 struct Selection {
   std::vector<TypeId> requires_, excludes;
   bool empty() const noexcept { return requires_.empty() && excludes.empty(); }

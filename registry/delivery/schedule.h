@@ -44,15 +44,15 @@ struct Conflict {
 std::vector<Conflict> conflicts(const Handler& first, const Handler& second);
 
 enum class Split : std::uint8_t {
-  rows,      ///< any rows at the same time
-  branches,  ///< children of a parent at the same time, after the parent
-  whole,     ///< row after row
+  rows,      ///< any rows may run at the same time
+  branches,  ///< children of a parent may run at the same time, after the parent
+  whole,     ///< rows run one after another
 };
 enum class WholeBecause : std::uint8_t { splits, once, spawns, hidden_state, external_write, reads_by_id };
 struct Splitting {
   Split split = Split::rows;
   WholeBecause because = WholeBecause::splits;
-  TypeId component = 0;  ///< for branches and reads_by_id
+  TypeId component = 0;  ///< the component concerned, for branches and reads_by_id
   Source source = Source::self;
 };
 Splitting splitting(const Handler& handler) noexcept;
@@ -64,14 +64,14 @@ struct PassSchedule {
   struct Node {
     const Handler* handler = nullptr;
     Splitting splitting;
-    /// Earlier nodes that this one conflicts with, ascending. Nodes for which one of these already
-    /// waits, directly or indirectly, may be left out, so that there are about as many as the
-    /// handlers have terms.
+    /// Earlier nodes that this one conflicts with, ascending. A node may be left out if another
+    /// node in the list already waits for it, directly or indirectly. Therefore, the number of
+    /// nodes in all lists is about that of the handlers' terms.
     std::vector<std::uint32_t> earlier;
     std::vector<std::uint32_t> later;  ///< nodes that have this node in `earlier`, ascending
 
-    /// Number of the group, greater than the groups of all nodes in `earlier`. All handlers of a
-    /// group may overlap.
+    /// Number of the group, which is greater than those of all nodes in `earlier`. All handlers of
+    /// a group may overlap.
     std::uint32_t group = 0;
     /// Number of passes in which this handler will not be split, because its tasks recently waited
     /// for each other.
@@ -88,9 +88,9 @@ struct PassSchedule {
   // spread. Affects no result.
   double gain = 1;  ///< time on several workers, relative to the time on one
 
-  /// Number of passes not to be spread, because the last ones gained nothing.
+  /// Number of passes that will not be spread, because the last ones gained nothing.
   std::uint32_t serially = 0;
-  std::uint32_t rest = 0;  ///< the last such number
+  std::uint32_t rest = 0;  ///< the value that `serially` had when it was last set
 };
 PassSchedule make_schedule(std::span<Handler* const> active);
 

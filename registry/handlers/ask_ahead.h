@@ -1,6 +1,6 @@
-// Prefetches the next chunks of a pass while a handler works on one. Within a column the processor
-// prefetches by itself, but not from one chunk to the next. A prefetch costs nothing if the memory
-// is already cached, and never faults.
+// Prefetches the next chunk of a pass while a handler processes the current one. The processor
+// prefetches within a column, but not from one chunk to the next. A prefetch costs nothing if the
+// memory is already cached, and never faults.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ template <class F>
 /// Prefetches the columns of `next`, whose rows follow those of `here`, or lets the handler
 /// prefetch them while it handles `here`. In the latter case, context.ahead is `ahead` until the
 /// caller clears it. Columns that continue those of `here` are left out, because the processor
-/// prefetches them by itself and further prefetches would only interfere.
+/// already prefetches them and further prefetches would only interfere.
 inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& handler, const RowsOfChunk& here,
                          const RowsOfChunk& next) noexcept {
   if (!handler.looks_ahead || !handler.followed.empty() || context.storage.rows() < rows_far_away)

@@ -29,10 +29,10 @@ class Shown {
     const std::atomic_ref<T> value(value_);
     value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// For the writing thread.
+  /// Returns the current value. Only for the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// Returns a past or current value, perhaps not the newest. For all threads but the writing one.
+  /// Returns a current or past value. For all threads except the writing one.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:

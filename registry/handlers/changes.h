@@ -1,8 +1,8 @@
 // Added, Removed and Changed: handlers subscribe to them to follow a component. They are never
 // pushed. Handlers of Added run after the component was added, handlers of Removed before it is
 // removed, both during the message that causes the change. Handlers of Changed run during a Set or
-// SetField; after a write by another handler they run for a separate message, after everything that
-// handler pushed for the row.
+// SetField; after a write by another handler, they run for a separate message, which follows
+// everything that the handler pushed for the row.
 #pragma once
 
 #include "schema/descriptor.h"

@@ -1,5 +1,5 @@
-// Makes handlers from type ids known only at run time: for plugins in other languages, scripts and
-// tests.
+// Makes handlers from type ids that are known only at run time. For plugins in other languages,
+// scripts and tests.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct DynamicCall {
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< if there are no terms: call the handler per entity, or once per pass
+  bool per_entity = true;  ///< without terms: called per entity, or else once per pass
   bool pushes = true;
 };
 

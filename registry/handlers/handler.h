@@ -28,12 +28,12 @@ enum class Access : std::uint8_t { read, write };
 enum class Presence : std::uint8_t { required, optional, excluded };
 enum class Source : std::uint8_t {
   self,
-  parent,          ///< the nearest ancestor that has it, not the entity itself
-  self_or_parent,  ///< the nearest that has it, the entity itself included
+  parent,          ///< the nearest ancestor that has T, excluding the entity itself
+  self_or_parent,  ///< the nearest ancestor that has T, including the entity itself
   parent_with,     ///< T of the nearest ancestor that has X; absent if that ancestor lacks T
-  up_to,           ///< the nearest that has it, from the entity itself up to the nearest that has X
-  any,             ///< Lookup: read by id
-  other,           ///< from the entity that the message names, or its nearest ancestor that has it
+  up_to,           ///< like self_or_parent, but the search ends at the first entity that has X
+  any,             ///< any entity, by id (Lookup)
+  other,           ///< the entity that the message names, or its nearest ancestor that has T
 };
 
 /// One component that a handler uses.
@@ -42,8 +42,8 @@ struct Term {
   Access access = Access::read;
   Presence presence = Presence::required;
   Source source = Source::self;
-  bool value = true;  ///< false for With and Without, which only decide where the handler runs
-  TypeId anchor = 0;  ///< X of parent_with and up_to
+  bool value = true;  ///< false for With and Without, which only select rows
+  TypeId anchor = 0;  ///< the X of parent_with and up_to
 
   /// True for an enableable component. Rows of an archetype that has the component may lack it, so
   /// each row is checked.
@@ -128,7 +128,7 @@ struct CallSite {
   /// The only matching handler, if there is just one and its calls need no extra steps; otherwise
   /// null.
   const Handler* handler = nullptr;
-  const std::uint16_t* columns = nullptr;  ///< of that handler
+  const std::uint16_t* columns = nullptr;  ///< the columns of that handler
   MessageRoute* route = nullptr;
   RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
   Inside inside = Inside::handlers;  ///< value of RegistryCore::inside during a call of `known`
@@ -174,8 +174,8 @@ struct HandlerOptions {
   /// Called before a pass, on the thread that pushed it, after the handlers that this one waits
   /// for. If it returns false, the pass is skipped.
   std::function<bool()> on_begin = {};
-  /// External resources, such as "renderer" or "octree". Reading a resource that no handler writes
-  /// is also reported once if its name resembles one that is written.
+  /// External resources, such as "renderer" or "octree". A resource that is read but that no
+  /// handler writes is also reported once if its name resembles one that is written.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
@@ -188,7 +188,7 @@ struct FollowedColumn {
 struct Handler {
   std::string name;
   TypeId message = 0;
-  std::uint64_t ordinal = 0;  ///< of its subscription
+  std::uint64_t ordinal = 0;  ///< ordinal of the subscription
   std::uint32_t part = 0;     ///< see RegistryHost::begin_part
   HandlerOptions options;
   std::vector<Term> terms;

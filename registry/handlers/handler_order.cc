@@ -78,7 +78,7 @@ std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
     note(handler);
     return std::nullopt;
   }
-  // The handler goes to the earliest place after all handlers that it waits for, and before all
+  // Put the handler at the earliest place after all handlers that it waits for, and before all
   // others that could take that place.
   const std::size_t first = first_place(handler);
   std::size_t at = static_cast<std::size_t>(place);

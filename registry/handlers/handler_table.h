@@ -26,7 +26,7 @@ struct PassSchedule;
 /// All handlers of one message type.
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
-  std::vector<Handler*> active;  ///< the enabled ones, in order
+  std::vector<Handler*> active;  ///< the enabled handlers, in order
 
   /// True if a run of messages may go through one handler after another, with the same effects as
   /// delivery message by message.
@@ -36,7 +36,7 @@ struct MessageRoute {
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message
-  std::vector<CallSite> calls;  ///< by archetype index
+  std::vector<CallSite> calls;  ///< indexed by archetype index
 
   /// A cache for pushes to one entity. Cleared whenever `calls` change or move.
   KnownChunks known;
@@ -57,7 +57,7 @@ struct MessageRoute {
   /// Schedule of the active handlers; null until a pass was spread over workers.
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
-  RunRules rules;  ///< of the active handlers
+  RunRules rules;  ///< the rules of the active handlers
 
   /// The number of active handlers that match an archetype, by archetype index.
   std::vector<std::uint32_t> receivers;
@@ -108,7 +108,7 @@ class HandlerTable {
   /// add(), but an exception from its filter stops the program with an error that names the
   /// handler.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
-  /// Announces that end(ordinal) will come as a message. end() ignores ordinals that were not
+  /// Announces that end(ordinal) will be called by a message. end() ignores ordinals that were not
   /// announced, such as those of another process in saved state.
   void expect_end(std::uint64_t ordinal) { states_.ending.push_back(ordinal); }
   void end(std::uint64_t ordinal);
@@ -163,7 +163,7 @@ class HandlerTable {
   /// counts the calls.
   void observe_calls(bool on);
 
-  /// In the order in which they were added.
+  /// All handlers, in the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
@@ -212,7 +212,7 @@ class HandlerTable {
   std::vector<Handler*> handlers_;  // raw pointers, because those after a removed handler move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
-  UnkeptHandlers unkept_;  // of handlers_
+  UnkeptHandlers unkept_;  // the unkept handlers among handlers_
   HandlerStates& states_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;

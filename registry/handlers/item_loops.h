@@ -83,8 +83,8 @@ struct ItemLoops {
   }
   static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
   /// Delivers a short batch. Each handler has its own function, so the batch's type alone
-  /// determines the call. If types come in random order, the processor mispredicts that call, but
-  /// notices sooner than if the target's row had to be found first.
+  /// determines the call. If types are in random order, the processor mispredicts that call, but
+  /// detects this sooner than if the target's row had to be found first.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
     std::uint64_t counts = 0;  // lower half: handled; upper half: dead; one register for both

@@ -1,5 +1,5 @@
-// A message route's cache of chunks, by chunk number: the call site for messages to their rows, and
-// the start of the handler's first column. A push can then go from the entity's
+// A message route's cache of chunks, by chunk number. Holds the call site for messages to a chunk's
+// rows, and the start of the handler's first column. A push can then get from the entity's
 // directory entry to its row without reading the chunk or its archetype.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace muster {
 /// handler writes are touched.
 struct KnownChunk {
   std::uint64_t stamp = 0;         ///< Storage::stamp() at that time, or 0 if unknown
-  const CallSite* site = nullptr;  ///< of at least one handler
+  const CallSite* site = nullptr;  ///< calls at least one handler
   Chunk* chunk = nullptr;
   std::byte* base = nullptr;  ///< start of the column that Handler::known_base names
 };
 
-/// Owned by a route, used by the registry's thread.
+/// Owned by a route and used only by the registry's thread.
 class KnownChunks {
  public:
   /// `place` is from Storage::locate(). Returns null if `place` is not a row, or if its chunk is
@@ -34,7 +34,7 @@ class KnownChunks {
     return known.stamp == stamp ? &known : nullptr;
   }
   /// Remembers `site` for messages to rows of `chunk`, and touches the columns that a single
-  /// handler writes. The result is valid until the next call of this or forget().
+  /// handler writes. The result is valid until the next call of learn() or forget().
   const KnownChunk* learn(Storage& storage, const CallSite& site, Chunk& chunk);
   /// Must be called after call sites changed or moved.
   void forget() noexcept {

@@ -135,7 +135,7 @@ class Elsewhere {
   const std::byte* own_ = nullptr;
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
-  const std::uintptr_t* starts_ = nullptr;  // of above_
+  const std::uintptr_t* starts_ = nullptr;  // the starts of above_
   const DirectoryEntry* directory_ = nullptr;
   std::uint64_t parent_ = 0;  // parent of the previous row; 0 for the first row
   const std::byte* value_ = nullptr;

@@ -44,8 +44,8 @@ class [[nodiscard("destroying the Subscription ends the handler: keep it while t
   std::uint64_t ordinal_ = 0;
 };
 
-/// The handlers of one game or plugin, as returned by an install function: they end together. Also
-/// owns what they use.
+/// The handlers of one game or plugin, as returned by an install function. They end together. Also
+/// owns objects that the handlers use.
 class [[nodiscard("destroying the Handlers ends them: keep it while they should run")]] Handlers {
  public:
   Handlers() = default;
@@ -70,8 +70,8 @@ class [[nodiscard("destroying the Handlers ends them: keep it while they should 
     others.all_.clear();
     others.kept_.clear();
   }
-  /// Takes shared ownership of something that these handlers use, such as a manager or a subsystem,
-  /// and returns it. Released after all handlers have ended, in reverse order.
+  /// Takes shared ownership of an object that these handlers use, such as a manager or a subsystem,
+  /// and returns the object. Objects are released after all handlers have ended, in reverse order.
   template <class T>
   T& keep(std::shared_ptr<T> used) {
     T& it = *used;

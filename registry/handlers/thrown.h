@@ -1,5 +1,5 @@
-// An exception from a handler stops the program on the handler's thread; the error names handler
-// and message.
+// Stops the program if a handler throws, on the handler's thread, with an error that names the
+// handler and the message.
 #pragma once
 
 #include <exception>

@@ -1,7 +1,7 @@
 // Lets workers take turns. Some actions must happen in the order in which one worker would perform
 // them, although several run handlers at the same time: assigning timer ids, adding texts and
-// types, starting and ending handlers. Before such an action, a worker waits until everything
-// before it is done.
+// types, starting and ending handlers. Before such an action, a worker waits until everything that
+// precedes it in that order is done.
 #pragma once
 
 namespace muster {

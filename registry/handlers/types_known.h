@@ -100,7 +100,7 @@ class TypesKnown {
   static constexpr std::size_t second_place(TypeId type) noexcept { return type / pushed_places % pushed_places; }
   MessageRoute* find_route(TypeId message);
   void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
-  /// Does the work of need() for types that are not in the cache.
+  /// The slow path of need(), for types that are not in the cache.
   template <GeneratedType T>
   void make_known() {
     if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {

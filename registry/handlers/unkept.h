@@ -18,7 +18,7 @@ inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.j
 /// with them.
 class UnkeptHandlers {
  public:
-  /// Throws SetupError, naming handler and message, if `handler` is for such a message and
+  /// Throws a SetupError that names handler and message if `handler` is for such a message and
   ///   - pushes, writes a component, or is a manager's member function that may change it;
   ///   - has captures or an object, but does not declare external_reads or external_writes;
   ///   - writes an external resource that a handler which changes the world also names, because the

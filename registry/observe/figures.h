@@ -1,6 +1,6 @@
 // Figures of a registry while it was observed (RegistryProfile::observe), per handler and per
-// message type. Counts are exact and do not depend on the number of workers; times are of one
-// machine's clock.
+// message type. Counts are exact and do not depend on the number of workers. Times are measured by
+// the machine's clock.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace muster {
 
 struct HandlerFigures {
-  std::uint64_t ordinal = 0;  ///< of its subscription
+  std::uint64_t ordinal = 0;  ///< ordinal of the subscription
   std::string name;           ///< empty if the handler was subscribed without a name
-  TypeId message = 0;         ///< what it handles
+  TypeId message = 0;         ///< the message type that it handles
   std::uint64_t calls = 0;    ///< batches and passes that called the handler for at least one row
 
   /// Number of entities that the handler was called for, counted per message. For a handler without

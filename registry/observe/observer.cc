@@ -1,5 +1,5 @@
-// - Observation costs nothing while it is off. It is one bit in the test for waiting messages,
-//   which sends pushes through the queue.
+// - Observation costs nothing while it is off. While it is on, one bit in the test for waiting
+//   messages sends pushes through the queue.
 // - Timing a handler costs two clock reads per batch or pass. If handlers alternate message by
 //   message, one call in 16 is timed and represents the others; counts are exact.
 // - Messages are counted when they are delivered, so appending one costs the same as without an

@@ -99,7 +99,7 @@ class Observer {
   struct Entry {
     HandlerFigures figures;
     std::uint64_t call = 0;                                        // the last one counted
-    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // for calls for one row
+    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // for calls that cover one row
   };
   static constexpr std::uint64_t single_every = 16;
   static constexpr std::uint32_t single_slices_max = 16;  // per batch

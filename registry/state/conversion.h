@@ -60,9 +60,9 @@ const Conversions& conversions(const EntityRegistry& registry);
 
 /// Adds a conversion for values of C that were saved with another layout. `convert` is called for
 /// each of them (in rows, templates, waiting messages and journal edits) after the rules have
-/// converted what they can. A field that they cannot convert then has its default and is not an
-/// error. C must be a component, or a message that is a struct. `convert` must depend on nothing
-/// but the value. Call this where handlers are installed, before state is loaded.
+/// converted the fields that they can. A field that they cannot convert then has its default and is
+/// not an error. C must be a component, or a message that is a struct. `convert` must depend on
+/// nothing but the value. Call this function when handlers are installed, before state is loaded.
 ///   void door_of_older(const muster::OldValue& then, game::Door& now);
 ///   muster::add_conversion<game::Door, door_of_older>(registry);
 template <GeneratedType C, void (*convert)(const OldValue&, C&)>

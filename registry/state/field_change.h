@@ -17,9 +17,9 @@ namespace muster {
                                    const LayoutChange::Find& find_now);
 
 /// Updates the names of component and field in a message whose current type is `message` and whose
-/// value is `payload`, and converts the value of a SetField or SetFieldIf. Other messages are
-/// unchanged, as are those that name something unknown or removed. An error names the component if
-/// it or the value cannot be converted.
+/// value is `payload`, and converts the value of a SetField or SetFieldIf. Leaves other messages
+/// unchanged, as well as those that name an unknown or removed component or field. An error names
+/// the component if it or the value cannot be converted.
 [[nodiscard]] std::expected<void, SchemaError> convert_names(TypeId message, std::span<std::byte> payload,
                                                              SavedTypes& types);
 

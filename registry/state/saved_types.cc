@@ -70,7 +70,7 @@ const TypeTable& SavedTypes::then() {
     for (const TypeDescriptor& type : schemas_[i].types)
       if (then_.at(type.id) == &type) first.insert(type.name);
     if (first.empty()) continue;
-    // Types that are refused are then missing, and so are batches of these types.
+    // Refused types are then missing, as are batches of these types.
     if (!then_table_->add_schema(bytes_[i])) (void)then_table_->add_schema(reduce_schema(bytes_[i], first));
   }
   return *then_table_;

@@ -39,8 +39,8 @@ class SavedTypes {
     const TypeDescriptor* now = nullptr;
     const LayoutChange* change = nullptr;  ///< null if the bytes are unchanged, or for a table
   };
-  /// Returns how values of a saved type are read. An error says which field cannot be converted, or
-  /// that the type is in no schema.
+  /// Returns how values of a saved type are read. An error names the field that cannot be
+  /// converted, or says that the type is in no schema.
   [[nodiscard]] std::expected<Reading, SchemaError> reading(TypeId saved);
   bool is_saved(TypeId id) const noexcept { return then_.contains(id); }
   /// True if any type's byte layout, name or enum values have changed.

@@ -1,8 +1,8 @@
 // The bytes of the rows of saved state, shared by the writer and the reader. All numbers are
 // little-endian, as in memory.
 //
-//   registry    one RegistryRow; in format 1 the counts at its end may be missing, and are then not
-//               checked; so may the limits after them, and then the reader's own apply
+//   registry    one RegistryRow; in format 1, the counts at its end may be missing and are then not
+//               checked; the limits after them may also be missing, and the reader's own then apply
 //   schema      a binary schema (.bfbs), key: its ordinal
 //   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
 //   free_queue  | index 4 ... | front first
@@ -51,10 +51,10 @@ struct RegistryRow {
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
   std::uint64_t texts = 0, pending = 0, timers = 0;  ///< row counts, which reveal a lost row
 
-  // Counts that were added later, because the loss of such rows went unnoticed. A row of
+  // These counts were added later, because lost rows had gone unnoticed. A row of
   // registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
-  // Limits that were added later, because they decide which messages are carried over. A row of
+  // These limits were added later, because they determine which messages are carried over. A row of
   // registry_row_counted bytes ends here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };
@@ -98,7 +98,7 @@ void as_saved(const BatchView& batch, F&& take) {
 }
 
 /// The carried-over messages of a cut cascade, as they are saved and hashed: without causes and
-/// delivered messages. The ends of batches depend only on the messages, because the arena's batch
+/// delivered messages. Batch boundaries depend only on the messages, because the arena's own
 /// boundaries must not be observable.
 class CarriedOver {
  public:

@@ -114,7 +114,8 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// The limits decide what a cascade carries over, so state keeps the limits it was saved with.
+  /// Limits determine which messages a cascade carries over, so state keeps the limits with which
+  /// it was saved.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&
@@ -581,9 +582,9 @@ class StateReader {
   GrowingArray<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0, free_ids_ = 0, retired_ = 0, schemas_ = 0;
-  std::set<std::vector<TypeId>> archetypes_;  // in order of arrival
+  std::set<std::vector<TypeId>> archetypes_;  // types of the archetypes read so far
   SavedTypes saved_{types_.table(), parts_.conversions};
-  std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
+  std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // keyed by archetype
   LackedComponents lacked_;
   std::map<std::uint64_t, Pending> waiting_;
   ChunksToCome to_come_;

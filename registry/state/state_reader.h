@@ -20,7 +20,7 @@ struct ReadParts {
 
 /// Reads a saved registry into an empty state, without managers and values of runtime components:
 /// managers' rows go to RegistryState::managers, and values are default-constructed. On an error,
-/// discard `into`.
+/// the caller must discard `into`.
 [[nodiscard]] std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into,
                                                                const ReadParts& parts);
 

@@ -1,4 +1,4 @@
-// Describes errors and corrections of loading for users.
+// Describes loading errors and corrections for users.
 #include <cstddef>
 #include <iterator>
 #include <string>

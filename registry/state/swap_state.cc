@@ -13,15 +13,15 @@
 // - All states of a registry share its component types. When a runtime type is added or removed,
 //   waiting states are laid out anew, and the code that made its values destroys them.
 // - Numbers that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
-//   text_drops) only grow in one registry, regardless of its state. So a sink that stores rows need
-//   not know of a swap: a row with a known version has the known bytes.
+//   text_drops) only grow in one registry, regardless of its state. Therefore, a sink that stores
+//   rows need not know about swaps: a row with a known version has the known bytes.
 // - A ColumnPreserver is offered all columns of the outgoing state, as if its chunks were recycled.
 // - A manager that the new state does not mention gets the state it had when it was added.
 // - Values of runtime components stay with their state, so a swap runs no restore hook.
 // - Handlers keep their captures. A captured id refers to the new state, dead or alive. A captured
 //   text must be interned again. Lanes keep their batches.
-// - Requests of handlers to subscribe others wait, with those handlers, in the state whose queue
-//   has the request.
+// - Handlers' requests to subscribe other handlers wait, with those other handlers, in the state
+//   whose queue contains the request.
 // - A load or a swap is not an input, so sinks are not called. A host that records must begin with
 //   a new checkpoint.
 #include <utility>

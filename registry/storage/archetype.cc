@@ -67,8 +67,8 @@ void ChunkPool::expect(const Archetype& archetype, std::uint32_t depth, std::uin
   const ChunkLayout layout(archetype, depth, capacity);
   blocks_.expect(headers, layout.header, chunks);
   if (layout.in_one_block()) return blocks_.expect(rows, layout.bytes, chunks);
-  // Columns may share a shelf if their type ids coincide. They are then no worse than columns taken
-  // one at a time.
+  // Columns share a shelf if their type ids coincide, which is no worse than taking columns one at
+  // a time.
   for (std::uint32_t slot = 0; slot < layout.slots; ++slot)
     if (const std::uint32_t bytes = layout.column_bytes(slot)) blocks_.expect(layout.purpose(slot), bytes, chunks);
 }

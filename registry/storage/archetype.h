@@ -54,11 +54,11 @@ using PresenceWord = std::uint32_t;
 
 struct Chunk {
   Archetype* archetype = nullptr;
-  Group* group = nullptr;    ///< of the archetype, by depth
-  std::uint64_t uid = 0;     ///< never used twice in a world's lifetime
+  Group* group = nullptr;    ///< the group of the archetype at this depth
+  std::uint64_t uid = 0;     ///< never reused in a world's lifetime
   std::uint32_t number = 0;  ///< index in the table that locators refer to; reused
   std::uint32_t depth = 0;
-  std::uint32_t place = 0;  ///< in its group
+  std::uint32_t place = 0;  ///< index in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
   std::uint16_t header_lines = 0;  ///< cache lines of this header and the slots that follow
@@ -99,16 +99,18 @@ struct Archetype {
   std::vector<std::uint16_t> columns;
   /// Parallel to `types`: slot of the presence column; no_column if all rows have it.
   std::vector<std::uint16_t> presences;
-  std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
-  std::vector<std::uint32_t> slot_bytes;      ///< by slot: size of one value
-  std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
-  std::uint16_t name_column = no_column;      ///< column of muster.Name
-  bool small_values = true;                   ///< all values have sizes that are is_small()
-  bool enableable = false;                    ///< some of its types have presence columns
-  bool simple = true;                         ///< plain() and not enableable
-  std::uint32_t layout = 0;                   ///< counts how often slots were reassigned
-  std::uint32_t row_bytes = 0;                ///< size of one row with id and parent
-  std::vector<Group> groups;                  ///< by depth
+  /// Indexed by slot. Null for ids and parents; runtime components are last.
+  std::vector<const StoredType*> slot_types;
+  std::vector<std::uint32_t> slot_bytes;   ///< size of one value; indexed by slot
+  std::uint32_t pod_slots = column_first;  ///< number of slots before those of runtime components
+  std::uint16_t name_column = no_column;   ///< column of muster.Name
+  bool small_values = true;                ///< true if all values have sizes that are is_small()
+  bool enableable = false;                 ///< true if some of the types have presence columns
+  bool simple = true;                      ///< plain() and not enableable
+  std::uint32_t layout = 0;                ///< number of times that slots were reassigned
+  std::uint32_t row_bytes = 0;             ///< size of one row, including id and parent
+  std::vector<Group> groups;               ///< indexed by depth
+
   /// Results of RegistryReader::components() for rows that lack types, from this input and possibly
   /// earlier ones.
   std::set<std::vector<TypeId>> present;
@@ -119,8 +121,8 @@ struct Archetype {
     return sum;
   }
 
-  /// The group of a depth, created if needed. Groups move when their list grows, which is rare:
-  /// creating one at every depth takes amortized constant time per depth.
+  /// Returns the group of a depth, creating it if needed. Groups move when their list grows, which
+  /// is rare: creating one at every depth takes amortized constant time per depth.
   Group& need_group(std::uint32_t depth);
 
   /// True if rows are plain bytes: no runtime components.

@@ -1,16 +1,16 @@
 // The memory of chunks. A shelf holds blocks of one size for one purpose, such as a component's
-// column, in slabs. Blocks that are taken in sequence are contiguous, so a pass goes through a
-// column of neighboring chunks as through one array, and on through that of the next archetype
-// created.
+// column, in slabs. Blocks that are taken in sequence are contiguous, so a pass reads a column of
+// neighboring chunks like one array, followed by that of the archetype created next.
 //
 //   shelf    | slab: block block block ... | slab: block ... |     the lowest free block is taken next
 //
-// The size of a new slab is a share of what its shelf already holds, so a small registry stays
-// small. If the number of blocks is announced, slabs are large and end with the last block: no
-// memory is unused, and a column is interrupted once per 4 MiB. An unused slab stays with its
-// shelf, so rows that come and go need no system calls. When another shelf needs a slab, unused
-// slabs are returned to the system if they are more than an eighth of the used memory. If a shelf
-// then needs memory that it has returned, twice as much is held from then on.
+// The size of a new slab is a fraction of the memory that its shelf already holds, so a small
+// registry stays small. If the number of blocks is announced, slabs are large and end with the last
+// block, so that no memory is unused and a column is interrupted once per 4 MiB. An unused slab
+// stays with its shelf, so adding and removing rows repeatedly needs no system calls. When another
+// shelf needs a slab, unused slabs are returned to the system if they are more than an eighth of
+// the used memory. If a shelf then needs memory that it has returned, twice as much is held from
+// then on.
 #pragma once
 
 #include <array>
@@ -40,8 +40,8 @@ class Blocks {
   void give_back(void* block) noexcept;
   /// Announces that `count` blocks will be taken next. Blocks beyond the free ones get slabs that
   /// fit exactly, unless a usual slab is much larger. The slabs stay until forget_expected(), even
-  /// while unused. If memory runs out, only some of the blocks are expected, and nothing else has
-  /// changed.
+  /// while unused. If memory runs out, only some of the blocks are expected, and nothing else
+  /// changes.
   void expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t count);
   /// Stops expecting blocks that were announced but not taken.
   void forget_expected() noexcept;
@@ -58,7 +58,7 @@ class Blocks {
     std::uint32_t open = 0;
     std::uint32_t free_blocks = 0, blocks = 0;
     std::uint32_t shelf = 0, align = 0;
-    bool expected = false;  // announced: stays although no block was taken yet
+    bool expected = false;  // announced; stays although no block has been taken yet
     bool unused() const noexcept { return free_blocks == blocks && !expected; }
   };
   struct Shelf {

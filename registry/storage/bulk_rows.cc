@@ -64,7 +64,7 @@ class BulkRows::Runs {
   static constexpr std::uint64_t one_row = std::uint64_t{1} << 32 | 1;
   std::uint64_t next_ = 0;  // both locators after the run
   std::uint32_t rows_ = 0;
-  std::uint32_t rows_max_ = 0;  // so that neither end crosses into another chunk
+  std::uint32_t rows_max_ = 0;  // limit at which neither end crosses into another chunk
 };
 
 /// The direction from row to row.
@@ -72,7 +72,7 @@ constexpr std::uint32_t forwards = 1, backwards = ~0u;
 
 /// Removes rows of one group. Its state is kept in registers and written to the group at the end,
 /// so everything here is inlined. Rows are processed in runs, because rows that are removed
-/// together were mostly added together. The last rows of the group fill the holes of a run one
+/// together were usually added together. The last rows of the group fill the holes of a run one
 /// after another, from the end towards the front.
 class BulkRows::Taker {
  public:
@@ -206,7 +206,7 @@ void BulkRows::release(std::span<const Entity> ids) {
 /// Frees the ids and entries of destroyed entities.
 struct BulkRows::Freed {
   DirectoryEntry* directory;
-  std::uint64_t* versions;  // of the directory's pages
+  std::uint64_t* versions;  // versions of the directory's pages
   std::uint64_t version;
   std::uint32_t indices;
   const Hierarchy* hierarchy;  // null if no entity has children

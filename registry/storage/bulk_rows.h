@@ -15,9 +15,9 @@ namespace muster {
 
 class BulkRows {
  public:
-  /// Destroys those of `ids` that are alive, in order, and stops at the first that does not stand
-  /// alone (hierarchy.h). Returns the number of ids processed; adds to `destroyed` the number of
-  /// these that were alive.
+  /// Destroys the living entities in `ids`, in order, and stops at the first one that does not
+  /// stand alone (hierarchy.h). Returns the number of ids processed, and adds the number of
+  /// destroyed entities to `destroyed`.
   std::size_t destroy(std::span<const Entity> ids, std::uint32_t& destroyed);
   /// Moves the rows of `tree`, a whole subtree in pre-order, so that its top moves from depth
   /// `from` to depth `to` and gets `parent`. Returns false and does nothing if a row's archetype is

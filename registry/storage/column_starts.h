@@ -79,7 +79,7 @@ class ColumnStarts {
   std::vector<std::uintptr_t> starts_;
   std::vector<std::uint32_t> known_;  // chunks with known starts
 
-  // Neighboring rows mostly have the same parent.
+  // Neighboring rows usually have the same parent.
   std::uint64_t last_parent_ = 0;  // 0 means none
   const std::byte* last_ = nullptr;
 };

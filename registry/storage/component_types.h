@@ -16,7 +16,7 @@ namespace muster {
 
 class Storage;
 
-/// Used by the registry's thread.
+/// Used only by the registry's thread.
 class ComponentTypes {
  public:
   ComponentTypes() = default;

@@ -1,5 +1,5 @@
-// A registry's entry per id index, in 8 bytes: the place of the entity's row, or why it has none,
-// and the generation.
+// The entries of a registry's ids, one per index, in 8 bytes: the place of the entity's row, or the
+// reason why it has none, and the generation.
 //
 //   id       | index   | generation |
 //   entry    | locator | generation |    adjacent, so that both are compared and written as one 64-bit number
@@ -35,8 +35,8 @@ constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
 constexpr std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
   return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
 }
-/// Writes the entry of the id with these bits(). Writes it as a whole, because after two half
-/// writes, a later read of the whole would stall.
+/// Writes the entry of the id with these bits() in one store, because a later read of the whole
+/// entry would stall after two half stores.
 inline void put_entry(DirectoryEntry* directory, std::uint64_t id, Locator locator) noexcept {
   const std::uint64_t entry = (id & generation_mask) | locator.bits();
   std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);

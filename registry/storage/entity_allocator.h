@@ -1,6 +1,6 @@
-// Issues ids and takes them back. The idea (index and generation, recycled through a FIFO with a
-// minimum size) is Bitsquid's, "Building a Data-Oriented Entity System", part 1. A Layout defines
-// the widths of the two parts, and what happens when a generation would wrap.
+// Issues ids and takes them back. The method (index and generation, recycled through a FIFO with a
+// minimum size) is from Bitsquid's "Building a Data-Oriented Entity System", part 1. A Layout
+// defines the widths of the two parts, and what happens when a generation would wrap.
 #pragma once
 
 #include <cstddef>
@@ -105,8 +105,8 @@ class EntityAllocator {
   std::size_t recyclable() const noexcept {
     return free_.size() > Layout::minimum_free ? free_.size() - Layout::minimum_free : 0;
   }
-  /// Removes `count` indices from the queue, as that many calls of create() would. The caller has
-  /// read them.
+  /// Removes `count` indices from the queue, like the same number of calls to create(). The caller
+  /// has read the indices.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
   /// Undoes issuing ids: the last `recycled` from the queue and the last `fresh` indices, none of
   /// which may have been released since.

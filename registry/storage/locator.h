@@ -1,5 +1,5 @@
 // The place of an entity's row: a chunk's number and a row in it, in 32 bits. For an id without a
-// row, the bits say why.
+// row, the bits contain the reason.
 //
 //   row      | 0 | chunk number 21 | row 10 |
 //   no row   | 1 | IdState 31               |
@@ -11,11 +11,11 @@ namespace muster {
 
 /// States of an id without a row.
 enum class IdState : std::uint32_t {
-  free = 0,      ///< the index is in the FIFO, never granted or retired
-  reserved = 1,  ///< issued by this registry; its Create is on the way
+  free = 0,      ///< the index is in the FIFO, was never granted, or is retired
+  reserved = 1,  ///< issued by this registry; its Create is not delivered yet
   granted = 2,   ///< given to another thread or a session
 
-  /// Reserved for undo: destroyed, and not to be issued again while history can reach it.
+  /// Reserved for undo: destroyed, and not issued again while the history can restore the entity.
   parked = 3,
   returned = 4,  ///< never used, from a returned grant: kept for the next grant, not in the FIFO
 };
@@ -25,11 +25,11 @@ enum class IdState : std::uint32_t {
 class Locator {
  public:
   static constexpr unsigned row_bits = 10;
-  static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< per chunk
+  static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< limit per chunk
 
   /// The bits() of a locator are less than this if and only if it has a row.
   static constexpr std::uint32_t no_row = 0x80000000u;
-  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< per storage
+  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< limit per storage
 
   Locator() = default;
   /// `chunk` must be less than chunks_max, `row` less than rows_max.

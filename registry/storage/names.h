@@ -1,7 +1,7 @@
 // Finds children by name, which is unique per parent. The names themselves are Name components;
-// Names is the index from (parent, text) to entity. Children that were created with their parent's
-// tree are initially left out, because most are never looked up. The first lookup that may change
-// the index adds them.
+// Names is the index from (parent, text) to entity. Children that were created in one tree with
+// their parent are initially left out, because most are never looked up. The first lookup that may
+// change the index adds them.
 #pragma once
 
 #include <bit>
@@ -107,15 +107,15 @@ class Names {
   void forget(Entity e) noexcept {
     if (const std::size_t word = e.index / 64; word < left_out_.size()) left_out_[word] &= ~bit(e);
   }
-  /// A name that no child of `parent` has, interned: `name` itself, or `name` with the smallest
-  /// free suffix "~2", "~3", ...
+  /// Returns a name that no child of `parent` has: `name` itself, or `name` with the smallest free
+  /// suffix "~2", "~3", ... Interns it.
   Text free_name(Entity parent, Text name, TextTable& texts);
   void clear() noexcept {
     by_name_.clear();
     left_out_.clear();
     suffixes_.clear();
   }
-  /// Exchanges everything with another index; the two hierarchies must be swapped too.
+  /// Exchanges all contents with another index; the two hierarchies must be swapped too.
   void swap(Names& other) noexcept {
     std::swap(by_name_, other.by_name_);
     left_out_.swap(other.left_out_);

@@ -1,6 +1,6 @@
-// Ranges of never-used ids from returned grants: later grants take them first, so that sessions
-// that connect and disconnect repeatedly use up no memory. The ranges follow from the states of ids
-// alone: they are the longest runs of indices in state `returned`.
+// Ranges of never-used ids from returned grants. Later grants take these first, so sessions that
+// connect and disconnect repeatedly do not use up memory. The ranges depend only on the states of
+// ids: they are the maximal runs of indices in state `returned`.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // Runtime components: values of any C++ type that can be moved without throwing, in the same chunks
-// as other components. The fact that an entity has the component is saved under the name given
-// here, and sent like a tag; the value is neither saved nor sent. If no value was passed (Create,
-// Set, a loaded world), the value is default-constructed. Nothing that is saved may depend on the
-// value.
+// as other components. The component's presence is saved under the name given here, and is sent
+// like a tag; the value is neither saved nor sent. If no value was passed (Create, Set, a loaded
+// world), the value is default-constructed. Nothing that is saved may depend on the value.
 //
 //   struct Sound { Voice voice; };
 //   template <> struct muster::RuntimeTraits<Sound> { static constexpr std::string_view name = "game.Sound"; };
@@ -29,8 +28,8 @@ struct RuntimeTraits;
 template <class T>
 concept RuntimeType = requires { RuntimeTraits<T>::name; };
 
-/// The functions that storage calls for values of a runtime type. Destinations are raw memory, as
-/// is memory after a value was relocated from it or destroyed.
+/// The functions that storage calls for values of a runtime type. Destinations are raw memory.
+/// Memory is raw again after its value was relocated or destroyed.
 struct RuntimeOps {
   void (*construct)(void* at);
   void (*relocate)(void* to, void* from) noexcept;

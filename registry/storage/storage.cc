@@ -7,12 +7,12 @@
 //   same ids. Unused ones are returned by ReturnGrant. Runs of 64 or more are kept for the next
 //   grants, which take the shortest that is long enough (returned_ids.h); shorter runs join the
 //   FIFO.
-// - Archetype numbers are assigned in the order in which rows need them, and never reused. If, at
-//   the end of a call, archetypes without rows are more than 1024 and more than twice the others,
-//   all of them are dropped.
+// - Archetype numbers are assigned in the order in which rows need the archetypes, and are never
+//   reused. If, at the end of a call, archetypes without rows are more than 1024 and more than
+//   twice the others, all of them are dropped.
 // - An `enableable` component has a second column of 4 bytes per row: 1 if present; if 0, the value
-//   is zero. It is moved, saved and hashed like any other column; bits would have needed separate
-//   code for each.
+//   is zero. This column is moved, saved and hashed like any other; bits would need separate code
+//   for each of these.
 #include "registry/storage/storage.h"
 
 #include <algorithm>
@@ -27,8 +27,9 @@ namespace muster {
 
 namespace {
 
-/// Prefetches the rows from `row` on or, unless `ahead`, those before it. Where a chunk's columns
-/// begin and end, the processor has not prefetched them, and each would be waited for.
+/// Prefetches the rows from `row` on if `ahead` is true, and otherwise those before it. The
+/// processor does not prefetch the beginnings and ends of a chunk's columns, so each column would
+/// have to be waited for.
 void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
   constexpr std::size_t line = 64, lines = 4;
   const Archetype& archetype = *chunk.archetype;
@@ -123,7 +124,7 @@ bool Storage::take_given(std::span<const Entity> ids) noexcept {
   for (const Entity& e : ids) {
     const std::uint64_t bits = e.bits();
     const auto index = static_cast<std::uint32_t>(bits);
-    // A taken id is in no state, so it cannot be taken twice.
+    // A taken id is in no state, so an id cannot be taken twice.
     if (index < indices && std::bit_cast<std::uint64_t>(directory[index]) == ((bits & generation_mask) | given.bits()))
         [[likely]] {
       put_entry(directory, bits, taken);

@@ -24,8 +24,8 @@ namespace muster {
 /// where prefetching costs more than waiting: 12 % in a battle of 100,000 units.
 constexpr std::uint64_t rows_far_away = 300'000;
 
-/// Preserves old bytes: called before a column changes for the first time since
-/// Storage::begin_version, on the thread that owns the storage.
+/// Preserves old bytes. Called on the storage's thread before a column changes for the first time
+/// since Storage::begin_version.
 class ColumnPreserver {
  public:
   virtual ~ColumnPreserver() = default;
@@ -33,8 +33,8 @@ class ColumnPreserver {
   /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
   /// Called before a chunk's memory is reused, whether or not its columns were preserved. Either
-  /// the chunk is dropped, or its rows were laid out anew in other memory, which a chunk with the
-  /// same uid then has.
+  /// the chunk is dropped, or its rows were laid out anew in other memory, in a chunk with the same
+  /// uid.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
@@ -64,7 +64,7 @@ struct StorageContents {
   FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
   ChunkPool pool_;
   std::size_t expected_chunks_ = 0;  // chunks whose columns continue those of others
-  std::vector<Chunk*> chunks_;       // by number
+  std::vector<Chunk*> chunks_;       // indexed by number
   std::vector<std::uint32_t> free_chunk_numbers_;
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
@@ -183,7 +183,7 @@ class Storage : private StorageContents {
   std::uint32_t depths() const noexcept { return static_cast<std::uint32_t>(chunks_by_depth_.size()); }
 
   // --- rows ---
-  /// Rows are expected as long as this exists.
+  /// The next rows are expected until this object is destroyed.
   class ExpectedRows {
    public:
     ExpectedRows() = default;
@@ -220,8 +220,8 @@ class Storage : private StorageContents {
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
   };
-  /// Changes whenever a chunk comes, goes or is laid out anew, or a version begins. Code that
-  /// remembers an open chunk compares it.
+  /// Changes whenever a chunk is added, removed or laid out anew, or a version begins. Code that
+  /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
   /// ids' directory entries. These rows will soon fill holes, and the processor does not detect the
@@ -281,8 +281,8 @@ class Storage : private StorageContents {
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
-  /// gets two rows. Stops and returns false at the first id that was not; the rows before it have
-  /// their entries.
+  /// gets two rows. Stops and returns false at the first id that was not; entries of the rows
+  /// before it are set.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return next_archetype_; }
@@ -297,9 +297,9 @@ class Storage : private StorageContents {
   void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
 
  protected:
-  // --- structure: Structure writes it for every message, and HostCall for some of the host's own
-  // calls. The messages of a session have no other way to these functions, so a log of edits sees
-  // all of them in Structure (registry/apply/structure.h). ---
+  // --- writing structure: only Structure, for all messages, and HostCall, for some of the host's
+  // own calls, may do so. Messages of sessions reach these functions only through Structure
+  // (registry/apply/structure.h), so a log of edits sees all of them there. ---
 
   // Ids.
   /// Issues new ids that are in no state: create_run or create_plain must follow before anything
@@ -314,8 +314,9 @@ class Storage : private StorageContents {
   }
   /// Undoes take_id(), as undraw() does.
   void undraw_taken(Entity e) noexcept;
-  /// Takes ids that may be created out of their state, as if from take_ids(). Returns false and
-  /// does nothing if an id may not be created, occurs twice, or is in another state than the first.
+  /// Takes ids that may be created, so that they are in no state, like those from take_ids().
+  /// Returns false and does nothing if an id may not be created, occurs twice, or is not in the
+  /// same state as the first.
   bool take_given(std::span<const Entity> ids) noexcept;
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
@@ -323,20 +324,20 @@ class Storage : private StorageContents {
   /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
   /// nothing if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones of the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are kept for the next grants; shorter ones go into the FIFO.
+  /// Takes back those of the granted indices [first, first + count) that are unused. Runs of at
+  /// least ReturnedIds::run_min are kept for the next grants; shorter runs go into the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
 
   // Archetypes. Their numbers are state.
-  /// The archetype of `types`, which must be ascending, distinct and added before. Created if
-  /// needed.
+  /// Returns the archetype of `types`, and creates it if needed. The types must be ascending and
+  /// distinct, and must have been added before.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
 
   // Rows.
   /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
-  /// component columns; its presence columns say that it has all types.
+  /// component columns; its presence columns are set to have all types.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
@@ -351,12 +352,13 @@ class Storage : private StorageContents {
     return append_id(e, open).row;
   }
   /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
-  /// chunk of a plain() archetype has room for, at least one. They have all its types.
+  /// chunk of a plain() archetype has room for, at least one. The rows have all types of the
+  /// archetype.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// As above, for up to `count` new ids, issued as by take_ids() and written to the rows. `far`:
-  /// prefetches the directory.
+  /// Like create_run() above, for up to `count` new ids, which are issued as by take_ids() and
+  /// written to the rows. If `far` is true, prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// The chunk that gets the next row of a group.
+  /// Returns the chunk that gets the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
       Chunk* const last = archetype.groups[depth].last;
@@ -387,8 +389,8 @@ class Storage : private StorageContents {
   /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the
   /// group that `aim` fills. The group's last row fills the hole. `copy<fills>(row, old, hole,
   /// last_row)` copies the values that the new row keeps and, if `fills`, the last row's values
-  /// into the hole. Returns the new row's number. Has the results of append() and take_plain_row(),
-  /// but makes its only call at the end, so that it need not save registers.
+  /// into the hole. Returns the new row's number. Equivalent to append() and take_plain_row(), but
+  /// makes its only call at the end, so that it need not save registers.
   template <class Copy>
   [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
                                                   Copy copy) {
@@ -414,8 +416,8 @@ class Storage : private StorageContents {
     Group& group = *gone.chunk->group;
     if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
       aim_holes(group);
-    // Not the group's own: the row that fills the hole need not wait for the lookup of the removed
-    // row's chunk.
+    // Use this chunk instead of the group's own, so that the row that fills the hole need not wait
+    // for the lookup of the removed row's chunk.
     Chunk& last = *holes_.last;
     const std::uint32_t from = last.count - 1;
     if (gone.chunk != &last || gone.row != from) {
@@ -438,7 +440,7 @@ class Storage : private StorageContents {
     touch(*row.chunk, presence);
     row.presence(presence) = 1;
   }
-  /// Takes the type from the row; `column` has its values, or is no_column for a tag.
+  /// Removes the type from the row; `column` has its values, or is no_column for a tag.
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
     touch(*row.chunk, presence);
     row.presence(presence) = 0;

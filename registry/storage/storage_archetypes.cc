@@ -1,4 +1,5 @@
-// The part of Storage that manages component types and archetypes, and lays out their chunks.
+// The part of Storage that manages component types and archetypes, and lays out the archetypes'
+// chunks.
 #include <algorithm>
 #include <cstring>
 #include <utility>

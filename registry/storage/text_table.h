@@ -68,12 +68,13 @@ class TextTable {
     hashes_ = std::move(hashes);
     ++drops_;
   }
-  /// Exchanges all texts with those of another table. For this table, it counts as a drop.
+  /// Exchanges all texts with those of another table. Counts as a drop for this table.
   void swap(TextTable& other) noexcept {
     std::swap(*this, other);
     drops_ = std::max(drops_, other.drops_) + 1;
   }
-  /// Changes whenever texts are dropped or swapped: an index may then refer to another text.
+  /// Changes whenever texts are dropped or swapped, because an index may then refer to a different
+  /// text.
   std::uint64_t drops() const noexcept { return drops_; }
 
  private:

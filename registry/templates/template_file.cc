@@ -158,8 +158,8 @@ class TemplateFile::Reader {
              checks_.too_many_compares(json.line, path);
     }
     std::vector<std::string_view> known;
-    // Skips templates under construction that have this base, directly or indirectly, because the
-    // file cannot mean these.
+    // Skips templates under construction that have this base, directly or indirectly, because they
+    // cannot be the base that the file names.
     for (const Source& source : sources_)
       if (source.state != Source::State::building) known.push_back(source.name);
     return checks_.fail(json.line, path, "unknown base " + quoted(json.text) + suggestion(json.text, std::move(known)));

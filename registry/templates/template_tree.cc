@@ -212,7 +212,7 @@ namespace {
 struct Flat {
   std::vector<const TemplateTree::Node*> nodes;
   std::vector<std::uint32_t> parents;
-  std::map<std::uint32_t, std::uint32_t> numbers;  // by key
+  std::map<std::uint32_t, std::uint32_t> numbers;  // keyed by node key
 
   void add(const TemplateTree::Node& node, std::uint32_t parent) {
     const auto number = static_cast<std::uint32_t>(nodes.size());

@@ -116,7 +116,7 @@ class TemplateTree {
     std::uint64_t nodes = 0, bytes = 0;
   };
   Size size() const noexcept;
-  /// All keys are below this number, which is the number of nodes that the tree ever had.
+  /// All keys are less than this number, which is the number of nodes ever added to the tree.
   std::uint32_t keys() const noexcept { return static_cast<std::uint32_t>(parents_.size()); }
 
   /// Gives a node a component with this value, replacing an existing one.
@@ -183,7 +183,7 @@ class TemplateTree {
 
   std::string name_;
   Node root_;
-  std::vector<std::uint32_t> parents_ = {0};  // by key: the parent's key
+  std::vector<std::uint32_t> parents_ = {0};  // indexed by key: the parent's key
   std::vector<std::string> texts_;
   FlatMap<std::uint64_t, std::uint32_t> text_numbers_;  // hash -> number in texts_
   std::vector<void (*)(TypesKnown&)> needs_;

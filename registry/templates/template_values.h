@@ -57,7 +57,7 @@ class TemplateChecks {
  private:
   std::string file_;
   const TemplateLimits limits_;
-  std::uint64_t nodes_ = 0, bytes_ = 0;  // of what was built
+  std::uint64_t nodes_ = 0, bytes_ = 0;  // of the templates built so far
   std::uint64_t compares_left_;
   bool failed_ = false;
   TemplateError error_;

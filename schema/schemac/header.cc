@@ -62,7 +62,7 @@ void place_struct(const Output& out, const TypeDescriptor& type, std::string_vie
   order.push_back(&type);
 }
 
-/// Returns the attribute native_type of an enum, or an empty text.
+/// Returns the value of an enum's attribute native_type, or an empty text.
 std::string_view native_type(std::span<const std::byte> bfbs, const EnumDescriptor& type) {
   const auto* const found = reflection::GetSchema(bfbs.data())->enums()->LookupByKey(type.name.c_str());
   const auto* const attribute =

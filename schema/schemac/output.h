@@ -47,7 +47,7 @@ class Output {
   std::string space_;
 };
 
-/// `native`: an existing C++ enum that the schema names for it, or empty.
+/// `native` is the existing C++ enum that the schema names for this enum, or empty.
 void write_enum(Output& out, const EnumDescriptor& type, std::string_view native);
 void write_struct(Output& out, const TypeDescriptor& type);
 /// Writes two classes for each table: one that holds it, and one that reads it in place.
