@@ -14,6 +14,7 @@
 #include "registry/profile.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
+#include "tests/server/world/saved_by_hand.h"
 
 namespace frames_test {
 
@@ -70,12 +71,12 @@ TEST_CASE(
 TEST_CASE("ticks are counted on where they were saved") {
   const Directory directory;
   {
-    World world(directory / "w.muster", install, {.hz = 1000});
+    World world(directory / "w.muster", install, saved_by_hand({.hz = 1000}));
     for (int i = 0; i < 5; ++i) REQUIRE(world.next_frame());
     world.commit();
     REQUIRE(world.next_frame().tick == 6);  // not saved
   }
-  World world(directory / "w.muster", install, {.hz = 1000});
+  World world(directory / "w.muster", install, saved_by_hand({.hz = 1000}));
   CHECK(world.tick() == 5);
   CHECK(world.next_frame().tick == 6);
 }
