@@ -133,6 +133,14 @@ class Outside:
         quiet(*self.meson, "compile", "-C", folder, environment=place)
         return run(folder / "game")
 
+    def readme_meson(self):
+        """With the installation: the same lines take the sources in subprojects/muster."""
+        source, folder = self.readme("readme_meson", "meson", "meson.build")
+        place = self.pkgconfig | {"PATH": f"{self.installed / 'bin'}:{os.environ['PATH']}"}
+        run(*self.meson, "setup", empty(folder), source, "--buildtype=debug", environment=place)
+        quiet(*self.meson, "compile", "-C", folder, environment=place)
+        return "linked"
+
     def server_unlinked(self):
         """Includes the server's header without its target: the error says what to link. After `fetched`."""
         said = {"server": "link muster::server", "plugin": "link muster::plugin"}
