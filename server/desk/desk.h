@@ -106,7 +106,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   // --- world thread
 
-  /// Gives a session an empty seat. Its edits are taken from now on. Between inputs.
+  /// Gives a session that has no seat here an empty one, and takes its edits. Between inputs.
   void take_seat(const std::shared_ptr<Session>& session);
   /// Ends a session's seat: returns the ids that it has not used, and forgets its timers, texts and
   /// counts. Timers that wait stay in the world, and their ids granted, until they are over. The

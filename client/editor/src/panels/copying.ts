@@ -1,4 +1,4 @@
-// Copies of what is selected: duplicated at once, or copied and cut to the clipboard and pasted.
+// Copies the selection, either directly (duplicate) or through the clipboard.
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
@@ -10,7 +10,7 @@ import { last_name } from '../model/values.js';
 import { hang } from './hang.js';
 import type { Ui } from './ui.js';
 
-/** What is selected, without what lies below something selected. */
+/** Returns the selected entities, without those below another selected one. */
 export function chosen(model: Model): Entity[] {
   return topmost(model.world, model.selection.entities.peek());
 }
@@ -18,12 +18,12 @@ export function chosen(model: Model): Entity[] {
 /** The last copied text, for browsers that deny access to the clipboard. */
 let kept = '';
 let is_denied = false;
-/** The text that is being copied: what is pasted meanwhile waits for it. */
+/** The text that is being copied. A paste waits for it. */
 let on_the_way: Promise<string> | null = null;
 
 /**
- * Puts text into the clipboard. Must be called during a key press or click;
- * the text may come later.
+ * Writes text to the clipboard. Must be called during a key press or click; the text may be
+ * available later.
  */
 export async function copy_text(given: string | Promise<string>): Promise<void> {
   const coming = Promise.resolve(given);
@@ -53,7 +53,7 @@ export async function pasted_text(given?: string): Promise<string> {
     return await navigator.clipboard.readText();
   } catch {
     if (kept !== '') return kept;
-    throw new Error('The browser does not let this page read the clipboard. Press Ctrl+V to paste.');
+    throw new Error('Press Ctrl+V to paste.');
   }
 }
 
@@ -72,7 +72,7 @@ export async function duplicate_selected(model: Model): Promise<void> {
   }
 }
 
-/** Copies what is selected to the clipboard. What is cut moves when it is pasted. */
+/** Copies the selection to the clipboard. Cut entities move when they are pasted. */
 export async function copy_selected(model: Model, ui: Ui, is_cut = false): Promise<void> {
   const client = model.client.peek();
   const entities = chosen(model);
@@ -80,7 +80,7 @@ export async function copy_selected(model: Model, ui: Ui, is_cut = false): Promi
   try {
     const read = async (): Promise<string> => {
       const copied = await read_trees(client, entities);
-      if (copied.length === 0) throw new Error('The selected entities have been deleted.');
+      if (copied.length === 0) throw new Error('These entities have been deleted.');
       const text = trees_text(copied, model.world_here());
       ui.cut.value = is_cut ? { entities, text } : null;
       return text;
@@ -92,8 +92,8 @@ export async function copy_selected(model: Model, ui: Ui, is_cut = false): Promi
 }
 
 /**
- * Pastes entities below the active one. If the active one is what was copied, they are duplicates:
- * each stands right after its original.
+ * Pastes entities as children of the active one. If the active entity is one of the originals, each
+ * copy is inserted after its original.
  */
 export async function paste_entities(model: Model, ui: Ui, coming: Promise<string>): Promise<void> {
   const client = model.client.peek();
@@ -127,7 +127,7 @@ export async function paste_entities(model: Model, ui: Ui, coming: Promise<strin
 
 async function move_cut(model: Model, entities: readonly Entity[], parent: Entity): Promise<void> {
   const moved = entities.filter((entity) => model.world.get(entity));
-  if (moved.length === 0) throw new Error('The entities that were cut have been deleted.');
+  if (moved.length === 0) throw new Error('These entities have been deleted.');
   if (moved.some((entity) => same_entity(entity, parent))) return;
   if (!is_nil(parent)) model.order.open(parent);
   if (await hang(model, moved, parent)) model.selection.set(moved);
@@ -142,8 +142,7 @@ function complain(model: Model, error: unknown): void {
 }
 
 /**
- * Selects new entities as soon as the page knows them, unless something else was selected since
- * `before` was.
+ * Selects new entities as soon as the page knows them, unless the selection is no longer `before`.
  */
 export function select_when_there(
   model: Model,

@@ -4,10 +4,9 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
 import { is_float, is_wide, limits_of } from '../model/numbers.js';
-import { mixed } from './line_fields.js';
 import type { Gesture, ValueSink } from './sink.js';
 
-/** Larger ranges are limits. A slider would be too coarse for them. */
+/** Larger ranges are mere limits, for which a slider would be too coarse. */
 const span_max = 10_000;
 
 export function has_slider(field: FieldDescriptor): boolean {
@@ -26,7 +25,7 @@ export function Slider(props: {
   field: FieldDescriptor;
   path: string;
   label: string;
-  /** One of each entity. */
+  /** One value per entity. */
   values: readonly (number | undefined)[];
   sink: ValueSink;
 }): JSX.Element {
@@ -34,7 +33,7 @@ export function Slider(props: {
   const { min, max } = limits_of(field);
   const gesture = useRef<Gesture | null>(null);
   const is_given_up = useRef(false);
-  /** The value under the hand; the world's value follows later. */
+  /** The value during a drag; the world's value follows later. */
   const [held, set_held] = useState<number | null>(null);
   const shown = Math.min(max, Math.max(min, held ?? values[0] ?? min));
   const end = (how: 'commit' | 'cancel'): void => {
@@ -45,7 +44,7 @@ export function Slider(props: {
   return (
     <input
       type="range"
-      class={`slider ${mixed(values) && held === null ? 'is-mixed' : ''}`}
+      class="slider"
       aria-label={label}
       title={sink.read_only ?? undefined}
       disabled={sink.read_only !== null}
@@ -53,7 +52,6 @@ export function Slider(props: {
       max={max}
       step={slider_step(field)}
       value={String(shown)}
-      style={{ '--at': `${((shown - min) / (max - min)) * 100}%` }}
       onPointerDown={() => (is_given_up.current = false)}
       onInput={(event) => {
         if (is_given_up.current) {
