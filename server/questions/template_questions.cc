@@ -154,7 +154,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
   return once(
       asked,
       [asked, name](Steps&) {
-        // The bytes of the definition need no decoding.
+        // Send the bytes of the definition without decoding them.
         const auto batch = asked.registry.host().template_batch(name);
         if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));
