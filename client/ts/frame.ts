@@ -71,7 +71,7 @@ export class FrameDecoder {
   ) {}
 
   /**
-   * Calls `take` for each frame that these bytes complete. The decoder owns the bytes afterward, and
+   * Calls `take` for each frame that these bytes complete. The decoder then owns the bytes, and
    * frames may point into them. For an invalid header, throws BadBytes after taking the frames
    * before it, and again in all later calls.
    */
