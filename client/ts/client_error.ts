@@ -10,8 +10,8 @@ import type { Fault } from './session.js';
 export type ErrorKind = 'refused' | 'lost' | 'late' | 'mistaken';
 
 /**
- * The error of all calls of a Client. `message` is a sentence, from the server if it gave the
- * reason.
+ * The error that all calls of a Client throw. `message` is a sentence, from the server if it gave
+ * the reason.
  */
 export class ClientError extends Error {
   constructor(

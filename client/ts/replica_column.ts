@@ -13,7 +13,7 @@ export interface PackedChanges {
   column: ReplicaColumn;
   /** Entities with a changed or new value, each once. Valid until the listener returns. */
   changed: Uint32Array;
-  /** Those that had no value before. */
+  /** The changed entities that had no value before. */
   added: number[];
   /** Entities that lost the component, except those that were destroyed or left. */
   removed: number[];

@@ -46,7 +46,7 @@ export const scalar_bytes: Readonly<Record<FieldKind, number>> = {
   table: 0,
 };
 
-/** Reads all types and enums of a binary schema. Throws BadBytes that names type and field. */
+/** Reads all types and enums of a binary schema. Throws a BadBytes that names type and field. */
 export function load_schema(given: Uint8Array): { types: TypeDescriptor[]; enums: EnumDescriptor[] } {
   const bytes = plain_bytes(given);
   if (bytes.length < 16 || text_of(bytes.subarray(4, 8)) !== 'BFBS')

@@ -96,8 +96,8 @@ export class TypeTable {
 }
 
 /**
- * Finds a part of a struct by its path. Throws ClientError (mistaken) that names the wrong part of
- * the path.
+ * Finds a part of a struct by its path. Throws a ClientError (mistaken) that names the wrong part
+ * of the path.
  */
 export function place_of(type: TypeDescriptor, path: string): FieldPlace {
   let inside: TypeDescriptor | null = type;

@@ -20,7 +20,7 @@ class Connection {
   explicit Connection(OutgoingLimits limits = {}) : outgoing(limits) {}
 
   Outgoing outgoing;                              ///< frames to send; any thread
-  std::atomic<std::uint64_t> received_bytes = 0;  ///< bytes of frames taken by the session; any thread
+  std::atomic<std::uint64_t> received_bytes = 0;  ///< bytes of frames taken; any thread
 
   /// Returns the session, or null before a Hello was accepted and after the session has ended.
   /// Listener's thread.

@@ -118,7 +118,7 @@ class Outgoing {
   std::uint64_t taken() const;
   /// Returns the bytes of frames about watches that wait for credit.
   std::size_t held_for_credit() const;
-  /// The state of the lane of watches.
+  /// State of the lane of watches.
   struct Line {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
     std::uint64_t stuck_ns = 0;   ///< time since the writer sent anything; 0 if it has nothing

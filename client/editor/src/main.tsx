@@ -32,7 +32,7 @@ function is_typing(event: Event): boolean {
     (target.tagName === 'INPUT' && !/^(checkbox|color|button|range)$/.test((target as HTMLInputElement).type))
   );
 }
-// True if the focused element got the focus by a key. `:focus-visible` does not tell: some browsers
+// True if the focused element got the focus by a key. `:focus-visible` is not enough: some browsers
 // also apply it to a clicked button as soon as a key is pressed.
 let is_by_keys = true;
 let is_entered_by_keys = true;

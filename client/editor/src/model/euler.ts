@@ -1,4 +1,4 @@
-// Shows rotations in degrees about the axes. The order is YXZ: first about Y (yaw), then X (pitch),
+// Converts rotations to degrees about the axes. The order is YXZ: first about Y (yaw), then X (pitch),
 // then Z (roll).
 
 export interface Vec3 {
