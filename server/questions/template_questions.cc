@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-/// Sends templates by name, in as many frames as necessary.
+/// Sends templates by name, in one or more frames.
 class TemplateList final : public Inquiry {
  public:
   TemplateList(Asked asked, std::vector<std::string> names) : asked_(std::move(asked)), names_(std::move(names)) {

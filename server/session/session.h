@@ -57,7 +57,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Requests requests;                              ///< listener's thread and world thread
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
-  std::atomic<std::uint64_t> told_rows = 0;       ///< rows sent by all of its watches, including ended ones; any thread
+  std::atomic<std::uint64_t> told_rows = 0;       ///< by all of its watches, ended or not; any thread
 
   // --- any thread
 

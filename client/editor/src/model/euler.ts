@@ -1,5 +1,5 @@
-// Converts rotations to degrees about the axes. The order is YXZ: first about Y (yaw), then X (pitch),
-// then Z (roll).
+// Converts rotations to degrees about the axes. The order is YXZ: first about Y (yaw), then X
+// (pitch), then Z (roll).
 
 export interface Vec3 {
   x: number;

@@ -58,10 +58,7 @@ export class Model {
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
-  /**
-   * The whole world: entities, names, parents and drawn components. The same object in all
-   * sessions.
-   */
+  /** The whole world: entities, names, parents and drawn components. Kept across sessions. */
   readonly world: Replica;
   /** All components of the selection. */
   readonly inspected: Replica;
