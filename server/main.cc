@@ -66,7 +66,7 @@ struct Arguments {
   bool make_new = false, must_exist = false, quiet = false;
 };
 
-World* running = nullptr;  // only for the signal handler
+World* running = nullptr;  // for the signal handler only
 // Remembers a signal, because `running` is null while the world is being reopened.
 volatile std::sig_atomic_t was_signalled = 0;
 /// The first signal asks the world to stop, which it does between two inputs. A second signal ends

@@ -25,7 +25,7 @@ struct ServerOptions {
   /// The token with all rights. Empty means a random one.
   std::string token = {};
   /// File with the list of users and their tokens, which sessions with the right `admin` change;
-  /// server/access/users.h draws it. The file need not exist. Empty means no users.
+  /// server/access/users.h describes its format. The file need not exist. Empty means no users.
   std::string users_file = {};
   /// File for address and token, with which `muster` and other clients on this machine find the
   /// world. Readable by its owner only, and removed on a clean stop. Empty means

@@ -1,5 +1,5 @@
 // `muster clock` shows and changes the pace of the world's clock. `muster handlers` lists the
-// handlers and the messages that call them.
+// handlers and the messages that trigger them.
 #include <charconv>
 #include <chrono>
 #include <cmath>

@@ -43,7 +43,7 @@ struct ClockOrder {
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers, with their messages and the components that they write and read.
 void handlers(const Common& common);
-/// Prints why two handlers do not overlap, or how one is split over threads.
+/// Prints why two handlers do not run at the same time, or how one is split over threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
@@ -105,7 +105,7 @@ void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 
 // --- trace.cc
-/// With `causes`, the trace shows which message caused which.
+/// If `causes` is true, the trace shows which message caused which.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);
 
 // --- templates.cc

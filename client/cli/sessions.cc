@@ -76,7 +76,7 @@ session::Sessions all_sessions(Client& client) {
   return all;
 }
 
-/// Returns the number of a session for display. The lower half of an author differs between
+/// Returns the number of a session for display. The lower half of `author` differs between
 /// sessions, and the upper half identifies the server's start.
 std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
 std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }

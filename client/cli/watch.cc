@@ -94,8 +94,8 @@ class Watcher {
     if (follow.inputs && asked_.messages.empty())
       follow.inputs_except.insert(follow.inputs_except.end(), background.begin(), background.end());
     follow.values = values_;
-    follow.structure = true;  // for the paths
-    // A ticking world changes faster than anyone can read.
+    follow.structure = true;  // needed to show paths
+    // A ticking world changes faster than anyone can read, so limit the rate.
     follow.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
     end_on_interrupt();
     must(world_.client().follow(follow));

@@ -279,11 +279,12 @@ class Client {
 
   // --- watches
 
-  /// Opens a watch and returns its id. next() returns its frames, beginning with Watching. After a
-  /// failure there is no watch: if the server opens it after a failure with `late`, a later call
-  /// ends it.
+  /// Opens a watch and returns its id. next() returns the watch's frames, beginning with Watching.
+  /// If this call fails, there is no watch. If the call failed with `late` and the server opens the
+  /// watch afterward, a later call ends it.
   Result<std::uint64_t> follow(session::Follow what);
-  /// Changes a watch. Returns when all differences have arrived and are available from next().
+  /// Changes a watch. Returns after all differences have arrived, which are then available from
+  /// next().
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
   /// Adds entities and open nodes to a watch, or removes them.
   Result<session::Followed> follow_more(const session::FollowMore& what);

@@ -32,7 +32,7 @@ def main():
         checked = subprocess.run([given.node, tools / "typescript/bin/tsc", "-p", settings], cwd=HERE, check=False)
         if checked.returncode != 0:
             return checked.returncode
-    # A page that is half written is never served: the folder gets its name when it is whole.
+    # The folder gets its final name when it is complete, so that no incomplete page is served.
     coming = out / "page.coming"
     built = subprocess.run([given.node, tools / "vite/bin/vite.js", "build", "--outDir", coming, "--logLevel", "warn"], cwd=HERE,
                            env={**os.environ, "MUSTER_CLIENT_TS": str(client)}, check=False)

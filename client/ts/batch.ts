@@ -1,5 +1,5 @@
-// Batches: runs of messages of one type and one target kind. docs/batches.md and messages/batch.h
-// describe every kind.
+// Batches: sequences of messages of one type and one kind of target. docs/batches.md and
+// messages/batch.h describe every kind.
 import { BadBytes, plain_bytes, round_up, view_of } from './bytes.js';
 import { mistaken } from './client_error.js';
 import { read_table, write_table } from './tables.js';
@@ -19,7 +19,7 @@ const flag_rows = 2;
 const header_bytes = 32;
 const row_set_components_max = 505;
 
-/** A component of a row set, and the place of its value in the payload. */
+/** A component of a row set, and the position of its value in the payload. */
 export interface RowSetEntry {
   type: TypeDescriptor;
   offset: number;
@@ -46,10 +46,11 @@ function item_bytes_for(payload_offset: number, payload_bytes: number, align: nu
 }
 
 /**
- * Reads a batch in place. Its memory must not change; values that were read have their own memory.
+ * Reads a batch in place, so its memory must not change. Values that have been read have their own
+ * memory.
  */
 export class Batch {
-  /** Places of the items of a table batch. */
+  /** Positions of the items of a table batch. */
   private readonly item_places: number[] = [];
   private inner_batch: Batch | null = null;
 
@@ -65,8 +66,8 @@ export class Batch {
     /** Components that follow the message's struct in each payload. */
     readonly rows: readonly RowSetEntry[],
     /**
-     * For subtree and table, a mask of SubtreeParts. For timed, when it is due, in ns of the
-     * world's clock.
+     * For subtree and table batches, a mask of SubtreeParts. For timed batches, the delivery time
+     * in ns of the world's clock.
      */
     readonly argument: bigint,
     private readonly body: number,
@@ -77,7 +78,7 @@ export class Batch {
 
   /**
    * Checks lengths, counts, types and row sets, so that every message can be read. Throws BadBytes,
-   * with the reasons of docs/protocol.md. Values are checked when they are read; padding is not
+   * with the reasons in docs/protocol.md. Values are checked when they are read; padding is not
    * checked.
    */
   static read(bytes: Uint8Array, types: TypeTable): Batch {
@@ -236,7 +237,7 @@ export class Batch {
   private item(i: number): number {
     return this.kind === BatchKind.table ? this.item_places[i] : this.body + i * this.item_bytes;
   }
-  /** Returns the place of message i's struct, or of its table. */
+  /** Returns the position of message i's struct or table. */
   payload(i: number): number {
     return (this.kind === BatchKind.shared ? this.body : this.item(i)) + this.payload_offset;
   }
@@ -262,7 +263,7 @@ export class Batch {
     return read_struct(type, this.view, this.payload(i) + offset);
   }
 
-  /** Returns its bytes in place, without reading them. */
+  /** Returns the bytes of that value in place, without decoding them. */
   component_bytes(i: number, row: number): DataView {
     const { type, offset } = this.rows[row];
     return new DataView(this.bytes.buffer, this.bytes.byteOffset + this.payload(i) + offset, type.size);
@@ -287,7 +288,7 @@ export class Batch {
     return this.view.getBigUint64(at, true);
   }
 
-  /** Returns the timer's id of a timed batch. */
+  /** Returns the timer's id in a timed batch. */
   get timer(): bigint {
     return this.kind === BatchKind.timed ? this.view.getBigUint64(this.body, true) : 0n;
   }
@@ -303,7 +304,7 @@ export interface Row {
   value: unknown;
 }
 
-/** The content of a batch. Values are as in Init: omitted fields have their defaults. */
+/** The contents of a batch. Values are as in Init: omitted fields have their defaults. */
 export type BatchPlan =
   | {
       kind: 'each';

@@ -5,7 +5,7 @@ export class BadBytes extends Error {
   constructor(
     readonly reason: string,
     text: string,
-    /** Place of the wrong byte from the start of the input. */
+    /** Position of the invalid byte from the start of the input. */
     readonly offset = 0,
   ) {
     super(text);
@@ -22,7 +22,7 @@ export function utf8(text: string): Uint8Array {
 
 /** Decodes UTF-8. Invalid bytes become U+FFFD. */
 export function text_of(bytes: Uint8Array): string {
-  // Names are short and mostly ASCII, and a call of the decoder takes a microsecond or more.
+  // Names are short and mostly ASCII, and a call to the decoder takes at least a microsecond.
   if (bytes.length > 64) return decoder.decode(bytes);
   let text = '';
   for (let i = 0; i < bytes.length; ++i) {
@@ -68,7 +68,9 @@ export function from_base64(text: string): Uint8Array {
   return bytes;
 }
 
-/** Returns the same memory as a plain Uint8Array, because slice of Node's Buffer does not copy. */
+/**
+ * Returns the same memory as a plain Uint8Array, because slice() of Node's Buffer does not copy.
+ */
 export function plain_bytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -78,8 +80,8 @@ export function view_of(bytes: Uint8Array): DataView {
 }
 
 /**
- * Rounds up to a multiple of `alignment`. Exact above 32 bits, for sizes computed from counts of
- * the peer.
+ * Rounds up to a multiple of `alignment`. Exact above 32 bits, for sizes computed from the peer's
+ * counts.
  */
 export function round_up(value: number, alignment: number): number {
   return Math.ceil(value / alignment) * alignment;
@@ -91,7 +93,7 @@ export class GrowingBytes {
   view = view_of(this.bytes);
   length = 0;
 
-  /** Appends `count` zeros and returns their place. */
+  /** Appends `count` zeros and returns their position. */
   add(count: number): number {
     const at = this.length;
     if (at + count > this.bytes.length) {

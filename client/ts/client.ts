@@ -75,7 +75,7 @@ export interface ClientOptions {
   name?: string;
   /** The kind of this program: "editor". */
   kind?: string;
-  /** Limit on waiting for an answer; 10,000 by default. */
+  /** Limit on the time to wait for an answer; 10,000 by default. */
   time_max_ms?: number;
   /** `so_far` of the previous client, if any. */
   before?: SoFar;
@@ -95,7 +95,7 @@ export interface ShownEntity {
   components: Record<string, StructValue>;
 }
 
-/** One part of a component of an entity, addressed as in set_field. */
+/** One part of a component of an entity, named as in set_field. */
 export interface FieldEdit {
   entity: Entity;
   component: TypeRef<never> | TypeRef;
@@ -164,8 +164,8 @@ export class Client {
     return this.connection.ended;
   }
   /**
-   * The start of the server, which applies to all sequences that this client receives. Each start
-   * has a different epoch.
+   * Identifies the start of the server to which all sequences of this client belong. Each start has
+   * a different epoch.
    */
   get epoch(): bigint {
     return this.welcome.server;
@@ -181,18 +181,18 @@ export class Client {
   get is_started_anew(): boolean {
     return this.before !== undefined && this.before.epoch !== this.epoch;
   }
-  /** Ends the session. Waiting calls fail with `lost`. */
+  /** Ends the session. Calls in progress fail with `lost`. */
   close(): void {
     this.connection.close();
   }
 
   // --- texts and names
 
-  /** Returns the text of a `text` field that came with a value; empty if it is unknown here. */
+  /** Returns the text of a `text` field; empty if this client has not received it. */
   text(hash: bigint): string {
     return this.connection.text(hash);
   }
-  /** Like text, but asks the server if the text is unknown here. */
+  /** Like text, but asks the server if this client has not received the text. */
   async fetch_text(hash: bigint): Promise<string> {
     if (hash === 0n || this.connection.knows_text(hash)) return this.text(hash);
     const answer = await this.ask(GetText, { hash });
@@ -238,7 +238,7 @@ export class Client {
   async push_plan(plan: BatchPlan): Promise<Acknowledged> {
     return this.send(plan, (batch) => this.push_batch(batch));
   }
-  /** Sends one whole batch of any kind, see encode_batch. */
+  /** Sends one whole batch of any kind; see encode_batch. */
   async push_batch(batch: Uint8Array): Promise<Acknowledged> {
     return { ...answer_of((await this.connection.ask(batch))[0], Ack), epoch: this.epoch };
   }
@@ -250,7 +250,7 @@ export class Client {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
-  /** Sends the batch after the world knows the texts that it mentions. */
+  /** Sends the batch after the world knows the texts that it refers to. */
   private send<T>(plan: BatchPlan, send: (batch: Uint8Array) => Promise<T>): Promise<T> {
     if (plan.type.remote === 'none') throw mistaken(`${plan.type.name} may not be sent from outside`);
     const texts = new Set<string>();
@@ -404,8 +404,8 @@ export class Client {
       throw mistaken(
         `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} can be set at once: name a part of it`,
       );
-    // Starts with the defaults of the component. A struct that is given in part keeps them, as it
-    // does in a whole component.
+    // Begin with the component's defaults. A partially given struct keeps them, as in a whole
+    // component.
     const whole = default_bytes(type).slice();
     write_place(place, view_of(whole), 0, value, `${type.name}.${path}`, (text) => texts.add(text));
     const bytes = new Array<number>(field_bytes_max).fill(0);
@@ -427,8 +427,8 @@ export class Client {
     return (key.several ? answers : answers[0]) as A;
   }
   /**
-   * Returns the frames of the answer as they came. Show needs this, because its values are in a
-   * second frame.
+   * Returns the frames of the answer without decoding them. Show needs this, because its values are
+   * in a second frame.
    */
   async ask_all<Q>(key: TypeKey<Q>, question: Init<NoInfer<Q>>): Promise<Received[]> {
     return this.connection.ask(this.connection.control(key, question));
@@ -467,8 +467,8 @@ export class Client {
     return in_one(await this.ask(ReadTemplates, { text, file }));
   }
   /**
-   * Returns all handlers in the order in which they were subscribed, with the message that calls
-   * each, and the components that it reads and writes.
+   * Returns all handlers in the order of their subscription, with the message that triggers each,
+   * and the components that it reads and writes.
    */
   async handlers(): Promise<HandlerRow[]> {
     const rows: HandlerRow[] = [];
@@ -479,16 +479,16 @@ export class Client {
     }
   }
   /**
-   * Returns how much of the world is on the disk. If `told` is given, it is called with the newest
+   * Returns how much of the world is on disk. If `told` is given, it is called with the newest
    * state after each change.
    */
   durable(told?: (state: Durable) => void): Promise<Durable> {
     return ask_durable(this.connection, told);
   }
   /**
-   * Resolves when an Ack, or a sequence of this epoch, survives a crash. Refused if the disk fails
-   * or the server writes nothing automatically, and `mistaken` if the Ack is from another start of
-   * the server.
+   * Resolves when an Ack, or a sequence of this epoch, survives a crash. Fails with `refused` if
+   * the disk fails or the server writes nothing automatically, and with `mistaken` if the Ack is
+   * from another start of the server.
    */
   wait_durable(of: bigint | Acknowledged): Promise<Durable> {
     return wait_durable(this.connection, of);
@@ -502,23 +502,21 @@ export class Client {
     return this.ask(GetClock, { follow: 1 });
   }
   /**
-   * Pauses or runs the clock, or sets its speed. Omitted values stay unchanged. `steps` adds that
-   * many ticks to a paused clock. Resolves immediately; the `steps` of the returned state have not
-   * been made yet.
+   * Pauses or resumes the clock, or sets its speed. Omitted values stay unchanged. `steps` adds
+   * that many ticks to a paused clock. Resolves before these ticks have been made.
    */
   async set_clock(what: { paused?: boolean; speed?: number; steps?: number }): Promise<ClockState> {
-    // To the server 0 says that the speed stays as it is.
+    // In SetClock, 0 means that the speed stays unchanged.
     if (what.speed === 0) throw mistaken('a clock cannot have speed 0: pause it with set_clock({ paused: true })');
     const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
     return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }
-  /** Calls `told` whenever types were added to the world; `types` then contains them. */
+  /** Calls `told` whenever the world has learned types; `types` then contains them. */
   on_types(told: () => void): void {
     this.connection.on_types(told);
   }
   /**
-   * Ends the recording that BeginTrace began. Returns its whole text in Chrome's trace-event
-   * format.
+   * Ends the recording that BeginTrace started. Returns the trace in Chrome's trace-event format.
    */
   async end_trace(): Promise<string> {
     const decoder = new TextDecoder();

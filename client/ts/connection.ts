@@ -1,5 +1,5 @@
-// The frames of one session: questions waiting for answers, watches, heartbeats, and unrequested
-// texts and types. client.ts has the questions themselves.
+// The frames of one session: unanswered questions, watches, heartbeats, and unrequested texts and
+// types. client.ts defines the questions.
 import { Batch, encode_batch } from './batch.js';
 import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
@@ -15,7 +15,7 @@ import type { Init, TypeKey } from './types.js';
 
 const frame_bytes_max_before_welcome = 1 << 20;
 /**
- * Limit on bytes from watches that were not handled yet: a browser reads as fast as bytes arrive,
+ * Limit on unhandled bytes from watches, because a browser receives bytes as fast as they arrive,
  * even if the page is busy.
  */
 const credit_bytes = 512 << 10;
@@ -25,21 +25,22 @@ export interface Received {
   batch: Batch;
   envelope: Envelope | null;
   /**
-   * True for the last frame of an answer. A watch's state is then the world's at envelope.sequence.
+   * True for the last frame of an answer. The state of a watch is then the world's at
+   * envelope.sequence.
    */
   is_last: boolean;
   /**
-   * True for an event of a watch: an input, a message of a handler, or a Gap in these. False for a
-   * part of the state.
+   * True for an event of a watch: an input, a message from a handler, or a Gap. False for part of
+   * the state.
    */
   is_event: boolean;
-  /** True for an event from a handler or a timer, which is not an input. */
+  /** True for an event from a handler or a timer rather than an input. */
   is_pushed: boolean;
-  /** The start of the server, for its sequences. */
+  /** The start of the server to which its sequences belong. */
   epoch: bigint;
 }
 
-/** Returns the first message of the batch. Throws ClientError (lost) if it has another type. */
+/** Returns the first message of the batch. Throws ClientError (lost) if its type differs. */
 export function answer_of<T>(received: Received, key: TypeKey<T>): T {
   if (received.batch.type.id !== key.id)
     throw new ClientError('lost', `the server answered with ${received.batch.type.name}, not with ${key.name}`);
@@ -89,10 +90,10 @@ export class Connection {
   private heart: ReturnType<typeof setInterval> | undefined;
   private sent_since_beat = false;
   private received_bytes = 0;
-  /** Limit on the stream's bytes for watches; 0 means none. */
+  /** Limit on the stream's bytes for watches; 0 means no limit. */
   private credit_through = 0;
   private frame_bytes_max = frame_bytes_max_before_welcome;
-  /** The start of the server; 0 before Welcome. */
+  /** Identifies the start of the server; 0 before Welcome. */
   epoch = 0n;
   /** The newest sequence received. */
   sequence = 0n;
@@ -116,7 +117,7 @@ export class Connection {
     });
   }
 
-  /** Null while the session lives. */
+  /** Null while the session is open. */
   get ended(): ClientError | null {
     return this.error;
   }
@@ -129,7 +130,7 @@ export class Connection {
     // Batches of a snapshot may have any size.
     this.decoder.frame_bytes_max = Math.max(frame_bytes_max, 64 << 20) + 48;
     if (silence_ns_max === 0n) return;
-    // A third of the allowed silence, so that two beats may be late.
+    // A third of the allowed silence, so the session survives two late heartbeats.
     const every_ms = Math.min(Number(silence_ns_max / 3_000_000n), 2 ** 31 - 1);
     this.heart = setInterval(() => this.beat(), Math.max(every_ms, 1));
     (this.heart as { unref?: () => void }).unref?.();
@@ -143,7 +144,7 @@ export class Connection {
     this.put(encode_batch({ kind: 'world', type: this.types.get(Heartbeat), values: [value] }), request);
   }
 
-  /** Ends the session; waiting calls fail. */
+  /** Ends the session. Calls in progress fail. */
   close(): void {
     this.fail(new ClientError('lost', 'the session was closed'));
   }
@@ -178,7 +179,7 @@ export class Connection {
     this.texts.set(hash, text);
   }
 
-  /** Sends a batch without an answer, or with an answer under `request`. */
+  /** Sends a batch. Any answer arrives under `request`. */
   put(batch: Uint8Array, request: bigint): void {
     if (this.error) throw this.error;
     if (batch.length + 16 > this.frame_bytes_max)
@@ -193,7 +194,7 @@ export class Connection {
 
   /**
    * Resolves with all frames of the answer. Rejects with `refused` for a Fault, and with `late` if
-   * no answer comes in time.
+   * no answer arrives in time.
    */
   ask(batch: Uint8Array): Promise<Received[]> {
     return new Promise((resolve, reject) => {
@@ -207,7 +208,7 @@ export class Connection {
     });
   }
 
-  /** Sends the batch and returns its id. Answers go to the listener. */
+  /** Sends the batch and returns its id. The listener receives the answers. */
   listen(batch: Uint8Array, listener: Listener): bigint {
     const request = ++this.last_request;
     if (this.credit_through === 0) this.give_credit();
@@ -287,7 +288,7 @@ export class Connection {
       return;
     }
     const waiting = this.waiting.get(frame.request);
-    if (!waiting) return; // has no receiver, or is late
+    if (!waiting) return; // no call waits for this frame, or not any longer
     waiting.frames.push(received);
     if (!received.is_last) return;
     this.waiting.delete(frame.request);
@@ -297,7 +298,7 @@ export class Connection {
     else waiting.resolve(waiting.frames);
   }
 
-  /** Takes a frame for the session itself. Returns false for other frames. */
+  /** Handles frames for the session. Returns false for other frames. */
   private take_own(received: Received, request: bigint): boolean {
     switch (received.batch.type.id) {
       case InternText.id:
@@ -343,7 +344,7 @@ export class Connection {
     if (sequence > this.sequence) this.sequence = sequence;
   }
 
-  /** Adds the types of a Schema. Throws ClientError (lost) if they contradict known types. */
+  /** Adds the types of a Schema. Throws ClientError (lost) if they conflict with known types. */
   learn(received: Received): void {
     try {
       this.types.add_schema(answer_of(received, Schema).bytes);
@@ -354,7 +355,7 @@ export class Connection {
   }
 }
 
-/** Reports an error of a callback to the program, without ending the session. */
+/** Reports an exception of a callback to the program, without ending the session. */
 export function guarded(call: () => void): void {
   try {
     call();

@@ -6,7 +6,8 @@ import type { Acknowledged } from './epoch.js';
 import { Durability, Durable, FollowDurable } from './session.js';
 
 /**
- * Returns the reason why `sequence` does not become durable; null if it is or may become durable.
+ * Returns the reason why `sequence` will not become durable, or null if it is durable or may become
+ * so.
  */
 function hopeless(state: Durable): string | null {
   if (state.error !== '') return `not durable: ${state.error}`;

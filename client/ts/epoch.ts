@@ -7,14 +7,13 @@ export interface Acknowledged extends Ack {
 }
 
 /**
- * The position of a client. The next client uses it to find out whether the server was started
- * anew.
+ * The position of a client, from which the next client determines whether the server was restarted.
  */
 export interface SoFar {
-  /** The start of the server. */
+  /** Identifies the start of the server. */
   epoch: bigint;
-  /** From Welcome. */
+  /** The session's id, from Welcome. */
   session: bigint;
-  /** The newest received. */
+  /** The newest sequence received. */
   sequence: bigint;
 }

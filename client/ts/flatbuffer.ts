@@ -1,10 +1,10 @@
-// Reads FlatBuffers in place. Checks every offset against the buffer before following it, and gives
-// up a buffer that refers to its parts too often.
+// Reads FlatBuffers in place. Checks every offset against the buffer before following it, and
+// rejects a buffer whose parts are referred to too often.
 import { BadBytes, text_of } from './bytes.js';
 
 const depth_max = 64;
 
-/** One buffer, and a limit on the bytes that may be read. */
+/** One buffer, and a limit on the number of bytes that may be read. */
 export class FlatBuffer {
   private left: number;
 
@@ -25,7 +25,7 @@ export class FlatBuffer {
     return this.table(this.view.getUint32(0, true), 0);
   }
 
-  /** Checks that `count` bytes lie at `at`, a place computed from offsets of the buffer. */
+  /** Checks that the buffer has `count` bytes at `at`, a position computed from its offsets. */
   need(at: number, count: number): void {
     if (!(at >= 0 && at + count <= this.bytes.length))
       throw new BadBytes(
@@ -62,7 +62,9 @@ export class FlatBuffer {
     return text_of(this.bytes.subarray(at + 4, at + 4 + length));
   }
 
-  /** Returns first element and count of the vector at `at`. */
+  /**
+   * Returns the position of the first element, and the number of elements, of the vector at `at`.
+   */
   vector(at: number, element_bytes: number): { first: number; count: number } {
     this.need(at, 4);
     const count = this.view.getUint32(at, true);
@@ -82,7 +84,7 @@ export class FlatTable {
   ) {}
 
   /**
-   * Returns the place of the field in this slot, or 0 if it is absent. `size` is the number of
+   * Returns the position of the field in this slot, or 0 if it is absent. `size` is the number of
    * bytes to read.
    */
   place(slot: number, size: number): number {

@@ -5,7 +5,7 @@ import { BadBytes, plain_bytes, view_of } from './bytes.js';
 export const frame_envelope = 1;
 /** The answer, or the state at this sequence, continues in a later frame of the request. */
 export const frame_more = 2;
-/** From a watch: an input as it came, not a part of the state. */
+/** From a watch: an input as it arrived, rather than part of the state. */
 export const frame_event = 4;
 export const frame_pushed = 8;
 const flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
@@ -14,21 +14,21 @@ const envelope_bytes = 32;
 const batch_header_bytes = 32;
 
 export interface Envelope {
-  /** Sequence of the input, or of the state with the value. */
+  /** Sequence of the input, or of the state that contains the value. */
   sequence: bigint;
   /** The session that sent the input; 0n for the world itself. */
   author: bigint;
-  /** The author's request. */
+  /** The id of that session's request. */
   author_request: bigint;
   clock_ns: bigint;
 }
 
 export interface Frame {
   flags: number;
-  /** The request of the answered question, or of the watch; 0n for none. */
+  /** The request of the answered question or of the watch; 0n if there is none. */
   request: bigint;
   envelope: Envelope | null;
-  /** Not checked yet. The receiver owns its memory. */
+  /** Not verified yet. The receiver owns its memory. */
   batch: Uint8Array;
 }
 
@@ -54,26 +54,26 @@ export function encode_frame(
   return bytes;
 }
 
-/** Cuts a byte stream into frames. Holds at most one incomplete frame. */
+/** Splits a byte stream into frames. Stores at most one incomplete frame. */
 export class FrameDecoder {
   private readonly header = new Uint8Array(header_bytes);
   private header_held = 0;
-  /** Pieces of the incomplete frame, when its length is known. */
+  /** Pieces of the incomplete frame, once its length is known. */
   private pieces: Uint8Array[] = [];
   private held = 0;
   private wanted = 0;
   private fault: BadBytes | null = null;
 
-  /** `envelopes` allows envelopes and flags in frames, as in those to a client. */
+  /** `envelopes` allows envelopes and flags in frames, which only frames to a client have. */
   constructor(
     public frame_bytes_max: number,
     private readonly envelopes = true,
   ) {}
 
   /**
-   * Calls `take` for every frame that these bytes complete. The decoder owns the bytes afterwards,
-   * and frames may point into them. Throws BadBytes for an impossible header, now and in all later
-   * calls, after taking the frames before it.
+   * Calls `take` for each frame that these bytes complete. The decoder then owns the bytes, and
+   * frames may point into them. For an invalid header, throws BadBytes after taking the frames
+   * before it, and again in all later calls.
    */
   receive(received: Uint8Array, take: (frame: Frame) => void): void {
     if (this.fault) throw this.fault;
@@ -87,7 +87,7 @@ export class FrameDecoder {
         at += part.length;
         if (this.header_held < header_bytes) return;
         this.wanted = this.judge_header();
-        // A whole frame in these bytes is not copied.
+        // A frame that is completely in these bytes is not copied.
         const begin = at - header_bytes;
         if (begin >= 0 && begin + this.wanted <= bytes.length) {
           const frame = bytes.subarray(begin, begin + this.wanted);

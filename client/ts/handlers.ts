@@ -1,17 +1,17 @@
-// Converts the columns of a page of ListHandlers to rows.
+// Converts the columns of a page of ListHandlers into rows.
 import { ClientError } from './client_error.js';
 import type { HandlerList } from './session.js';
 
 /** A handler of the world. */
 export interface HandlerRow {
-  /** The handler's number, until the server starts again or loads its plugin again. */
+  /** The handler's number, valid until the server restarts or reloads its plugin. */
   handler: bigint;
-  /** Empty if it has none. */
+  /** Empty if the handler has no name. */
   name: string;
-  /** Type id of its message, or of the component that it follows. */
+  /** Type id of its message, or of the component whose changes it handles. */
   message: number;
   follows: 'message' | 'added' | 'removed' | 'changed';
-  /** False if it is switched off. */
+  /** False if the handler is switched off. */
   enabled: boolean;
   /** Type ids of the components that it writes. */
   writes: number[];
@@ -21,7 +21,7 @@ export interface HandlerRow {
 
 const follows = ['message', 'added', 'removed', 'changed'] as const;
 
-/** Throws ClientError (lost) if the columns do not fit together. */
+/** Throws ClientError (lost) if the columns are inconsistent. */
 export function handler_rows(page: HandlerList): HandlerRow[] {
   const count = page.handlers.length;
   const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);

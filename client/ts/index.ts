@@ -1,5 +1,5 @@
-// The module that a program imports; it runs in a browser too. muster-client/node adds connect and
-// read_address_file. Names and notions are those of client/cpp.
+// The module that programs import; it also runs in browsers. muster-client/node adds connect and
+// read_address_file. Names and concepts are those of client/cpp.
 //
 //   node_stream.ts ─ connection.ts ─ client.ts ─ replica.ts      bytes (web_stream.ts in browsers), frames
 //                    frame.ts        texts.ts   replica_copy.ts  and answers, calls, a copy that follows
@@ -7,8 +7,8 @@
 //                    batch.ts ─ values.ts, tables.ts             batches; structs and FlatBuffers as objects
 //                    type_table.ts ─ schema_loader.ts            descriptors, from binary schemas
 //
-// A batch's bounds are judged when it comes, so reads stay inside it, and values are read when they
-// are asked for. Padding is not looked at, because the server judged it.
+// The structure of a batch is checked when it arrives, so reads stay within it; values are decoded
+// on request. Padding is not checked, because the server has checked it.
 export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './batch.js';
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';

@@ -1,4 +1,4 @@
-// The client in Node: connects by address, or by the world's address file.
+// The client in Node. Connects by address, or by the world's address file.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
@@ -16,14 +16,14 @@ export interface ConnectOptions extends ClientOptions {
 }
 
 /**
- * Connects, begins a session, and learns the world's types. Fails like Client.open, and with `lost`
- * if there is no answer.
+ * Connects, begins a session, and receives the world's types. Fails like Client.open, and with
+ * `lost` if there is no answer.
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
   return Client.open(await connect_stream(options.address, options.time_max_ms ?? 10_000), options);
 }
 
-/** The address file that muster-server writes beside a world's file while it serves it. */
+/** The address file that muster-server writes next to a world's file while serving it. */
 export interface ServerAddress {
   /** Absolute path of the world file. */
   world: string;
@@ -35,19 +35,19 @@ export interface ServerAddress {
   pid: number;
 }
 
-/** Does the same as real_path in system/real_path.h. */
+/** Must agree with real_path in system/real_path.h. */
 function real_path(world_path: string): string {
   try {
     const real = realpathSync.native(world_path); // the other one resolves ".." before links
     return real === resolve(world_path) ? world_path : real;
   } catch {
-    return world_path; // it may not exist
+    return world_path; // the file may not exist
   }
 }
 
 /**
- * Returns address and token of a world's server, for connect. Fails with `lost` if the world is not
- * served, and with `mistaken` if its address file cannot be used.
+ * Returns address and token of a world's server, for connect. Fails with `lost` if no server serves
+ * the world, and with `mistaken` if its address file is invalid.
  */
 export function read_address_file(world_path: string): { address: string; token: string; server: ServerAddress } {
   const path = real_path(world_path) + '-server.json';

@@ -14,32 +14,33 @@ import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import type { OpenWatch } from './watches.js';
 
 export interface ReplicaListeners {
-  /** Called when the copy has a new state of the world, or, with `parts`, a part of one. */
+  /** Called when the copy has a new state of the world or, with `parts`, part of one. */
   change?(changes: ReplicaChanges): void;
   /**
-   * Called with inputs as they come, and messages of handlers, if the scope asks for them. The
-   * sender is in received.envelope.
+   * Called with inputs as they arrive, and with messages from handlers, if the scope includes them.
+   * received.envelope identifies the sender.
    */
   event?(batch: Batch, received: Received): void;
   /** Called with the number of events that were dropped because this client was too slow. */
   gap?(gap: Gap): void;
   /**
-   * Called before `change` if the server was started anew since the last state. Earlier sequences
-   * mean nothing then, and an id that was given after the last save may belong to another entity.
+   * Called before `change` if the server was restarted since the last state. Earlier sequences are
+   * then meaningless, and an id that was created after the last save may name another entity.
    */
   anew?(): void;
   /**
-   * Called when the connection is lost. The copy stays unchanged; follow another client to go on.
+   * Called when the connection is lost. The copy stays unchanged; follow another client to
+   * continue.
    */
   lost?(error: ClientError): void;
 }
 
 /** The part of the world to follow; by default everything. Structure is always followed. */
 export interface ReplicaScope {
-  /** These entities, with `subtree` also their descendants. By default the whole world. */
+  /** Only these entities and, with `subtree`, their descendants. By default the whole world. */
   entities?: readonly Entity[];
   subtree?: boolean;
-  /** Only entities with all components in `with`, and none in `without`. */
+  /** Only entities with all components in `with` and none in `without`. */
   with?: readonly TypeRef[];
   without?: readonly TypeRef[];
   /** If false, only entities, names and parents are followed. */
@@ -47,57 +48,59 @@ export interface ReplicaScope {
   /** The components whose values are followed; by default all. */
   components?: readonly TypeRef[];
   /**
-   * The components whose values stay bytes, so that 100,000 of them may change many times a second
-   * without making objects. See `component`, `column`, and `packed` of ReplicaChanges. Set by
-   * `follow`; `change` does not change it.
+   * Components whose values stay bytes, so that 100,000 of them can change many times a second
+   * without creating objects. See `component`, `column`, and `packed` of ReplicaChanges. Used by
+   * `follow`; `change` ignores it.
    */
   packed?: readonly TypeRef[];
   /**
-   * Also calls `change` for states that are not whole yet, after the first whole one. If more
-   * changes than the connection carries, states are seldom whole. Set by `follow`; `change` does
-   * not change it.
+   * If true, `change` is also called for incomplete states after the first complete one. Useful if
+   * there are more changes than the connection can carry, because states are then rarely complete.
+   * Used by `follow`; `change` ignores it.
    */
   parts?: boolean;
-  /** Also follows inputs, of these types; by default of all types except those in `except`. */
+  /** Also follows inputs of these types, by default of all types except those in `except`. */
   events?: boolean;
   messages?: readonly TypeRef[];
   except?: readonly TypeRef[];
   /** Also follows messages of these types from handlers and timers: received.is_pushed. */
   pushed?: readonly TypeRef[];
-  /** Limit on states per second, up to 1,000,000; 0 sends one after every input. */
+  /** Limit on states per second, up to 1,000,000. 0 sends a state after every input. */
   rate_max?: number;
   /**
-   * Approximate limit on bytes per second, with events (`gap` counts dropped ones); 0 means none.
+   * Approximate limit on bytes per second, including events (`gap` counts dropped ones). 0 means no
+   * limit.
    */
   bytes_max?: number;
   /**
-   * 0 to 255. If the client's watches do not all fit, the greatest priority goes first; among equal
-   * ones, the one that waited longest.
+   * From 0 to 255. If the client's watches need more than the connection carries, the watch with
+   * the highest priority comes first; among equals, the one that has waited longest.
    */
   priority?: number;
 }
 
 /**
- * A copy, empty at first. Between two calls of `change` it has the world's state at `sequence`.
- * While a change of several frames arrives, a part of it may be visible, but `change` is called for
- * the whole, unless `parts` is set. Following a second time (another client, or another scope)
- * compares states: the copy stays unchanged until the new state is whole, and `change` reports only
- * the differences.
+ * A local copy, empty at first. Between two calls of `change`, it has the world's state at
+ * `sequence`. While a change of several frames arrives, part of it may be visible, but `change` is
+ * called for the whole change unless `parts` is set. A second `follow` (of another client or scope)
+ * compares states: the copy stays unchanged until the new state is complete, and `change` reports
+ * only the differences.
  */
 export class Replica {
   private copy = new ReplicaCopy();
-  /** The state that arrives after follow, until it is whole. */
+  /** The state that arrives after follow, until it is complete. */
   private coming: ReplicaCopy | null = null;
   private client: Client | null = null;
   private watch: OpenWatch | null = null;
-  /** By request of a change: the components whose values follow it; null means all. */
+  /** By request of a change: the components whose values are followed afterward; null means all. */
   private readonly narrowed = new Map<bigint, ReadonlySet<string> | null>();
   /** Number of the current call of follow. */
   private turn = 0;
   private parts = false;
   private is_part_untold = false;
   /**
-   * The input of the copy's state, the start of the server (0: none yet), and the world's clock.
+   * Sequence of the copy's state, the server's start that it belongs to (0 if none yet), and the
+   * world's clock.
    */
   sequence = 0n;
   epoch = 0n;
@@ -106,9 +109,9 @@ export class Replica {
   constructor(private readonly listeners: ReplicaListeners = {}) {}
 
   /**
-   * Opens a watch, and resolves when the copy is whole. Ends an earlier watch. Fails like
-   * Client.watch, and the copy stays unchanged. Fails with `mistaken` if `follow` or `stop` is
-   * called meanwhile.
+   * Opens a watch, and resolves when the copy is complete. Ends an earlier watch. Fails like
+   * Client.follow, and the copy then stays unchanged. Fails with `mistaken` if `follow` or `stop`
+   * is called in the meantime.
    */
   async follow(client: Client, scope: ReplicaScope = {}): Promise<void> {
     const turn = ++this.turn;
@@ -123,9 +126,9 @@ export class Replica {
     await new Promise<void>((resolve, reject) => {
       let is_over = false;
       const ended = (error: ClientError): void => {
-        reject(error); // means nothing once the copy is whole
+        reject(error); // has no effect once the copy is complete
         if (is_over || turn !== this.turn) return;
-        is_over = true; // a caller that closes the session now causes a second call
+        is_over = true; // a caller that closes the session now would cause a second call
         const was_whole = this.coming === null;
         this.watch = null;
         this.coming = null;
@@ -149,9 +152,9 @@ export class Replica {
   }
 
   /**
-   * Follows another part of the same world, and resolves when the copy has it. Only differences are
-   * sent. Entities outside the new scope leave the copy. Fails and changes nothing if nothing is
-   * followed.
+   * Follows another part of the same world, and resolves when the copy has it. Only the differences
+   * are sent. Entities outside the new scope leave the copy. If no watch is open, fails and changes
+   * nothing.
    */
   async change(scope: ReplicaScope): Promise<void> {
     if (!this.watch || !this.client) throw mistaken('the replica follows nothing yet');
@@ -184,16 +187,16 @@ export class Replica {
     return this.copy.get(entity);
   }
   /**
-   * Returns the value of a component; undefined if the entity is not in the copy or lacks it. For a
-   * packed component, returns a new object at each call.
+   * Returns the value of a component; undefined if the entity is not in the copy or lacks the
+   * component. For a packed component, each call returns a new object.
    */
   component<T>(entity: Entity, key: Pick<TypeKey<T>, 'name' | 'value'>): T | undefined {
     const column = this.copy.columns.get(key.name);
     return (column ? column.get(entity) : this.copy.get(entity)?.components[key.name]) as T | undefined;
   }
   /**
-   * Returns all values of a packed component by full name; undefined if it is not packed. May
-   * return another object after follow.
+   * Returns all values of a packed component by full name; undefined if the component is not
+   * packed. May return a different object after follow.
    */
   column(name: string): ReplicaColumn | undefined {
     return this.copy.columns.get(name);
@@ -207,18 +210,18 @@ export class Replica {
     return this.copy.child_count(of);
   }
   /**
-   * Returns a path, "/town/tower", which begins below the first parent that is not in the copy. An
-   * entity without a name appears as its id, "#12:1".
+   * Returns a path, "/town/tower". It begins below the first parent that is not in the copy. An
+   * entity without a name is shown as its id, "#12:1".
    */
   path(entity: Entity): string {
     let path = '';
-    // The limit is for states that no server sends.
+    // The limit guards against states that no server sends.
     for (let at = this.get(entity), depth = 0; at && depth < 4096; at = this.get(at.parent), ++depth)
       path = '/' + (at.name || '#' + id_text(at.entity)) + path;
     return path;
   }
 
-  /** Returns true if this frame makes the copy whole for the first time since follow. */
+  /** Returns true if this frame completes the copy for the first time since follow. */
   private take(received: Received, words: Words): boolean {
     const { batch } = received;
     if (received.is_event) {
@@ -264,7 +267,7 @@ export class Replica {
     const changes = this.copy.take_changes(this.sequence, this.clock_ns, is_whole);
     guarded(() => this.listeners.change?.(changes));
   }
-  /** Calls `change` once for all frames that came together. */
+  /** Calls `change` once for all frames that arrived together. */
   private tell_part(): void {
     if (this.is_part_untold) return;
     this.is_part_untold = true;

@@ -1,5 +1,5 @@
-// The values of one component in a local copy, side by side as the server sent them. Objects are
-// made only on request.
+// The values of one component in a local copy, packed as the server sent them. Objects are created
+// only on request.
 import { BadBytes, view_of } from './bytes.js';
 import { FlatBuffer } from './flatbuffer.js';
 import type { Entity, TypeDescriptor } from './types.js';
@@ -13,7 +13,7 @@ export interface PackedChanges {
   column: ReplicaColumn;
   /** Entities with a changed or new value, each once. Valid until the listener returns. */
   changed: Uint32Array;
-  /** Those of them that had none before. */
+  /** The changed entities that had no value before. */
   added: number[];
   /** Entities that lost the component, except those that were destroyed or left. */
   removed: number[];
@@ -23,8 +23,8 @@ const rows_min = 64;
 
 export class ReplicaColumn {
   /**
-   * Row r begins at byte r * row_bytes; rows from `count` on mean nothing. Replaced by another
-   * array when it grows.
+   * Row r begins at byte r * row_bytes; rows from `count` on are invalid. Replaced by another array
+   * when it grows.
    */
   bytes: Uint8Array;
   count = 0;
@@ -34,7 +34,7 @@ export class ReplicaColumn {
   private entities = new Uint32Array(2 * rows_min);
   /** By index of an entity: its row + 1, or 0. */
   private rows = new Int32Array(rows_min);
-  /** `bytes` in words of 4, and to read values from. */
+  /** `bytes` as 32-bit words, and as a view for reading values. */
   private words: Uint32Array;
   private view: DataView;
   private readonly words_each: number;
@@ -80,15 +80,15 @@ export class ReplicaColumn {
   }
 
   /**
-   * Takes `count` values from the view; `entities` and `values` are the places of the first ones.
-   * Calls `missing` before an entity gets its first value. Throws BadBytes for an impossible bool
-   * or enum, after taking the values before it.
+   * Takes `count` values from the view; `entities` and `values` are the positions of the first
+   * ones. Calls `missing` before an entity gets its first value. If a bool or enum is invalid,
+   * throws BadBytes after taking the values before it.
    */
   take(view: DataView, entities: number, values: number, count: number, missing: (entity: Entity) => void): void {
     const { words_each, choices, type } = this;
     const size = type.tag ? 0 : type.size;
     const begin = view.byteOffset + values;
-    // Copies word by word if the values begin at a whole word.
+    // Copies word by word if the values begin on a word boundary.
     const from =
       size > 0 && size % 4 === 0 && begin % 4 === 0 ? new Uint32Array(view.buffer, begin, words_each * count) : null;
     for (let i = 0; i < count; ++i) {
@@ -113,7 +113,7 @@ export class ReplicaColumn {
       }
     }
   }
-  /** Sets the value of one entity, which must be in the copy. Throws like take. */
+  /** Sets the value of one entity, which must be in the copy. Fails like take(). */
   put(entity: Entity, value: DataView): void {
     for (const choice of this.choices) choice.read(value, choice.offset);
     this.write(entity, new Uint8Array(value.buffer, value.byteOffset, this.type.size));
@@ -126,8 +126,8 @@ export class ReplicaColumn {
   }
 
   /**
-   * Removes a value; returns false if there was none. `is_gone` tells that the entity is gone too,
-   * which is reported elsewhere.
+   * Removes a value. Returns false if there was none. If `is_gone`, the entity has left the copy
+   * too, which is reported elsewhere.
    */
   remove(entity: Entity, is_gone: boolean): boolean {
     if (is_gone && this.removed.length > 0) this.removed = this.removed.filter((index) => index !== entity.index);
@@ -148,8 +148,8 @@ export class ReplicaColumn {
   }
 
   /**
-   * Takes over the values of `other`, of the same type. Entities that are gone must have been
-   * removed before.
+   * Takes over the values of `other`, which must have the same type. Entities that have left must
+   * have been removed before.
    */
   become(other: ReplicaColumn): void {
     for (let row = this.count - 1; row >= 0; --row) {
@@ -225,10 +225,10 @@ function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A):
   return to;
 }
 
-/** A bool or an enum in a struct, for which some bytes are not a value. */
+/** A bool or an enum in a struct, for which some bytes are invalid. */
 interface Choice {
   offset: number;
-  /** Throws BadBytes for an impossible value. */
+  /** Throws BadBytes for an invalid value. */
   read(view: DataView, at: number): unknown;
 }
 function choices_of(type: TypeDescriptor, begin = 0): Choice[] {
@@ -241,21 +241,21 @@ function choices_of(type: TypeDescriptor, begin = 0): Choice[] {
   });
 }
 
-/** The places of the parts of a Values in its bytes. */
+/** The positions of the parts of a Values message. */
 export interface ValuesPlaces {
   component: number;
   value_bytes: number;
   count: number;
   view: DataView;
-  /** Places of the first entity and the first value. */
+  /** Positions of the first entity and the first value. */
   entities: number;
   values: number;
   values_bytes: number;
 }
 
 /**
- * Reads the table in place, without an object for each row. `type` is the descriptor of Values.
- * Throws BadBytes if the bytes are not a Values.
+ * Reads the table in place, without creating an object per row. `type` is the descriptor of Values.
+ * Throws BadBytes if the bytes are not a Values message.
  */
 export function read_values(type: TypeDescriptor, bytes: Uint8Array): ValuesPlaces {
   const table = FlatBuffer.of(bytes).root();

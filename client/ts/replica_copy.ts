@@ -1,6 +1,6 @@
-// Applies what a watch tells to the entities of a local copy, and compares two copies. A copy is a
-// whole state at any time: after a second `follow` a new one is built aside and then
-// compared with the old one.
+// Applies the batches of a watch to the entities of a local copy, and compares two copies. A copy
+// is always a whole state: a second `follow` builds a new copy, which is then compared to the old
+// one.
 import { BatchKind } from './batch.js';
 import type { Batch } from './batch.js';
 import { BadBytes, view_of } from './bytes.js';
@@ -13,40 +13,43 @@ import type { Entity, TypeDescriptor } from './types.js';
 import { default_bytes, read_entity, read_struct } from './values.js';
 import type { StructValue } from './values.js';
 
-/** One entity as it is known here: the same object as long as the entity is in the copy. */
+/** One entity in the copy. The object stays the same as long as the entity is in the copy. */
 export interface ReplicaEntity {
   readonly entity: Entity;
   /** Empty if it has none. */
   name: string;
-  /** Nil: a root. May lie outside a copy of a part of the world. */
+  /** Nil for a root. May be outside the copy if that covers only part of the world. */
   parent: Entity;
   /**
    * By full name: components['game.Health']. A component that changes gets a new object. Packed
-   * ones are not here.
+   * components are not included.
    */
   components: Record<string, StructValue>;
 }
 
-/** The changes of a copy that one consistent state of the world brought, or a part of it. */
+/** The changes of a copy by one consistent state of the world, or by part of one. */
 export interface ReplicaChanges {
-  /** False: part of a state, as `parts` allows; sequence and clock are the last whole state's. */
+  /**
+   * False for part of a state (see `parts`). Sequence and clock are then those of the last whole
+   * state.
+   */
   is_whole: boolean;
   sequence: bigint;
   clock_ns: bigint;
   created: ReplicaEntity[];
   destroyed: ReplicaEntity[];
-  /** Entities that left the copy, but are alive. */
+  /** Entities that left the copy but are alive. */
   left: ReplicaEntity[];
   moved: { entity: ReplicaEntity; from: Entity }[];
   renamed: { entity: ReplicaEntity; from: string }[];
-  /** `before` is undefined if the component was added. Created entities are left out. */
+  /** `before` is undefined if the component was added. Does not include created entities. */
   values: { entity: ReplicaEntity; component: string; before: StructValue | undefined }[];
   removed: { entity: ReplicaEntity; component: string; before: StructValue }[];
-  /** Packed components with a change; created entities are among them. */
+  /** Packed components with changes, including those of created entities. */
   packed: PackedChanges[];
 }
 
-/** Texts and types that a batch mentions. */
+/** The texts and types that a batch refers to. */
 export interface Words {
   text(hash: bigint): string;
   type(id: number): TypeDescriptor | undefined;
@@ -63,9 +66,9 @@ export class ReplicaCopy {
   /** By index of the parent; null until the first use. */
   private children_of: Map<number, Set<ReplicaEntity>> | null = null;
   private changes = no_changes();
-  /** Changes were never taken: all entities count as created, without a note for each. */
+  /** True until changes are taken for the first time. All entities then count as created. */
   private is_new = true;
-  /** Entities created since changes were taken; their other changes are not reported. */
+  /** Entities created since changes were last taken; their other changes are not reported. */
   private fresh = new Set<ReplicaEntity>();
   /** The packed components, by full name. */
   readonly columns = new Map<string, ReplicaColumn>();
@@ -83,7 +86,7 @@ export class ReplicaCopy {
     return [...(this.by_parent().get(of.index) ?? [])].filter((child) => same_entity(child.parent, of));
   }
 
-  /** Takes constant time: children are listed by the parent's index. */
+  /** Takes constant time, because children are listed by the parent's index. */
   child_count(of: Entity): number {
     return is_nil(of) || this.get(of) ? (this.by_parent().get(of.index)?.size ?? 0) : this.children(of).length;
   }
@@ -99,14 +102,14 @@ export class ReplicaCopy {
     return changes;
   }
 
-  /** Applies a watch's batch. Throws BadBytes for an impossible value. */
+  /** Applies a watch's batch. Throws BadBytes for an invalid value. */
   apply_all(batch: Batch, words: Words): void {
     if (batch.type.id === Create.id && batch.rows.length === 0 && batch.kind === BatchKind.each) this.create_all(batch, words);
     else for (let i = 0; i < batch.count; ++i) this.apply(batch, i, words);
   }
   /**
-   * Creates the entities of a whole batch, without temporary objects, because a world begins with
-   * one message for each entity.
+   * Creates the entities of a whole batch without temporary objects, because a world begins with
+   * one message per entity.
    */
   private create_all(batch: Batch, words: Words): void {
     const { view, type } = batch;
@@ -123,7 +126,7 @@ export class ReplicaCopy {
     }
   }
 
-  /** Applies message i of a watch's batch. Throws BadBytes for an impossible value. */
+  /** Applies message i of a watch's batch. Throws BadBytes for an invalid value. */
   apply(batch: Batch, i: number, words: Words): void {
     const entity = batch.target(i);
     switch (batch.type.id) {
@@ -172,7 +175,7 @@ export class ReplicaCopy {
     if (!type || type.role !== 'component')
       throw new BadBytes('unknown_type', `no component has the id ${component}`, 0);
     if (kept_elsewhere.has(type.name)) return;
-    // A tag travels without its bytes.
+    // A tag is sent without bytes.
     if (!(type.tag ? value_bytes === 0 : value_bytes === type.size) || places.values_bytes !== count * value_bytes)
       throw wrong_length(type, places);
     const column = this.columns.get(type.name);
@@ -184,14 +187,14 @@ export class ReplicaCopy {
     }
   }
 
-  /** Removes all other components, which are not followed any more. */
+  /** Removes all other components, which are no longer followed. */
   keep_components(names: ReadonlySet<string>): void {
     for (const record of this.records.values())
       for (const name of Object.keys(record.components)) if (!names.has(name)) this.take_off(record, name);
     for (const [name, column] of this.columns) if (!names.has(name)) column.clear();
   }
 
-  /** Takes over the state of `other`, which must not be used afterwards. */
+  /** Takes over the state of `other`, which must not be used afterward. */
   become(other: ReplicaCopy): void {
     for (const record of [...this.records.values()]) if (!other.get(record.entity)) this.take_out(record, false);
     for (const record of other.records.values()) {
@@ -217,7 +220,7 @@ export class ReplicaCopy {
   private have(entity: Entity, parent = nil): ReplicaEntity {
     const known = this.records.get(entity.index);
     if (known && known.entity.generation === entity.generation) return known;
-    if (known) this.take_out(known, false); // another entity has the index now
+    if (known) this.take_out(known, false); // another entity now has the index
     const record: ReplicaEntity = { entity, name: '', parent, components: no_components };
     this.records.set(entity.index, record);
     this.hang(record);
@@ -267,7 +270,7 @@ export class ReplicaCopy {
     if (!this.is_fresh(record)) this.changes.removed.push({ entity: record, component, before });
   }
 
-  /** Whether further changes of it are left out. */
+  /** Returns true if further changes of the entity are not reported. */
   private is_fresh(record: ReplicaEntity): boolean {
     return this.is_new || this.fresh.has(record);
   }
@@ -305,7 +308,7 @@ function no_changes(): ReplicaChanges {
   };
 }
 
-/** Compares values of read_struct. NaN equals NaN. */
+/** Compares values that read_struct returns. NaN equals NaN. */
 export function same_value(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -4,7 +4,7 @@ import { FlatBuffer, FlatTable } from './flatbuffer.js';
 import { layout_fingerprint, rights } from './types.js';
 import type { EnumDescriptor, FieldDescriptor, FieldKind, Right, TypeDescriptor } from './types.js';
 
-// From reflection.fbs of FlatBuffers 2: BaseType, and the slots of the fields that are read here.
+// From reflection.fbs of FlatBuffers 2: BaseType, and the slots of the fields that this file reads.
 const base_string = 13;
 const base_vector = 14;
 const base_object = 15;
@@ -46,7 +46,7 @@ export const scalar_bytes: Readonly<Record<FieldKind, number>> = {
   table: 0,
 };
 
-/** Reads all types and enums of a binary schema. Throws BadBytes with type and field. */
+/** Reads all types and enums of a binary schema. Throws a BadBytes that names type and field. */
 export function load_schema(given: Uint8Array): { types: TypeDescriptor[]; enums: EnumDescriptor[] } {
   const bytes = plain_bytes(given);
   if (bytes.length < 16 || text_of(bytes.subarray(4, 8)) !== 'BFBS')
@@ -66,7 +66,7 @@ function fail(type: string, field: string, what: string): never {
 
 function check_name(name: string, dots: boolean, type: string, what: string): string {
   const pattern = dots ? /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/ : /^[A-Za-z_]\w*$/;
-  // A field of that name would be the prototype of its object.
+  // A field with that name would set the prototype of its object.
   if (!pattern.test(name) || name.length > name_bytes_max || name === '__proto__')
     fail(type, '', what + ' is no identifier');
   return name;
@@ -80,7 +80,7 @@ function attributes(tables: FlatTable[]): Map<string, string> {
   return new Map(tables.map((table) => [table.string(4), table.string(6)]));
 }
 
-/** Writes a number as the C++ code does. */
+/** Formats a number like the C++ code. */
 function real_text(value: number, kind: FieldKind): string {
   if (kind !== 'float32') return String(value);
   for (let digits = 1; digits < 10; ++digits) {

@@ -9,7 +9,7 @@ import type { Entity, FieldDescriptor, TypeDescriptor } from './types.js';
 import { array_length, element_codec, scalar_default, shown, write_whole_struct } from './values.js';
 import type { StructValue, TextSink } from './values.js';
 
-/** Reads the table in `bytes`. Throws BadBytes if they are not such a table. */
+/** Reads the table in `bytes`. Throws BadBytes if the bytes are not such a table. */
 export function read_table(type: TypeDescriptor, bytes: Uint8Array): StructValue {
   return read_fields(type, FlatBuffer.of(bytes).root());
 }
@@ -69,7 +69,7 @@ export function write_table(type: TypeDescriptor, value: unknown, texts: TextSin
 
 const depth_max = 64;
 
-/** Appends a table and its targets, and sets the offset at `from` to it. */
+/** Appends a table and everything that it refers to, and sets the offset at `from` to the table. */
 function write_fields(
   out: GrowingBytes,
   type: TypeDescriptor,
@@ -87,7 +87,7 @@ function write_fields(
       throw mistaken(`${path} has no field ${name}; it has ${type.fields.map((field) => field.name).join(', ')}`);
   const present = type.fields.filter((field) => is_present(field, given[field.name], path));
 
-  // The vtable lies before its table, and everything else after it, so all later offsets point
+  // The vtable is before its table, and everything else after it, so all later offsets point
   // forward.
   out.align(2);
   const slots = present.length === 0 ? 0 : Math.max(...present.map((field) => field.slot)) / 2 - 1;
@@ -119,7 +119,7 @@ function point(out: GrowingBytes, from: number, to: number): void {
   out.view.setUint32(from, to - from, true);
 }
 
-/** Returns false for empty values that are not required, as in schemac's classes. */
+/** Returns false for empty values that are not required, like schemac's classes. */
 function is_present(field: FieldDescriptor, value: unknown, path: string): boolean {
   if (value === undefined || value === null) {
     if (field.required && (field.kind === 'table' || field.kind === 'structure'))
@@ -195,7 +195,7 @@ function write_vector(
   const pointers = field.element === 'string' || field.element === 'table';
   const size = pointers ? 4 : field.size;
   const align = pointers ? 4 : Math.max(4, alignment(field));
-  // The count lies directly before the first element, which has the alignment.
+  // The count is directly before the first element, which has the required alignment.
   out.align(4);
   while ((out.length + 4) % align !== 0) out.add(4);
   const at = out.add(4 + count * size);

@@ -1,4 +1,4 @@
-// Texts travel as hashes, and the world must know a text before a message contains its hash.
+// Sends texts to the world. Messages contain hashes, and the world must know a text first.
 import { encode_batch } from './batch.js';
 import { hash64 } from './bytes.js';
 import { answer_of } from './connection.js';
@@ -7,7 +7,7 @@ import { InternText } from './muster.js';
 import { Ack } from './session.js';
 import { nil } from './types.js';
 
-/** Approximate bytes of texts in one batch; a text has at most 65,536. */
+/** Approximate limit on the bytes of texts in one batch; a text has at most 65,536. */
 const told_at_once = 1 << 18;
 
 export class Texts {
@@ -19,8 +19,8 @@ export class Texts {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Sends texts that the world does not know yet, then calls `send`. Rejects without calling `send`
-   * if the world refuses a text. Parallel calls send in the order in which they were made.
+   * Sends the texts that the world does not know yet, and then calls `send`. Rejects without
+   * calling `send` if the world refuses a text. Parallel calls send in the order of the calls.
    */
   async before<T>(texts: Iterable<string>, send: () => Promise<T>): Promise<T> {
     const told = this.tell(texts);
@@ -32,7 +32,7 @@ export class Texts {
     try {
       await earlier;
       await told;
-      return send(); // not awaited here: others need not wait for its answer
+      return send(); // not awaited, because other calls need not wait for its answer
     } finally {
       sent();
       if (this.last === gate) this.last = null;
@@ -56,7 +56,7 @@ export class Texts {
     }
     if (batch.length > 0) this.send(batch);
     const all = Promise.all(unknown.map((text) => this.telling.get(text)));
-    all.catch(() => {}); // waiting callers get the error; a call that failed before does not wait
+    all.catch(() => {}); // waiting callers get the error; a call that has failed does not wait
     return all;
   }
 
@@ -73,7 +73,7 @@ export class Texts {
         }
       },
       (error: unknown) => {
-        // After several texts in one batch, accepted ones are sent again when they are needed.
+        // If a batch of several texts fails, accepted ones are sent again when they are needed.
         for (const text of texts) this.telling.delete(text);
         throw error;
       },

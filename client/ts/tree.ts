@@ -1,5 +1,5 @@
-// The ordered children of open nodes, updated by a watch, for a tree view. Contains nothing else of
-// the world.
+// The ordered children of open nodes, updated by a watch, for a tree view. Contains no other part
+// of the world.
 import type { Client } from './client.js';
 import { ClientError } from './client_error.js';
 import { guarded } from './connection.js';
@@ -28,19 +28,19 @@ export interface TreeRow {
 export interface TreeChanges {
   sequence: bigint;
   clock_ns: bigint;
-  /** Open nodes with a child that came, went, or moved. */
+  /** Open nodes with an added, removed or moved child. */
   lists: Entity[];
   /** New and changed rows. */
   rows: TreeRow[];
-  /** Open nodes that were destroyed, and are closed now. */
+  /** Open nodes that were destroyed and are now closed. */
   died: Entity[];
 }
 
 export interface TreeListeners {
   change?(changes: TreeChanges): void;
   /**
-   * Called when the connection is lost. The tree stays unchanged. Follow another client to go on;
-   * it opens the same nodes.
+   * Called when the connection is lost. The tree stays unchanged. Follow another client to
+   * continue; the tree then opens the same nodes.
    */
   lost?(error: ClientError): void;
 }
@@ -50,7 +50,7 @@ interface List {
   readonly rows: Map<number, TreeRow>;
   /** Null if it must be computed again. */
   order: TreeRow[] | null;
-  /** True if `order` was returned to a caller; then changes go to a copy. */
+  /** True if a caller has received `order`; changes are then made to a copy. */
   is_given: boolean;
 }
 
@@ -59,12 +59,12 @@ export class Tree {
   private lists = new Map<number, List>();
   /** By index: the list that contains the entity. */
   private listed = new Map<number, List>();
-  /** True after follow until the state is whole; it is not shown before. */
+  /** True from follow until the state is complete. It is not shown before. */
   private coming = false;
   private client: Client | null = null;
   private watch: OpenWatch | null = null;
   private turn = 0;
-  /** By request of a change: the nodes to remove when it begins. */
+  /** By request of a change: the nodes to remove when the change begins. */
   private readonly forgets = new Map<bigint, readonly Entity[]>();
   private readonly wanted = new Map<number, Entity>();
   private opening: Entity[] = [];
@@ -77,7 +77,7 @@ export class Tree {
   constructor(private readonly listeners: TreeListeners = {}) {}
 
   /**
-   * Opens a watch of the open nodes, and resolves when their rows are there. Fails like
+   * Opens a watch of the open nodes, and resolves when their rows have arrived. Fails like
    * Client.follow.
    */
   async follow(client: Client, rate_max = 0): Promise<void> {
@@ -89,9 +89,9 @@ export class Tree {
     await new Promise<void>((resolve, reject) => {
       let is_over = false;
       const ended = (error: ClientError): void => {
-        reject(error); // means nothing once the tree is whole
+        reject(error); // has no effect once the tree is complete
         if (is_over || turn !== this.turn) return;
-        is_over = true; // a caller that closes the session now causes a second call
+        is_over = true; // a caller that closes the session now would cause a second call
         this.watch = null;
         if (!this.coming) guarded(() => this.listeners.lost?.(error));
         this.coming = false;
@@ -109,7 +109,7 @@ export class Tree {
       client.follow({ open, rate_max }, { frame, ended }).then((watch) => {
         if (turn !== this.turn) return void watch.unwatch().catch(() => {});
         this.watch = watch;
-        // Nodes opened and closed meanwhile.
+        // Nodes may have been opened and closed in the meantime.
         const now = [...this.wanted.values()];
         const opened = now.filter((each) => !open.some((other) => same_entity(each, other)));
         const closed = open.filter((each) => !now.some((other) => same_entity(each, other)));
@@ -128,8 +128,8 @@ export class Tree {
   }
 
   /**
-   * Opens nodes (nil: the roots), and resolves when their children are there. Before follow it only
-   * records them.
+   * Opens nodes (nil for the roots), and resolves when their children have arrived. Before
+   * follow(), only records the nodes.
    */
   async open(...nodes: Entity[]): Promise<void> {
     const opened = nodes.filter((node) => !this.is_wanted(node));
@@ -152,14 +152,14 @@ export class Tree {
     return known !== undefined && same_entity(known, node);
   }
 
-  /** Returns true if the node's rows are here. */
+  /** Returns true if the node's rows have arrived. */
   is_open(node: Entity): boolean {
     const list = this.lists.get(node.index);
     return list !== undefined && same_entity(list.node, node);
   }
   /**
-   * Returns the children of a node in their order; roots are ordered by index. Do not change the
-   * array; a changed list is a new array. Empty if the node is not open.
+   * Returns the children of a node in order; roots are ordered by index. Do not change the array; a
+   * changed list is a new array. Empty if the node is not open.
    */
   children(node: Entity): readonly TreeRow[] {
     const list = this.lists.get(node.index);
@@ -172,7 +172,7 @@ export class Tree {
     return row && same_entity(row.entity, entity) ? row : undefined;
   }
 
-  /** Returns true if this frame makes the tree whole for the first time since follow. */
+  /** Returns true if this frame completes the tree for the first time since follow. */
   private take(received: Received): boolean {
     const { batch } = received;
     switch (batch.type.id) {

@@ -5,8 +5,8 @@ import { load_schema } from './schema_loader.js';
 import type { FieldDescriptor, TypeDescriptor, TypeRef } from './types.js';
 
 /**
- * A place inside a struct, named by a dotted path: "position.x", "slots[2].count", or a whole array
- * or nested struct.
+ * A part of a struct, named by a dotted path: "position.x", "slots[2].count", or a whole array or
+ * nested struct.
  */
 export interface FieldPlace {
   /** hash32 of the path, as in SetField. */
@@ -15,9 +15,9 @@ export interface FieldPlace {
   /** The last field of the path. */
   field: FieldDescriptor;
   offset: number;
-  /** Bytes of the whole place. */
+  /** Size of the whole part in bytes. */
   size: number;
-  /** The path ends at an array, not at one of its elements. */
+  /** True if the path ends at an array rather than at one of its elements. */
   whole_array: boolean;
 }
 
@@ -28,8 +28,8 @@ export class TypeTable {
   private by_last_name = new Map<string, TypeDescriptor[]>();
 
   /**
-   * Adds the types of a binary schema and returns the new ones. Throws BadBytes and adds nothing if
-   * the bytes are not a schema, or if a known type has another layout.
+   * Adds the types of a binary schema and returns the new ones. If the bytes are not a schema, or
+   * if a known type has a different layout, throws BadBytes and adds nothing.
    */
   add_schema(bytes: Uint8Array): TypeDescriptor[] {
     const types = load_schema(bytes).types;
@@ -61,8 +61,8 @@ export class TypeTable {
   }
 
   /**
-   * Finds a type. Throws ClientError (mistaken) if the world has none, or several with that last
-   * name, or if a key of schemac --ts has another layout than the world's type.
+   * Finds a type. Throws ClientError (mistaken) if there is none, if several types have that last
+   * name, or if a key from schemac --ts has a different layout than the world's type.
    */
   get(ref: TypeRef<never> | TypeRef): TypeDescriptor {
     if (typeof ref === 'string') {
@@ -96,8 +96,8 @@ export class TypeTable {
 }
 
 /**
- * Finds the place of a path inside a struct. Throws ClientError (mistaken) with the wrong part of
- * the path.
+ * Finds a part of a struct by its path. Throws a ClientError (mistaken) that names the wrong part
+ * of the path.
  */
 export function place_of(type: TypeDescriptor, path: string): FieldPlace {
   let inside: TypeDescriptor | null = type;

@@ -27,7 +27,8 @@ export const rights = ['none', 'view', 'edit', 'control', 'admin'] as const;
 export type Right = (typeof rights)[number];
 
 /**
- * The id of an entity. Index and generation 0 are nil, no entity. An id never names two entities.
+ * The id of an entity. Index 0 with generation 0 is nil, which means no entity. An id is never
+ * reused.
  */
 export interface Entity {
   index: number;
@@ -63,8 +64,8 @@ export interface EnumDescriptor {
 }
 
 /**
- * One field. In structs, it has `count` elements of `size` bytes at `offset`. In tables, `slot` is
- * its place in the vtable.
+ * One field. In a struct, it has `count` elements of `size` bytes at `offset`. In a table, `slot`
+ * is its index in the vtable.
  */
 export interface FieldDescriptor {
   name: string;
@@ -72,7 +73,7 @@ export interface FieldDescriptor {
   /** Kind of a vector's elements; otherwise equal to `kind`. */
   element: FieldKind;
   offset: number;
-  /** Bytes of one element; 0 for string, vector of strings or tables, table. */
+  /** Size of one element in bytes; 0 for strings, tables, and vectors of these. */
   size: number;
   count: number;
   is_array: boolean;
@@ -86,9 +87,9 @@ export interface FieldDescriptor {
   range: { min: number; max: number } | null;
   color: boolean;
   asset: boolean;
-  /** In tables: the field must be present. */
+  /** For tables: true if the field must be present. */
   required: boolean;
-  /** In tables: a number without default, null if it is absent. */
+  /** For tables: true for a number without a default, which is null if absent. */
   optional: boolean;
   was: string;
   doc: string;
@@ -103,24 +104,26 @@ export interface TypeDescriptor {
   fingerprint: bigint;
   role: TypeRole;
   is_table: boolean;
-  /** A component without data. */
+  /** True for a component without data. */
   tag: boolean;
-  /** A component that is added and removed without moving its row. Part of the fingerprint. */
+  /**
+   * True for a component that is added and removed without moving its row. Part of the fingerprint.
+   */
   enableable: boolean;
   /** Bytes of a struct, padding included; 0 for tables. */
   size: number;
   align: number;
-  /** By offset (structs) or slot (tables). */
+  /** Ordered by offset (structs) or slot (tables). */
   fields: FieldDescriptor[];
   /** The right needed to send the message or write the component. */
   remote: Right;
   was: string;
   doc: string;
-  /** The declaring file: "//game.fbs". */
+  /** Path of the declaring file: "//game.fbs". */
   file: string;
 }
 
-/** A type's key, written by schemac --ts. Connects the name with T, the type of its values. */
+/** The key of a type, written by schemac --ts. Connects the name with T, the type of its values. */
 export interface TypeKey<T> {
   readonly name: string;
   readonly id: number;
@@ -129,12 +132,15 @@ export interface TypeKey<T> {
   readonly value?: T;
 }
 
-/** A type, given by schemac's key, a descriptor, or its full name or the last part of it. */
+/**
+ * Names a type by its key from schemac, its descriptor, its full name, or the last part of the
+ * name.
+ */
 export type TypeRef<T = unknown> = TypeKey<T> | TypeDescriptor | string;
 
 /**
  * A value to send. Omitted fields have their defaults. A `text` field also accepts the text itself.
- * Any object for types unknown to the compiler.
+ * For types unknown to the compiler, any object is accepted.
  */
 export type Init<T> = unknown extends T
   ? Record<string, unknown>
@@ -147,8 +153,8 @@ export type Init<T> = unknown extends T
         : { [K in keyof T]?: Init<T[K]> };
 
 /**
- * Returns hash64 of the layout as text (schema/layout.h). The types of its fields must have their
- * fingerprints.
+ * Returns hash64 of the layout as text (schema/layout.h). The types of its fields must already have
+ * their fingerprints.
  */
 export function layout_fingerprint(type: TypeDescriptor): bigint {
   let text = type.is_table ? 'table\n' : `struct ${type.size} ${type.align}${type.enableable ? ' enableable' : ''}\n`;

@@ -7,7 +7,7 @@ import type { FieldPlace } from './type_table.js';
 import type { Entity, EnumDescriptor, FieldDescriptor, FieldKind, TypeDescriptor } from './types.js';
 
 export type StructValue = Record<string, unknown>;
-/** Called with every text that was given as a string, when its hash is written. */
+/** Called with each text that was given as a string, when its hash is written. */
 export type TextSink = (text: string) => void;
 
 type Read = (view: DataView, at: number) => unknown;
@@ -22,7 +22,7 @@ const element_codecs = new WeakMap<FieldDescriptor, Codec>();
 const defaults = new WeakMap<TypeDescriptor, Uint8Array>();
 
 /**
- * Reads a whole struct, which must lie in the view. Throws BadBytes for an impossible bool or enum.
+ * Reads a whole struct, which must be within the view. Throws BadBytes for an invalid bool or enum.
  */
 export function read_struct(type: TypeDescriptor, view: DataView, at: number): StructValue {
   const value: StructValue = {};
@@ -31,8 +31,8 @@ export function read_struct(type: TypeDescriptor, view: DataView, at: number): S
 }
 
 /**
- * Writes the given fields and leaves the others unchanged, see default_bytes. Throws ClientError
- * (mistaken) with the field if a value does not fit; a part may then be written.
+ * Writes the given fields and leaves the others unchanged; see default_bytes. If a value does not
+ * fit, throws ClientError (mistaken) that names the field; some fields may then have been written.
  */
 export function write_struct(
   type: TypeDescriptor,
@@ -67,7 +67,7 @@ export function write_whole_struct(
   tell_default_texts(type, value, texts);
 }
 
-/** Passes on the texts of defaults, because their hashes alone mean nothing to the world. */
+/** Passes on the texts of defaults, because the world may not know their hashes. */
 function tell_default_texts(type: TypeDescriptor, value: unknown, texts: TextSink): void {
   for (const field of type.fields) {
     const given = (value as StructValue | undefined)?.[field.name];
@@ -90,7 +90,7 @@ export function default_bytes(type: TypeDescriptor): Uint8Array {
   return bytes;
 }
 
-/** Reads a place of the struct that begins at `at`. */
+/** Reads one part of the struct that begins at `at`. */
 export function read_place(place: FieldPlace, view: DataView, at: number): unknown {
   const codec = place.field.is_array && !place.whole_array ? element_codec(place.field) : codec_of(place.field);
   return codec.read(view, at + place.offset);
@@ -128,8 +128,8 @@ function codec_of(field: FieldDescriptor): Codec {
 }
 
 /**
- * Returns the codec of one number, flag, entity, text or struct: a field of a struct, an element,
- * or inline in a table.
+ * Returns the codec of one number, flag, entity, text or struct, whether it is a struct's field, an
+ * element, or inline in a table.
  */
 export function element_codec(field: FieldDescriptor): Codec {
   let codec = element_codecs.get(field);
@@ -302,7 +302,7 @@ function number_codec(kind: FieldKind): Codec {
   return codec;
 }
 
-/** Reads numbers. Also writes names ("red", "fire|ice"). */
+/** Reads enums as numbers. Also writes names ("red", "fire|ice"). */
 function enum_codec(type: EnumDescriptor, number: Codec): Codec {
   const mask = type.values.reduce((all, each) => all | BigInt(each.value), 0n);
   const known = new Set<unknown>(type.values.map((each) => each.value));
@@ -323,7 +323,7 @@ function enum_codec(type: EnumDescriptor, number: Codec): Codec {
   };
 }
 
-/** Returns the value of names ("red", "fire|ice") or of a number; undefined if there is none. */
+/** Returns the value of names ("red", "fire|ice") or of a number; undefined if it is invalid. */
 function enum_value(type: EnumDescriptor, text: string): number | bigint | undefined {
   let value = 0n;
   for (const part of text.split('|').map((each) => each.trim())) {
@@ -345,7 +345,7 @@ function parsed(field: FieldDescriptor, text: string): unknown {
   return Number(plain);
 }
 
-/** Returns the default of a table's number, which is zero if none is given. */
+/** Returns the default of a number in a table, which is zero if none is given. */
 export function scalar_default(field: FieldDescriptor): unknown {
   if (field.default_text !== '') return parsed(field, field.default_text);
   const view = new DataView(new ArrayBuffer(scalar_bytes[field.element]));
@@ -369,7 +369,7 @@ function fill_default(field: FieldDescriptor, view: DataView, at: number): void 
   fill_leaves(field, values, view, at);
 }
 
-/** Fills all numbers of a field from `values` in order, including those of nested structs. */
+/** Fills all numbers of a field from `values` in order, including those in nested structs. */
 function fill_leaves(field: FieldDescriptor, values: string[], view: DataView, at: number): void {
   for (let i = 0; i < field.count; ++i) {
     const place = at + i * field.size;

@@ -5,7 +5,7 @@ import type { Follow, Followed, FollowMore } from './session.js';
 import type { Init } from './types.js';
 
 /**
- * Callbacks of a watch. `frame` is called with each frame as it comes, and `ended` once if the
+ * Callbacks of a watch. `frame` is called with each frame as it arrives, and `ended` once if the
  * watch ends without unwatch.
  */
 export interface WatchHandlers {
@@ -13,8 +13,8 @@ export interface WatchHandlers {
   ended?(error: ClientError): void;
 }
 /**
- * A change of a watch. Its `id` is in Following, at the beginning of the change. Resolves when all
- * differences were given to `frame`.
+ * A change of a watch. Its `id` is in Following, which begins the change. Resolves when `frame` has
+ * received all differences.
  */
 export interface WatchChange {
   readonly id: bigint;
@@ -23,10 +23,10 @@ export interface WatchChange {
 /** An open watch, which can be changed. */
 export interface OpenWatch {
   readonly id: bigint;
-  /** Ends the watch, and resolves when no more frames come. */
+  /** Ends the watch, and resolves when no more frames will arrive. */
   unwatch(): Promise<void>;
-  /** Replaces what the watch follows. */
+  /** Replaces the scope of the watch. */
   change(what: Init<Follow>): WatchChange;
-  /** Adds to what the watch follows, or takes away from it. */
+  /** Adds to the scope of the watch, or removes from it. */
   more(what: Init<FollowMore>): WatchChange;
 }

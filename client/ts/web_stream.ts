@@ -61,7 +61,7 @@ class WebStream implements ByteStream {
 
 /**
  * Connects to `url`: "ws://127.0.0.1:7717/session". Fails with a ClientError `lost` if there is no
- * answer within `time_max_ms`. Browsers do not give a page the reason.
+ * answer within `time_max_ms`. Browsers do not tell a page the reason for a failure.
  */
 export function connect_web_stream(url: string, time_max_ms: number): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ export function connect_web_stream(url: string, time_max_ms: number): Promise<By
     socket.onerror = socket.onclose = () => fail('there is no answer');
     socket.onopen = () => {
       clearTimeout(timer);
-      // Nothing is lost before start: the server sends nothing before a Hello.
+      // Nothing is lost before start(), because the server sends nothing before a Hello.
       socket.onopen = socket.onerror = socket.onclose = null;
       resolve(new WebStream(socket));
     };

@@ -1,4 +1,4 @@
-// What a session may do. Every check of a right asks this struct.
+// The rights of a session. All code that checks a right calls this struct.
 #pragma once
 
 #include "schema/descriptor.h"
@@ -7,11 +7,11 @@ namespace muster {
 
 /// The rights of a token, and of its sessions. The default has none.
 struct Rights {
-  RemoteRight role = RemoteRight::none;  ///< includes the rights before it
+  RemoteRight role = RemoteRight::none;  ///< includes all lower rights
 
   /// Returns true if the token is valid at all.
   bool any() const noexcept { return role != RemoteRight::none; }
-  /// Returns true if messages of this type may be sent, or components of this type be written.
+  /// Returns true if the token allows sending messages of this type, or writing components of it.
   bool may_send(const TypeDescriptor& type) const noexcept {
     return type.remote != RemoteRight::none && role >= type.remote;
   }

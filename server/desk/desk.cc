@@ -60,7 +60,8 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
   {
     const MutexLock lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
-    // The upper half is different for each desk, so that the authors in a journal are distinct.
+    // The upper half differs between desks, so that sessions of different desks have different
+    // numbers in a journal.
     identity.author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
     session = std::make_shared<Session>(std::move(identity), rights, limits_.request_bytes_max, requests_);
     session->connect(std::move(connection));
@@ -68,7 +69,7 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
     sessions_.emplace(session->author, session);
     came_.push_back(session);
   }
-  wake();  // it must be notified that the disk fails
+  wake();  // the session must be notified if the disk fails
   return session;
 }
 
@@ -273,8 +274,8 @@ void Desk::work_on_questions() {
   let_edits_in();
 }
 
-/// Called between two pieces of work, so that a cheap edit that arrived meanwhile waits for one
-/// piece of work and not for the tick, which may be due.
+/// Called between two pieces of work, so that a cheap edit that arrived in the meantime waits for
+/// one piece rather than for the next tick.
 void Desk::let_edits_in() {
   if (processor_ns() - edits_taken_ns_ < limits_.flush_ns / 4) return;
   intake_.take_cheap(limits_.intake_steps / 4);

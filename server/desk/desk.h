@@ -55,16 +55,17 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Connection> connection, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
-  /// Gives a session another connection, and continues what waited for room in the queue of the one
-  /// that it had, which is returned and is not closed. Listener's thread.
+  /// Gives a session another connection, and continues work that waited for room in the old one's
+  /// queue. Returns the old connection, which is not closed. Listener's thread.
   std::shared_ptr<Connection> connect(Session& session, std::shared_ptr<Connection> connection);
   /// Call when a connection has ended. Its session, if any, ends when it has no other connection
   /// and its requests are done. Listener's thread.
   void leave(const Connection& connection);
-  /// Copies a batch that passed judge(). Returns false and takes nothing if too much of the session
-  /// is waiting. A session may have at most requests_max open questions: see open_questions.
-  /// `latest`: only the last waiting message of this type counts, see Requests::put. `came_ns`: the
-  /// world thread's processor time when the request arrived; 0 means now.
+  /// Copies a batch that passed judge(). Returns false and takes nothing if too many bytes of the
+  /// session are waiting. A session may have at most requests_max open questions; see
+  /// open_questions. If `latest`, only the last waiting message of this type counts; see
+  /// Requests::put. `came_ns` is the world thread's processor time when the request arrived; 0
+  /// means now.
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
                              bool latest = false, std::uint64_t came_ns = 0) {
     const bool took = take_next(session, request, batch, for_world, latest, came_ns);
@@ -108,11 +109,10 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   /// Gives a session that has no seat here an empty one, and takes its edits. Between inputs.
   void take_seat(const std::shared_ptr<Session>& session);
-  /// Ends a session's seat: returns the ids that it has not used, and forgets its timers, texts and
-  /// counts. Timers that wait stay in the world, and their ids granted, until they are over. The
-  /// session keeps its connection, rights, watches and open questions, and its waiting requests
-  /// wait for another seat, which it must take before it is asked for anything else. Between
-  /// inputs.
+  /// Ends a session's seat: returns its unused ids, and forgets its timers, texts and counts.
+  /// Waiting timers stay in the world, and their ids stay granted, until the timers are over. The
+  /// session keeps its connection, rights, watches and open questions. Its waiting requests wait
+  /// for another seat, which it must take before any other call for the session. Between inputs.
   void leave_seat(const Session& session);
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
@@ -124,7 +124,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
  private:
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
-  /// Requests a flush, once until it comes.
+  /// Requests a flush, unless one was already requested.
   void wake();
   void learn_types() override;
   void end_sessions();
@@ -162,7 +162,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   const std::shared_ptr<RequestBytes> requests_;  // of all sessions
   mutable Mutex mutex_;
   std::vector<std::function<void(const Figures&)>> figures_asked_ MUSTER_GUARDED_BY(mutex_);
-  // By author.
+  // Keyed by SessionIdentity::author.
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
   std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with waiting requests

@@ -14,8 +14,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t head_bytes_max = 8192;
-constexpr std::size_t piece_bytes = 65536;                      // of a file, read and written at a time
-constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world's thread to answer
+constexpr std::size_t piece_bytes = 65536;                      // of a file, per read and write
+constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world thread to answer
 
 /// Listener's thread only. Pending operations on the stream keep it alive. Handles one request at a
 /// time: the next one is read after the answer was sent.
@@ -94,7 +94,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
 
   void took(StreamRead got) {
     if (got.end != StreamRead::End::none) {
-      if (phase_ == Phase::writing) return;  // which ends it
+      if (phase_ == Phase::writing) return;  // the end of the write ends the connection
       return end();
     }
     reader_.received(got.bytes);
@@ -151,12 +151,12 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
 
   void send_figures(HttpAnswer answer, bool metrics) {
     answer_ = std::move(answer);
-    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // none would come
+    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // it would not answer
     const auto told = [weak = weak_from_this(), work = work_, metrics](const Figures* figures) {
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
     host_.loop.call_in(figures_time, [told] { told(nullptr); });
-    // Called on the world's thread. The loop exists as long as the connection, whose last reference
+    // Called on the world thread. The loop exists as long as the connection, whose last reference
     // is released on the loop's thread.
     host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
       auto self = weak.lock();
@@ -223,7 +223,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
       return write(std::as_bytes(std::span(*answer_.kept).last(static_cast<std::size_t>(std::exchange(unsent_, 0)))));
     bytes_.resize(std::min<std::uint64_t>(unsent_, piece_bytes));
     const ssize_t got = ::read(answer_.file.descriptor(), bytes_.data(), bytes_.size());
-    if (got <= 0) return end();  // the file became shorter, so the announced length cannot be sent
+    if (got <= 0) return end();  // the file was truncated, so the announced length cannot be sent
     bytes_.resize(static_cast<std::size_t>(got));
     unsent_ -= bytes_.size();
     write(bytes_);

@@ -38,8 +38,8 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 
-/// Returns true if there is a socket on which no server listens any longer. Throws if there is
-/// another file.
+/// Returns true if no server is listening on the socket any longer. Throws if the path names
+/// another kind of file.
 bool is_stale_socket(const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path))
     throw ServerError("socket path '" + path + "' is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +

@@ -151,7 +151,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   const std::uint64_t request = frame.header.request;
   const std::shared_ptr<const TypeTable> types = desk_.types();
   // Until its token is checked, a stranger must not learn anything about the world's types, so only
-  // Hello is examined.
+  // a Hello is examined.
   BatchHeader header;
   std::memcpy(&header, frame.batch.data(), sizeof header);
   if (header.type != TypeTraits<session::Hello>::id)

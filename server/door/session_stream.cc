@@ -30,7 +30,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
 
   void start(Desk& desk) {
     outgoing_.on_ready([weak = weak_from_this(), &loop = loop_] {
-      // The caller may be the world's thread, so only a call is posted.
+      // The caller may be the world thread, so only post a call.
       if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
     });
     outgoing_.on_room([&desk] { desk.on_watch_room(); });
@@ -63,8 +63,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
  private:
-  /// A piece may take long on a slow line. The stream is not stalled while the client accepts bytes
-  /// that the kernel holds.
+  /// Writing a piece may take long on a slow line. The stream is not considered stalled while the
+  /// client accepts bytes from the kernel.
   void look_whether_it_goes_on(Clock::time_point now) {
     if (!writing_since_) return;
     const std::size_t unsent = stream_->unsent();
@@ -124,7 +124,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
   void take_frames() {
-    struct NoMore {  // on every return
+    struct NoMore {  // runs on every return
       SessionProtocol& protocol;
       ~NoMore() { protocol.on_no_more(); }
     };
@@ -232,13 +232,13 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   std::vector<std::byte> first_;  // until the first bytes are known
   std::span<std::byte> room_;     // the decoder's, for the next read
   WireFrame frame_;
-  bool has_frame_ = false;  // it was offered but not taken
+  bool has_frame_ = false;  // a frame was offered but not taken
   OutgoingPiece piece_;     // being sent
   std::size_t unsent_ = 0;  // bytes in the kernel at the last check; 0 for none yet
   std::size_t thrown_away_ = 0;
   bool known_ = false;     // no longer a stranger
   bool listening_ = true;  // if false, arriving bytes are discarded
-  bool waiting_ = false;   // for a time, not for the stream
+  bool waiting_ = false;   // for a timer rather than for the stream
   bool reading_ = true, writing_ = true;
   Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
   std::optional<Clock::time_point> writing_since_, closing_since_;

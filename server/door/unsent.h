@@ -1,4 +1,4 @@
-// Returns how much of the data written to a socket the kernel still holds.
+// Determines how many written bytes of a socket the kernel still holds.
 #pragma once
 
 #include <linux/sockios.h>

@@ -23,7 +23,7 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using error_code = boost::system::error_code;
 
-/// The stream that carries a WebSocket, with the calls that Beast makes.
+/// The stream that carries a WebSocket, as an object with the functions that Beast calls.
 class Carrier {
  public:
   using executor_type = asio::io_context::executor_type;
@@ -80,7 +80,7 @@ class Carrier {
     return asio::error::connection_reset;
   }
 
-  /// `weak` is null if the WebSocket is destroyed during a read.
+  /// `weak` expires if the WebSocket is destroyed during a read.
   static void throw_away(const std::weak_ptr<WireStream>& weak, const std::shared_ptr<Room>& room, Done done) {
     const auto stream = weak.lock();
     if (!stream) return done(asio::error::operation_aborted);
@@ -93,10 +93,10 @@ class Carrier {
 
   const executor_type executor_;
   const std::shared_ptr<WireStream> stream_;
-  std::vector<std::span<const std::byte>> parts_;  // of the pending write
+  std::vector<std::span<const std::byte>> parts_;  // parts of the pending write
 };
 
-// Beast finds these by their arguments.
+// Beast finds these functions by argument-dependent lookup.
 void beast_close_socket(Carrier& carrier) { carrier.close(); }
 template <class Handler>
 void async_teardown(beast::role_type, Carrier& carrier, Handler&& handler) {
@@ -163,7 +163,7 @@ class WebStream final : public WireStream {
   bool is_open() const override { return !ending_ && (!waiting_.expired() || web_.is_open()); }
 
  private:
-  /// Calls made before the handshake completed. The handshake's handler owns this object, so the
+  /// Calls made before the handshake completed. The handshake's handler owns this object, so these
   /// calls end with the thread.
   struct Waiting {
     WebStream* stream = nullptr;

@@ -1,6 +1,6 @@
 // Counts the lasting objects that sessions add to the world: timed messages, rows and templates.
-// The cost of an edit is computed before it enters the world. A timed edit enters later, perhaps
-// together with many others.
+// The cost of most edits is computed before they enter the world, but a timed message enters later,
+// perhaps together with many others.
 #pragma once
 
 #include <cstdint>

@@ -99,20 +99,20 @@ class EditWalk {
     return message;
   }
   static std::uint32_t payloads(BatchView edit) { return edit.kind() == BatchKind::shared ? 1 : edit.count(); }
-  /// A shared payload is written once per entity.
+  /// Counts the rows of an edit. A shared payload is written once per entity.
   bool rows(BatchView edit) {
     if (edit.kind() != BatchKind::shared || !edit.has_rows()) return true;
     return spend(std::uint64_t{edit.header().payload_bytes} * edit.count() / 64);
   }
 
-  /// Bytes of the components in a row set; 0 without one.
+  /// Returns the bytes of the components in a row set; 0 without one.
   std::uint64_t row_set_bytes(BatchView edit) const {
     std::uint64_t bytes = 0;
     for (const RowSetEntry& entry : edit.row_set())
       if (const TypeDescriptor* component = registry_.types().find(entry.type)) bytes += component->size;
     return bytes;
   }
-  /// Bytes of components that the entities of a Set do not have yet.
+  /// Returns the bytes of components that the entities of a Set do not have yet.
   std::uint64_t new_row_bytes(BatchView edit) {
     std::uint64_t bytes = 0;
     for (const RowSetEntry& entry : edit.row_set()) {
@@ -176,7 +176,7 @@ class EditWalk {
       return spend(count_);  // the world refuses it
     if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
     cost_.row_bytes = (16 + row_set_bytes(edit)) * count_;
-    std::unordered_map<Entity, std::uint32_t> made;  // depths, for parents created by the same edit
+    std::unordered_map<Entity, std::uint32_t> made;  // depths of parents created by this edit
     bool all_alive = true;
     for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
       const Entity parent = read<Create>(edit, i).parent;
@@ -409,7 +409,7 @@ class EditWalk {
     return add_text(name);
   }
 
-  /// Timers of the session that are over have already been removed.
+  /// Timers of the session that have fired or been cancelled were already removed.
   bool check_timers(BatchView timed) {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +

@@ -19,11 +19,11 @@ namespace muster {
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
   std::uint64_t steps = 0;     ///< server/session/steps.h
-  std::uint64_t delivery = 0;  ///< messages of the game: steps without the factor for slow handlers
+  std::uint64_t delivery = 0;  ///< steps of game messages, without the factor for slow handlers
   std::uint64_t texts = 0;     ///< number of texts that the world does not have yet
   std::uint64_t text_bytes = 0;
-  std::uint64_t row_bytes = 0;           ///< at most
-  std::uint64_t template_bytes = 0;      ///< without subtracting replaced ones
+  std::uint64_t row_bytes = 0;           ///< upper bound
+  std::uint64_t template_bytes = 0;      ///< not reduced by replaced templates
   std::vector<std::uint64_t> told = {};  ///< hashes of all texts whose bytes are in the edit
 };
 
@@ -34,8 +34,8 @@ class EditJudge {
       : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
   /// Returns the cost in the current world. Returns a fault if the edit would cost too much, would
-  /// nest entities too deeply, names ids that do not belong to the session, or exceeds what the
-  /// session or the world may hold.
+  /// nest entities too deeply, names ids that do not belong to the session, or exceeds a limit of
+  /// the session or the world.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Seat& from, BatchView edit);
   /// Like judge, but without the limit on cost, which does not apply to seldom work.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Seat& from, BatchView edit);

@@ -53,7 +53,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
     // Idle time earns no credit: a session that was idle continues at the others' value.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
-    // An edit that was judged but postponed in favor of others is expensive.
+    // An edit that was judged but postponed in favor of others counts as expensive.
     line.stands = empty || (cheap && line.next_steps > 0);
     put_off_ = put_off_ || (!empty && line.stands);
   }
@@ -136,7 +136,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   const std::uint64_t before = all.spent() + turn.spent();
   const auto cost = judge_.judge(seat, edit);
   if (!cost) {
-    // The edit was refused, so only the time for judging it counts, not its whole cost.
+    // The edit was refused, so count only the time for judging it rather than its whole cost.
     const std::uint64_t judging_ns = look_at_time();
     turn.spend(judging_ns / step_ns);
     refuse(line, cost.error());
@@ -157,7 +157,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   line.next_steps = 0;
   push(line, *request, *cost);
   const std::uint64_t took_ns =
-      look_at_time();  // judging included, which is little where messages of the game are concerned
+      look_at_time();  // including the time for judging, which is short for messages of the game
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(seat, *request);
   from.requests.pop();

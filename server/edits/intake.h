@@ -53,7 +53,7 @@ class Intake {
   struct Line {
     std::shared_ptr<Session> session;
     std::shared_ptr<Seat> seat;
-    std::uint64_t taken = 0;  // steps, starting at the others' value after idle time
+    std::uint64_t taken = 0;  // steps; an idle line continues at the value of the others
     bool idle = true;
     bool stands = false;           // nothing more can be taken from the line in this call
     bool put_off = false;          // the line's next edit exceeded the remaining steps of a call

@@ -22,7 +22,7 @@ class SessionTrace {
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
 
-  /// Answers BeginTrace. With `causes`, the trace shows which message caused which.
+  /// Answers BeginTrace. If `causes` is true, the trace shows which message caused which.
   void begin(Session& to, std::uint64_t request, bool causes);
   /// Returns the pieces of the answer to EndTrace, or the reason why there is no trace.
   [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
@@ -39,7 +39,7 @@ class SessionTrace {
   std::unique_ptr<Trace> trace_;  // null if nothing is recorded
   std::uint64_t author_ = 0;      // of the session that records
   std::string name_;              // of that session
-  bool causes_ = false;           // recorded for this trace
+  bool causes_ = false;           // causes are recorded for this trace
 };
 
 }  // namespace muster

@@ -67,7 +67,7 @@ bool Looks::is_free() {
   std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
     if (!look->done()) return false;
     registry_.host().remove_preserver(look->columns);
-    // There was no memory for a copy, so the next look contains everything.
+    // There was no memory for the copy of a column, so the next look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
         if (uid != 0) uid = no_uid;  // the chunk is still reported as removed if it disappears

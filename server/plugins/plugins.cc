@@ -169,7 +169,8 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
   }
   for (Exchange& each : exchanges) {
     libraries_[each.place] = each.after;
-    // A replay of the past may still run the library, or a handler that the instance failed to end.
+    // A replay of past inputs may still use the library, or a handler that the instance failed to
+    // remove.
     const bool used = std::ranges::any_of(registry.host().handlers().handlers(), [&](const auto& handler) {
       return each.before->owns(reinterpret_cast<const void*>(handler->rows));
     });

@@ -1,5 +1,5 @@
-// The answers to ListHandlers, the world's handlers with what each reads and writes, page by page,
-// and to WhyApart.
+// Answers ListHandlers with the world's handlers and what each one reads and writes, page by page,
+// and answers WhyApart.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -30,8 +30,8 @@ std::vector<TypeId> components(const Handler& handler, Access access) {
 
 constexpr std::size_t rows_at_once = 64;
 
-/// Handlers may be added or removed between two slices, so each slice looks up the handlers after
-/// the last row again.
+/// Handlers may be added or removed between two slices, so each slice searches for the handlers
+/// after the last row again.
 class HandlerListing final : public Inquiry {
  public:
   HandlerListing(Asked asked, const session::ListHandlers& what)

@@ -51,8 +51,8 @@ struct Asked {
   void answer(const M& message, std::uint32_t flags = 0) const {
     muster::answer(*from, request, message, flags);
   }
-  /// Returns true if an answer of about this size may be queued now. Otherwise the session's queue
-  /// wakes the desk when it may.
+  /// Returns true if an answer of about this size may be queued now. Otherwise, the session's queue
+  /// wakes the desk once there is room.
   bool has_room(std::size_t bytes) const { return from->outgoing()->has_answer_room(bytes); }
 };
 

@@ -1,5 +1,4 @@
-// Answers questions about sessions and about the work of the world: `muster who`, `top` and
-// `trace`.
+// Answers questions about sessions and about the world's work: `muster who`, `top` and `trace`.
 #include <algorithm>
 #include <expected>
 #include <utility>

@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-/// Sends templates by name, in as many frames as necessary.
+/// Sends templates by name, in one or more frames.
 class TemplateList final : public Inquiry {
  public:
   TemplateList(Asked asked, std::vector<std::string> names) : asked_(std::move(asked)), names_(std::move(names)) {
@@ -154,7 +154,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
   return once(
       asked,
       [asked, name](Steps&) {
-        // The bytes of the definition need no decoding.
+        // Send the bytes of the definition without decoding them.
         const auto batch = asked.registry.host().template_batch(name);
         if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));

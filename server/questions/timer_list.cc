@@ -16,8 +16,8 @@ Entity first_target(BatchView batch) {
   return batch.target(0);
 }
 
-/// Timers may be added or removed between two slices, so each slice looks up the timers after the
-/// last row again.
+/// Timers may be added or removed between two slices, so each slice searches for the timers after
+/// the last row again.
 class TimerList final : public Inquiry {
  public:
   TimerList(Asked asked, const session::ListTimers& what)

@@ -1,4 +1,4 @@
-// The answers to Follow, FollowMore and Unwatch.
+// Answers Follow, FollowMore and Unwatch.
 #include <optional>
 
 #include "registry/entity_registry.h"
@@ -14,7 +14,7 @@ namespace {
 /// long as it likes, but the server does not queue more for it in the meantime.
 constexpr std::size_t held_max = 64u << 10;
 
-/// Opens or changes a watch as soon as the watches' thread has finished its earlier work.
+/// Opens or changes a watch as soon as the watch thread has finished its earlier work.
 class WatchOpening final : public SeldomWork {
  public:
   WatchOpening(const Asked& asked, const session::Follow& what)

@@ -1,5 +1,5 @@
-// A connection: a stream of frames between one client and the server, as its session knows it.
-// session.h draws how the two belong together.
+// A session's view of a connection, which is a stream of frames between one client and the server.
+// session.h shows how the two are related.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,17 @@ namespace muster {
 
 class Session;
 
-/// Made by the door for each stream of frames, with or without an accepted Hello. Whoever reads and
-/// writes the stream runs on the listener's thread (server/door/session_stream.h).
+/// Created by the door for each stream of frames, whether or not it has an accepted Hello. The code
+/// that reads and writes the stream runs on the listener's thread (server/door/session_stream.h).
 class Connection {
  public:
   explicit Connection(OutgoingLimits limits = {}) : outgoing(limits) {}
 
-  Outgoing outgoing;                              ///< any thread: the frames to send
-  std::atomic<std::uint64_t> received_bytes = 0;  ///< any thread; in frames that the session took
+  Outgoing outgoing;                              ///< frames to send; any thread
+  std::atomic<std::uint64_t> received_bytes = 0;  ///< bytes of frames taken; any thread
 
-  /// Returns the session, or null if there is none yet, or none any more. Listener's thread.
+  /// Returns the session, or null before a Hello was accepted and after the session has ended.
+  /// Listener's thread.
   std::shared_ptr<Session> session() const noexcept { return session_.lock(); }
 
  private:

@@ -35,7 +35,7 @@ class OutgoingPiece {
 
  private:
   friend class Outgoing;
-  /// A part of a piece: a number of the piece's own bytes, or shared bytes.
+  /// A part of a piece: `own` bytes of the piece itself, or shared bytes.
   struct Part {
     std::size_t own = 0;
     std::span<const std::byte> shared = {};
@@ -62,8 +62,8 @@ class Outgoing {
  public:
   explicit Outgoing(OutgoingLimits limits = {}) : limits_(limits) {}
 
-  /// Set the callbacks before use and never change them. `ready` is called when an empty queue gets
-  /// a frame, or the queue is closed; `room` when data or its texts, which had no room, may fit;
+  /// Callbacks, to be set before use and never changed. `ready` is called when an empty queue gets
+  /// a frame or the queue is closed, `room` when data or texts that did not fit may fit now, and
   /// `answer_room` when an answer may fit. They run on the calling thread, without a lock.
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
@@ -81,9 +81,9 @@ class Outgoing {
 
   /// Returns true if data may be queued now. Otherwise on_room will be called when it may.
   bool has_room();
-  /// Returns true if an answer of `bytes` may be queued now: it fits into half of the limit, or
-  /// nothing else is waiting. The other half is for answers that are queued without a check.
-  /// Otherwise on_answer_room is called when it may.
+  /// Returns true if an answer of `bytes` may be queued now, because it fits into half of the limit
+  /// or nothing else is waiting. The other half is for answers that are queued without a check.
+  /// Otherwise on_answer_room is called when the answer may fit.
   bool has_answer_room(std::size_t bytes);
   /// Returns true if a text that goes with data may be queued now. Otherwise on_room will be called
   /// when it may.
@@ -118,7 +118,7 @@ class Outgoing {
   std::uint64_t taken() const;
   /// Returns the bytes of frames about watches that wait for credit.
   std::size_t held_for_credit() const;
-  /// The state of the lane of watches.
+  /// State of the lane of watches.
   struct Line {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
     std::uint64_t stuck_ns = 0;   ///< time since the writer sent anything; 0 if it has nothing
@@ -142,8 +142,8 @@ class Outgoing {
   /// in `bytes`.
   struct Lane {
     struct Frame {
-      std::uint32_t own, counted;  // its bytes in `bytes`; its bytes toward the limit
-      std::uint64_t queued_ns;     // 0 if it is not data
+      std::uint32_t own, counted;  // bytes in `bytes`, and bytes that count toward the limit
+      std::uint64_t queued_ns;     // 0 for frames that are not data
       std::span<const std::byte> shared;
       std::shared_ptr<const void> keeps;
       bool is_data() const noexcept { return queued_ns != 0; }
@@ -151,7 +151,7 @@ class Outgoing {
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
-    std::size_t bytes_begin = 0, frames_begin = 0;  // everything before these was taken
+    std::size_t bytes_begin = 0, frames_begin = 0;  // everything before these positions was taken
     std::size_t waiting = 0;                        // bytes of the remaining frames
     bool empty() const noexcept { return frames_begin == frames.size(); }
   };
@@ -185,20 +185,20 @@ class Outgoing {
   std::size_t answers_counted_ MUSTER_GUARDED_BY(mutex_) = 0;
   Lane watches_ MUSTER_GUARDED_BY(mutex_);
   Waiting queued_ MUSTER_GUARDED_BY(mutex_);
-  Waiting taken_ MUSTER_GUARDED_BY(mutex_);                      // held by the writer
+  Waiting taken_ MUSTER_GUARDED_BY(mutex_);                      // frames that the writer has taken
   std::uint64_t taken_ns_ MUSTER_GUARDED_BY(mutex_) = 0;         // time of take(), or 0
   std::uint64_t went_on_ns_ MUSTER_GUARDED_BY(mutex_) = 0;       // time of the last sent bytes
   std::uint64_t taken_oldest_ns_ MUSTER_GUARDED_BY(mutex_) = 0;  // its oldest data, or 0
   std::size_t taken_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t pace_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // of the last pieces
+  std::uint64_t pace_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // bytes of the last pieces
   std::uint64_t pace_ns_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t taken_all_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t credit_ MUSTER_GUARDED_BY(mutex_) = ~std::uint64_t{0};
   bool credit_given_ MUSTER_GUARDED_BY(mutex_) = false;
   std::atomic<bool> closed_ = false;              // written under the lock
-  std::atomic<std::size_t> control_waiting_ = 0;  // written under the lock; of queued_ and taken_
+  std::atomic<std::size_t> control_waiting_ = 0;  // of queued_ and taken_; written under the lock
   std::optional<session::Fault> closed_by_ MUSTER_GUARDED_BY(mutex_);
-  // For data, for texts with it, and for answers.
+  // Set if a caller waits for room for data, for texts sent with data, or for an answer.
   bool room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   bool text_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   bool answer_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -72,8 +72,8 @@ bool Requests::hand_over() {
   return true;
 }
 
-/// Without this, a session that sends little at a time while much is waiting would leave one mostly
-/// empty pile per read.
+/// Merges piles. Otherwise, a session that sends little at a time while much is waiting would leave
+/// one mostly empty pile per read.
 bool Requests::Pile::takes(Pile& other) {
   if (size - used < other.used) return false;
   std::byte* const to = bytes.get() + used;

@@ -20,7 +20,7 @@ struct Request {
   std::uint64_t request = 0;
   bool for_world = false;           ///< false for a question
   bool latest = false;              ///< only the last waiting message counts (journal: "latest")
-  std::uint64_t came_ns = 0;        ///< the owner's processor time when it came
+  std::uint64_t came_ns = 0;        ///< world thread's processor time when it arrived
   std::span<std::byte> batch = {};  ///< 16-aligned
   /// The replaced requests that want an answer, in order. They get this request's answer.
   std::vector<std::uint64_t> overtaken = {};
@@ -33,8 +33,8 @@ struct RequestBytes {
   std::atomic<std::size_t> bytes = 0;
 };
 
-/// Filled by the session's thread and emptied by the world thread. Requests from one read are
-/// passed on together, because a lock for each would cost more than most edits.
+/// Filled by the listener's thread and emptied by the world thread. Requests from one read are
+/// passed on together, because taking a lock for each would cost more than most edits.
 class Requests {
  public:
   /// `all` also counts the bytes; may be null.
@@ -45,25 +45,26 @@ class Requests {
   Requests& operator=(const Requests&) = delete;
 
   static constexpr std::size_t overtaken_max = 256;  ///< replaced requests that want an answer
-  /// The session's thread: copies the batch. Returns false and takes nothing if it would exceed the
-  /// session's limit or the limit of all, unless nothing of the session waits. A single message
+  /// Copies the batch. Returns false and takes nothing if it would exceed the session's limit or
+  /// the limit of all sessions, unless no other request of the session is waiting. A single message
   /// that is `latest` replaces the newest waiting one if that has the same type and target.
+  /// Listener's thread.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false) {
     const bool took = add(batch, request, for_world, came_ns, latest);
     hand_over();
     return took;
   }
-  /// Like put, but the owner may not see it until hand_over(). A full pile is passed on
-  /// automatically, see was_full().
+  /// Like put, but the world thread may not see the request until hand_over(). A full pile is
+  /// passed on automatically; see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
-  /// Passes on added requests. Returns false if there were none. The session's thread.
+  /// Passes on added requests. Returns false if there were none. Listener's thread.
   bool hand_over();
-  /// Returns true if add has passed on a pile since the last call. The session's thread.
+  /// Returns true if add has passed on a pile since the last call. Listener's thread.
   bool was_full() noexcept { return std::exchange(was_full_, false); }
 
-  /// Returns true if put() would take `bytes` now. The session's thread.
+  /// Returns true if put() would take `bytes` now. Listener's thread.
   bool has_room(std::size_t bytes) const noexcept;
 
   /// Returns the oldest request, or null. Valid until pop, drop or take. May miss requests passed
@@ -75,7 +76,7 @@ class Requests {
     return bytes() == 0 ? nullptr : take_over();
   }
   void pop() { release(drop()); }
-  /// Like pop, but the bytes, whose number is returned, count until they are released.
+  /// Like pop, but the request's bytes keep counting until they are released. Returns their number.
   std::size_t drop() {
     const Request& first = taken_.front().requests[taken_.front().done];
     const std::size_t bytes = first.batch.size() + first.overtaken.size() * sizeof(std::uint64_t);
@@ -123,15 +124,15 @@ class Requests {
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
   std::atomic<std::size_t> bytes_ = 0;  // of requests that were passed on
-  Pile filling_;                        // session's thread
-  std::size_t pile_bytes_ = 0;          // session's thread: memory of the last pile
-  bool was_full_ = false;               // session's thread
-  Pile kept_;                           // session's thread: memory for the next pile
+  Pile filling_;                        // listener's thread
+  std::size_t pile_bytes_ = 0;          // listener's thread: memory of the last pile
+  bool was_full_ = false;               // listener's thread
+  Pile kept_;                           // listener's thread: memory for the next pile
   mutable Mutex mutex_;
   std::deque<Pile> came_ MUSTER_GUARDED_BY(mutex_);
   Pile spare_ MUSTER_GUARDED_BY(mutex_);  // being returned to kept_
-  std::deque<Pile> taken_;                // owner's thread
-  Pile emptied_;                          // owner's thread: goes to spare_
+  std::deque<Pile> taken_;                // world thread
+  Pile emptied_;                          // world thread: goes to spare_
 };
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// A seat: what a session has at one world. session.h draws how the two belong together.
+// A seat is the part of a session that belongs to one world. session.h shows how the two are
+// related.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +42,12 @@ class TextsTold {
   std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// World thread, except texts_sent.
+/// World thread only, except texts_sent.
 struct Seat {
   TextsTold texts_sent;                          ///< any thread
   std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
-  std::uint64_t texts = 0, text_bytes = 0;       ///< of these, the texts that were new to the world
-  std::vector<session::Granted> grants;          ///< by index; may be unused
+  std::uint64_t texts = 0, text_bytes = 0;       ///< those texts that were new to the world
+  std::vector<session::Granted> grants;          ///< sorted by index; ids may be unused
   std::vector<std::uint64_t> timers;             ///< may include ended ones
   std::uint64_t edits = 0;                       ///< edits that the world accepted
   TimeCounts edit_waits;                         ///< processor time from arrival to answer

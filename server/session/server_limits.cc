@@ -109,12 +109,12 @@ std::vector<std::string_view> limit_names() {
 }
 
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
-  // Bytes of bookkeeping. For an entity: its id, its place among siblings, and its name. For a
-  // text, a timer and a watched entity: the pointers to them. Growing vectors may have twice the
+  // Bytes of bookkeeping: for an entity, its id, its place among siblings, and its name; for a
+  // text, a timer and a watched entity, the pointers to them. Growing vectors may have twice the
   // capacity that they use.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Factor for small requests, each with bookkeeping, in partly filled memory. Factor for rows:
-  // chunks that are not full, copies for comparison by watches, and a save's copy.
+  // Factors: for small requests, which have bookkeeping and partly filled memory, and for rows,
+  // which have chunks that are not full, copies for comparison by watches, and a save's copy.
   constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
   const std::uint64_t session =
       grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +

@@ -21,7 +21,7 @@ struct ServerLimits {
   /// Limit on bytes read from a refused connection, which is read so that the client can receive
   /// the reason.
   std::uint32_t stranger_bytes_max = 1u << 16;
-  std::uint32_t frame_bytes_max = 16u << 20;  ///< also the limit on reading from a closed session
+  std::uint32_t frame_bytes_max = 16u << 20;  ///< also limits reads from a closed session
   /// Limit on the first frame, before its token is accepted.
   std::uint32_t hello_bytes_max = 4096;
   std::uint32_t watches_max = 64;               ///< per session
@@ -44,7 +44,7 @@ struct ServerLimits {
   std::uint64_t flush_ns = 4'000'000;
   std::uint64_t watch_ns = 2'000'000;       ///< processor time for watches, if they have no thread
   std::uint32_t edit_steps_max = 100'000;   ///< of one edit; a more expensive one is refused
-  std::uint32_t depth_max = 1024;           ///< levels below its root for an entity in an edit
+  std::uint32_t depth_max = 1024;           ///< depth below the root that an edit may reach
   std::uint32_t text_bytes_max = 1u << 16;  ///< of one text from a session
   std::uint32_t texts_max = 100'000;        ///< texts from one session
   std::uint64_t texts_bytes_max = 16u << 20;

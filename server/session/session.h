@@ -1,10 +1,10 @@
-// A session: a user at work, from an accepted Hello until its last connection has ended and its
-// requests are done. Three objects meet in it. The door knows connections, the desk knows seats:
+// A session begins with an accepted Hello, and ends after its last connection has ended and its
+// requests are done. It connects two objects: the door uses connections, and the desk uses seats.
 //
 //   door ----> Connection <--- connection() --- Session --- seat() ---> Seat <---- desk
 //                          --- session() ----->
 //
-//   object       what belongs to it                  used by                       lifetime
+//   object       contents                            used by                       lifetime
 //   Connection   a stream, the queue of frames to    listener's thread; the        from the accepted stream to
 //                send, bytes received                queue: any thread             its end
 //   Session      identity, rights, requests, open    the door puts in requests,    outlives connections and
@@ -12,9 +12,9 @@
 //   Seat         ids granted, timers, texts, edits   world thread; texts that      from Desk::take_seat to
 //                and waits at one world              were sent: any thread         Desk::leave_seat
 //
-// Answers go to the connection that the session has when they are queued, so no code keeps a
-// session's queue: it calls outgoing() each time. Today, a session ends with its last connection:
-// Desk::leave decides that.
+// Answers go to the connection that the session has when they are queued. Code must therefore call
+// outgoing() each time instead of storing a session's queue. Desk::leave currently ends a session
+// when its last connection ends.
 #pragma once
 
 #include <atomic>
@@ -42,10 +42,11 @@ struct SessionIdentity {
   std::uint64_t joined_ns = 0;  ///< steady clock
 };
 
-/// Created by Desk::join. Each member states the thread that may use it; constants: any thread.
+/// Created by Desk::join. Each member states the thread that may use it; constants may be used on
+/// any thread.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// Has no connection yet: what is sent to it is dropped.
+  /// The session has no connection yet, so messages to it are dropped.
   Session(SessionIdentity identity, const Rights& its_rights, std::size_t request_bytes_max,
           std::shared_ptr<RequestBytes> all_requests);
 
@@ -56,21 +57,21 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Requests requests;                              ///< listener's thread and world thread
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
-  std::atomic<std::uint64_t> told_rows = 0;       ///< any thread; of all its watches, ended or not
+  std::atomic<std::uint64_t> told_rows = 0;       ///< by all of its watches, ended or not; any thread
 
   // --- any thread
 
   /// Returns the connection, or the last one if it has ended. Never null.
   std::shared_ptr<Connection> connection() const;
-  /// Returns the connection's queue, for one use.
+  /// Returns the connection's queue. Do not keep it after the current operation.
   std::shared_ptr<Outgoing> outgoing() const;
-  /// Returns the seat, or the last one if it was left. Never null.
+  /// Returns the seat, or the last one if the session has left it. Never null.
   std::shared_ptr<Seat> seat() const;
 
-  /// Replaces the connection. Returns the old one, which is not closed, and whose unsent frames are
-  /// not sent again. Called by Desk::join and Desk::connect. Listener's thread.
+  /// Replaces the connection. Returns the old one, which is not closed; its unsent frames are not
+  /// sent again. Called by Desk::join and Desk::connect. Listener's thread.
   std::shared_ptr<Connection> connect(std::shared_ptr<Connection> connection);
-  /// Notes that a connection has ended. Returns true if the session now has none. Called by
+  /// Records that a connection has ended. Returns true if the session now has none. Called by
   /// Desk::leave. Listener's thread.
   bool disconnect(const Connection& connection);
   /// Called by Desk::take_seat. World thread.
@@ -86,7 +87,8 @@ class Session : public std::enable_shared_from_this<Session> {
 /// Returns a fault that leaves the session open.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
 
-/// Returns the answer to an edit while the disk fails with the sentence `error`.
+/// Returns the answer to an edit while the disk fails. `error` is a sentence that describes the
+/// failure.
 session::Fault not_recorded_fault(const std::string& error);
 
 /// Queues one message as a control frame.

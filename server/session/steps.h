@@ -1,4 +1,4 @@
-// Units of work on the owner's thread. A step is about a tenth of a microsecond: examining one
+// Units of work on the world thread. A step is about a tenth of a microsecond: examining one
 // entity, passing one ancestor, or copying 64 bytes.
 #pragma once
 

@@ -26,7 +26,7 @@ struct WorldFacts {
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< time between automatic saves; 0 for never
-  bool watch_thread = false;             ///< otherwise the world's thread sends them after a flush
+  bool watch_thread = false;             ///< if false, the world thread sends watches after a flush
 };
 
 /// Must outlive the desk. The calls have defaults for a world that is never saved, whose clock
@@ -49,9 +49,9 @@ class WorldSide {
   virtual std::uint64_t durable_sequence() const { return 0; }
   /// Returns the last input that is part of the saved state.
   virtual std::uint64_t saved_sequence() const { return durable_sequence(); }
-  /// Returns the processor time that the world's thread has used.
+  /// Returns the processor time that the world thread has used.
   virtual std::uint64_t processor_ns() const { return 0; }
-  /// Returns a sentence that describes why the world's thread hangs; empty if it does not.
+  /// Returns a sentence that describes why the world thread hangs; empty if it does not.
   virtual std::string hang() const { return {}; }
 
   // --- world thread

@@ -51,7 +51,7 @@ class Watch {
     EqualRows& equal_rows;
     bool is_alone = true;  ///< true if there is no other watch
   };
-  /// Creates a watch with an empty scope, until become() is called.
+  /// Creates a watch. Its scope is empty until become() is called.
   Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t request, std::uint64_t number,
         std::shared_ptr<WatchFigures> figures);
   Watch(const Watch&) = delete;

@@ -34,8 +34,8 @@ struct WatchAsked {
   bool wants_events() const noexcept { return inputs || !pushed.empty(); }
 };
 
-/// Converts a request. Fails for unknown types, a wrong rate, and entities named beside the whole
-/// world.
+/// Converts a request. Fails for unknown types, for an invalid rate, and if it names entities
+/// although it asks for the whole world.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
 /// Returns the fault `not_found`.

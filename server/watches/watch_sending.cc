@@ -17,10 +17,10 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slice_entities = 256;           // between two checks of the queue's room
-constexpr std::size_t slice_values = 2048;            // the same for the values of a component
-constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, to share a slow connection fairly
-constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts sent with a slice; usually fewer
+constexpr std::size_t slice_entities = 256;           // per check of the queue's room
+constexpr std::size_t slice_values = 2048;            // of a component, per check
+constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, to share a slow line fairly
+constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts per slice; usually fewer
 // Approximate size of the data sent about one entity's structure.
 constexpr std::uint32_t told_row_bytes = 64;
 constexpr std::size_t row_name_bytes_max = 4096;  // of a child's name

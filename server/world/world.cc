@@ -185,8 +185,8 @@ struct World::Impl {
   }
   void flush() {
     saver.look();
-    // Not done while loading, because sinks must see these inputs, and the host adds its sinks
-    // after the world is open.
+    // This is not done while loading, because sinks must see the resulting inputs, and the host
+    // adds its sinks after the world is open.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "registry/entity_registry.h"
+#include "registry/host.h"
 #include "tests/model/state_rows.h"
 #include "tests/model/steps/actions.h"
 #include "tests/support/change_marks.h"

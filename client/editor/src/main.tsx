@@ -22,7 +22,7 @@ const model = new Model();
 const ui = new Ui();
 model.commands.register(page_commands(model, ui));
 
-/** Keys belong to what is being typed. */
+/** Returns true if keys are meant for a text field. */
 function is_typing(event: Event): boolean {
   const target = event.target as HTMLElement | null;
   if (!target || target === document.body) return false;
@@ -32,8 +32,8 @@ function is_typing(event: Event): boolean {
     (target.tagName === 'INPUT' && !/^(checkbox|color|button|range)$/.test((target as HTMLInputElement).type))
   );
 }
-// Whether what has the focus got it by keys. `:focus-visible` does not say it: a browser lets it
-// hold for a clicked button too, as soon as a key is pressed.
+// True if the focused element got the focus by a key. `:focus-visible` is not enough: some browsers
+// also apply it to a clicked button as soon as a key is pressed.
 let is_by_keys = true;
 let is_entered_by_keys = true;
 addEventListener('pointerdown', () => (is_by_keys = is_entered_by_keys = false), true);
@@ -41,8 +41,8 @@ addEventListener('keydown', () => (is_by_keys = true), true);
 addEventListener('focusin', () => (is_entered_by_keys = is_by_keys), true);
 
 /**
- * Space presses a button that was reached by keys. A button that was clicked gives up the focus
- * instead.
+ * Returns true if Space presses a button, which it does if the button was reached by keys. A button
+ * that was clicked loses the focus instead.
  */
 function is_pressing(event: KeyboardEvent): boolean {
   if (event.code !== 'Space') return false;
@@ -55,7 +55,7 @@ function is_pressing(event: KeyboardEvent): boolean {
   return false;
 }
 
-// Text and pictures are not dragged about in the page, and what is dropped on it never replaces it.
+// Disables dragging text and images, and keeps dropped files from replacing the page.
 addEventListener('dragstart', (event) => event.preventDefault());
 for (const kind of ['dragover', 'drop'] as const)
   addEventListener(kind, (event) => {
@@ -71,11 +71,11 @@ for (const kind of ['dragover', 'drop'] as const)
       );
   });
 
-/** True while a question, a menu or a chooser is open. */
+/** Returns true while a dialog, a menu or a chooser is open. */
 function is_asking(): boolean {
   return ui.question.peek() !== null || document.querySelector('.popover') !== null;
 }
-// With this event the browser gives the clipboard's text without asking for permission.
+// During this event, the browser provides the clipboard's text without asking for permission.
 addEventListener('paste', (event) => {
   if (is_typing(event) || is_asking()) return;
   const text = event.clipboardData?.getData('text/plain') ?? '';
@@ -91,8 +91,8 @@ effect(() => {
       bindings[keys] = (event) => {
         const is_modified = event.ctrlKey || event.metaKey;
         if (is_asking()) return;
-        if (keys === '$mod+v') return; // see `paste`
-        if (keys === '$mod+c' && getSelection()?.isCollapsed === false) return; // copies that text
+        if (keys === '$mod+v') return; // handled by the paste event
+        if (keys === '$mod+c' && getSelection()?.isCollapsed === false) return; // copies text
         if (keys === '$mod+s') {
           (document.activeElement as HTMLElement | null)?.blur?.();
         } else if (is_typing(event) || (is_pressing(event) && !is_modified)) return;
@@ -105,7 +105,7 @@ effect(() => {
 effect(() => {
   const world = model.client.value?.welcome.world;
   if (!world) return;
-  // Ids of a world that was made anew under this name may belong to other entities, or to none.
+  // If the world was recreated under this name, ids may belong to other entities or to none.
   model.order.open(...ui.remember(world).filter((node) => model.world.get(node)));
   document.title = `${world.replace(/^.*\//, '').replace(/\.muster$/, '')} · Muster`;
 });

@@ -164,11 +164,11 @@ class WorldFile {
   /// holds the previous checkpoint, and the next call tries everything again.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
   /// Lists the rows of `save` for a checkpoint, without copying columns. No other checkpoint may be
-  /// made in between. Until the checkpoint ends, call the copy's
-  /// preserver() before a column changes. The copy can be used for one checkpoint. `saved` is the
-  /// result of RegistryHost::begin_version before this process's last successful checkpoint of
-  /// this file, or 0. `used` may contain an earlier, cleared copy with the same
-  /// `preserved_bytes_max`; its memory is reused, and it is empty afterwards.
+  /// made in between. Until the checkpoint ends, call the copy's preserver() before a column
+  /// changes. The copy can be used for one checkpoint. `saved` is the result of
+  /// RegistryHost::begin_version before this process's last successful checkpoint of this file, or
+  /// 0. `used` may contain an earlier, cleared copy with the same `preserved_bytes_max`; its memory
+  /// is reused, and it is empty afterwards.
   StateCopy preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
                      std::optional<StateCopy>& used) const;
   /// Makes a checkpoint of copied rows. Returns no value if another program has written to the file

@@ -17,7 +17,8 @@
 namespace muster {
 namespace {
 
-/// Returns the build-id note that linkers add, a digest of their output. Empty if there is none.
+/// Returns the build-id note, a digest that linkers compute of their output. Empty if there is
+/// none.
 std::string build_id() {
   std::string found;
   const auto look = [](dl_phdr_info* program, std::size_t, void* into) {

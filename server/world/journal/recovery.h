@@ -64,12 +64,13 @@ struct RecoveryReport {
   std::string text() const;
 };
 
-/// Takes groups in order. As long as code and types are those that wrote a group, each input is
-/// replayed exactly (RegistryHost::replay). From the first group written by different code on,
-/// only the inputs of sessions are applied, along with the grants of ids and the texts that they
-/// need, each with its old number. Every other input becomes an empty one, so that no number is
-/// used twice. Edits whose types have changed layouts are converted like saved state
+/// Takes groups in order. As long as the code and types are those with which a group was written,
+/// each input is replayed exactly (RegistryHost::replay). From the first group written by different
+/// code on, only the inputs of sessions are applied, along with the grants of ids and the texts
+/// that they need, each with its old number. Every other input becomes an empty one, so that no
+/// number is used twice. Edits whose types have changed layouts are converted like saved state
 /// (registry/state/batch_change.h). World thread; nothing else may use the registry during
+/// recovery.
 /// recovery.
 class Recovery {
  public:

@@ -17,11 +17,11 @@ namespace muster {
 /// that changed since the last save, and 24 bytes for each other row.
 class StateCopy final : public StateSink {
  public:
-  /// Does not copy rows that `known` has in the same version; null copies all rows. `known` is used
-  /// only while the copy is being filled. Leaves columns in place and passes each on once; until
-  /// then, call preserver() before they change. `saved` is the result of
-  /// RegistryHost::begin_version before a save that is completely in `known`, or 0. Rows of
-  /// Storage that are older are not looked up.
+  /// Skips rows that `known` has in the same version; if `known` is null, copies all rows. `known`
+  /// is used only while the copy is being filled. Leaves columns in place and passes each one on
+  /// once; until then, preserver() must be called before a column changes. `saved` is the result of
+  /// RegistryHost::begin_version before a save that is completely in `known`, or 0. Storage rows
+  /// older than `saved` are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
   /// Like the constructor above, but reuses the memory of `used`, which must be cleared.

@@ -18,8 +18,8 @@ struct CaughtSignal {
   std::atomic<bool> ours = false;
 };
 
-// Signal handlers belong to the process, and so do these. The handler reads the list without the
-// mutex; `handlers_running` tells a destructor that a handler may still use its object.
+// These are global, because signal handlers belong to the process. The handler reads the list
+// without the mutex; `handlers_running` tells a destructor that a handler may still use its object.
 CaughtSignal caught_signals[] = {{.number = SIGINT}, {.number = SIGTERM}};
 std::atomic<StopSignals*> first_stopped = nullptr;
 std::atomic<int> handlers_running = 0;

@@ -7,11 +7,11 @@ namespace muster {
 
 class Wake;
 
-/// From construction to destruction, SIGINT and SIGTERM set a flag and wake the thread that sleeps.
+/// From construction to destruction, SIGINT and SIGTERM set a flag and wake the sleeping thread.
 /// The first signal of each kind also restores the handler that the program had before, so that a
-/// second one ends a program that does not stop. There may be several objects, also on different
-/// threads; each signal reaches all of them. The last destructor restores both handlers, unless the
-/// program has replaced them in the meantime.
+/// second one ends a program that does not stop. There may be several objects, including on
+/// different threads; each signal reaches all of them. The last destructor restores both handlers,
+/// unless the program has replaced them in the meantime.
 class StopSignals {
  public:
   /// Both arguments must outlive the object.

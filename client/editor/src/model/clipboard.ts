@@ -1,4 +1,4 @@
-// Entities and the values of components as text that other tabs, and people, can read.
+// Converts entities and component values to and from text, which other tabs and people can read.
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 import { id_text, nil } from 'muster-client';
 
@@ -7,19 +7,19 @@ import type { Copied } from './copies.js';
 import { counted } from './numbers.js';
 import { last_name, with_references } from './values.js';
 
-/** Returns one component as text. `world` is the one that its references belong to. */
+/** Returns one component as text. `world` is the world that its references belong to. */
 export function clipboard_text(type: TypeDescriptor, value: StructValue, world: string): string {
   return JSON.stringify({ world, [type.name]: value }, plain, 2);
 }
 
-/** Writes numbers that JSON cannot hold as texts. */
+/** Writes numbers that JSON cannot represent as strings. */
 function plain(_: string, value: unknown): unknown {
   if (Object.is(value, -0)) return '-0';
   const is_text = typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value));
   return is_text ? String(value) : value;
 }
 
-/** Returns entities as text. `world` is the one that their ids belong to. */
+/** Returns entities as text. `world` is the world that their ids belong to. */
 export function trees_text(copied: readonly Copied[], world: string): string {
   const entities = copied.map(({ entity, parent, name, components }) => ({
     id: id_text(entity),
@@ -31,19 +31,20 @@ export function trees_text(copied: readonly Copied[], world: string): string {
 }
 
 export interface PastedTrees {
-  /** Parents before their children. */
+  /** Parents come before their children. */
   copied: Copied[];
-  /** Those whose parent is not among them. */
+  /** The entities whose parent is not among them. */
   roots: Entity[];
-  /** True if the ids are those of this world. */
+  /** True if the ids belong to this world. */
   is_from_here: boolean;
   /** Components that this world does not have. They are left out. */
   unknown: string[];
 }
 
 /**
- * Reads pasted entities. References to entities that are not among them stay if the entities come
- * from this world, else they become nil. Throws an Error that says what is wrong with the text.
+ * Parses pasted entities. References to entities that are not among them are preserved if the
+ * entities come from this world; otherwise they become nil. Throws an Error that describes the
+ * fault in the text.
  */
 export function pasted_trees(types: ReadonlyMap<string, TypeDescriptor>, text: string, world: string): PastedTrees {
   const none = new Error('The clipboard does not contain entities.');
@@ -98,8 +99,10 @@ function parsed(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Reads a pasted value. References from another world become nil. Throws an Error that says what
- *  is wrong with the text. */
+/**
+ * Parses a pasted value. References from another world become nil. Throws an Error that describes
+ * the fault in the text.
+ */
 export function pasted_value(type: TypeDescriptor, text: string, world: string): StructValue {
   const all = parsed(text);
   const given = all?.[type.name];

@@ -1,4 +1,4 @@
-// The world's clock, and what of the world is in its file.
+// The world's clock, and how much of the world is saved in its file.
 import { computed, signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { session } from 'muster-client';
@@ -6,7 +6,7 @@ import type { Client } from 'muster-client';
 
 export interface Saved {
   sequence: bigint;
-  /** When this page heard of it; null: before it was open. */
+  /** When this page learned of the save; null if that was before the page was opened. */
   at: Date | null;
 }
 
@@ -17,26 +17,26 @@ export class Clock {
   readonly is_saving = signal(false);
   private client: Client | null = null;
 
-  /** Null where the server does not tell. */
+  /** Null if the server does not report it. */
   get state(): ReadonlySignal<session.ClockState | null> {
     return this.newest;
   }
-  /** Null: not known. */
+  /** Null if unknown. */
   get saved(): ReadonlySignal<Saved | null> {
     return this.file;
   }
-  /** Why nothing of the world reaches the disk any more, a sentence of the server. Empty: it does. */
+  /** The server's sentence about why nothing is written to disk; empty if the disk works. */
   get not_saved(): ReadonlySignal<string> {
     return this.disk_error;
   }
   readonly paused = computed(() => this.newest.value?.paused === 1);
 
-  /** From now on the server tells when somebody changes the clock, when it saves, and when it cannot. */
+  /** Asks the server to report changes of the clock, saves, and errors of the disk. */
   follow(client: Client): void {
     this.client = client;
     this.newest.value = null;
     const take = (state: session.ClockState): void => this.take(client, state);
-    // A server that does not tell leaves the state null.
+    // If the server does not report the clock, the state stays null.
     client.follow_clock(take).then(take, () => {});
     const hear = ({ error }: session.Durable): void => {
       if (client === this.client) this.disk_error.value = error;

@@ -1,4 +1,4 @@
-// Everything a person can do, by name: keys, menus and buttons call the same list.
+// All commands of the page, by name. Keys, menus and buttons use the same list.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
@@ -8,20 +8,20 @@ export interface Command {
   /** A verb: "Delete". */
   title: string;
   /**
-   * As tinykeys has them: 'w', '$mod+d', 'Shift+A'. They work unless a text field has the focus.
+   * In the syntax of tinykeys: 'w', '$mod+d', 'Shift+A'. Active unless a text field has the focus.
    */
   keys?: string[];
-  /** Name of an icon of src/parts/icon.tsx. */
+  /** Name of an icon in src/parts/icon.tsx. */
   icon?: string;
-  /** Commands of one group stand together in menus. */
+  /** Menus show the commands of one group together. */
   group?: string;
-  /** Always true without it. */
+  /** If absent, the command is always enabled. */
   enabled?(): boolean;
-  /** Says why it is not enabled, in words that a sentence is made of. */
+  /** Returns the reason why the command is not enabled, as part of a sentence. */
   hint?(): string | undefined;
-  /** For commands that switch something. */
+  /** For commands that toggle something. */
   checked?(): boolean;
-  /** `at`: where the menu was that it was chosen from. */
+  /** `at` is the position of the menu from which the command was chosen. */
   run(at?: MenuPlace): void;
 }
 
@@ -32,10 +32,10 @@ export interface MenuPlace {
 
 export class Commands {
   private readonly by_id = signal<ReadonlyMap<string, Command>>(new Map());
-  /** Where the context menu of the selection is open. */
+  /** Position of the open context menu of the selection. */
   readonly menu = signal<MenuPlace | null>(null);
 
-  /** `refused` is called with the hint of a command that was run while it was not enabled. */
+  /** `refused` is called with a command's hint if the command was run while it was not enabled. */
   constructor(private readonly refused: (why: string) => void = () => {}) {}
 
   get all(): ReadonlySignal<ReadonlyMap<string, Command>> {
@@ -44,7 +44,7 @@ export class Commands {
   get(id: string): Command | undefined {
     return this.by_id.value.get(id);
   }
-  /** Returns what takes them back. A command of the same id is replaced. */
+  /** Adds commands, replacing those with the same id. Returns a function that removes them. */
   register(list: readonly Command[]): () => void {
     this.by_id.value = new Map([...this.by_id.peek(), ...list.map((command) => [command.id, command] as const)]);
     return () => {

@@ -1,5 +1,5 @@
-// Copies of entity trees: read whole, and created again under new ids. References between the
-// entities of a copy lead to their copies.
+// Copies entity trees: reads them completely and creates them again under new ids. References
+// between copied entities are changed to their copies.
 import { id_text, is_nil, Replica, rights } from 'muster-client';
 import type { Client, Entity, StructValue } from 'muster-client';
 
@@ -8,12 +8,12 @@ import { placeholder } from './operations.js';
 import type { Made } from './operations.js';
 import { with_references, with_texts } from './values.js';
 
-/** Limit on the entities of one copy. */
+/** Limit on the number of entities in one copy. */
 export const copied_max = 20_000;
 
-/** An entity of a copied tree. Its components hold texts, not their hashes. */
+/** An entity of a copied tree. Its components contain texts instead of their hashes. */
 export interface Copied {
-  /** Its id in the world that it was copied from. */
+  /** Its id in the original world. */
   entity: Entity;
   parent: Entity;
   name: string;
@@ -22,13 +22,13 @@ export interface Copied {
 
 export interface Copies {
   made: Omit<Made, 'before'>[];
-  /** The copies of the roots. Undefined for a root that was gone. */
+  /** The copies of the roots; undefined for a root that no longer exists. */
   roots: Entity[];
-  /** Components that are missing in the copies. */
+  /** Components that were left out of the copies. */
   left_out: string[];
 }
 
-/** Reads whole trees: parents before their children, siblings in order. */
+/** Reads whole trees, with parents before their children and siblings in order. */
 export async function read_trees(client: Client, roots: readonly Entity[]): Promise<Copied[]> {
   const world = new Replica();
   await world.follow(client, { entities: roots, subtree: true });
@@ -57,7 +57,7 @@ export async function read_trees(client: Client, roots: readonly Entity[]): Prom
 }
 
 /**
- * Prepares copies under new ids. Leaves out components that this session may not write: with them,
+ * Prepares copies under new ids. Leaves out components that this session may not write; otherwise
  * the server would refuse the whole copy.
  */
 export function make_copies(client: Client, copied: readonly Copied[], roots: readonly Entity[]): Copies {
@@ -86,7 +86,7 @@ export async function copy_trees(client: Client, roots: readonly Entity[]): Prom
   return make_copies(client, await read_trees(client, roots), roots);
 }
 
-/** Leaves out those that lie below another one of them. */
+/** Returns the entities without those that are below another one of them. */
 export function topmost(world: Replica, entities: readonly Entity[]): Entity[] {
   const chosen = new Set(entities.map(id_text));
   return entities.filter((entity) => {

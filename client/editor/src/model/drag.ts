@@ -1,4 +1,5 @@
-// Values that follow a hand: sent at most 60 times a second, and one step to undo in the end.
+// Edits values during a drag: sends at most 60 updates per second, and makes one undo step at the
+// end.
 import { id_text } from 'muster-client';
 import type { ClientError, Entity } from 'muster-client';
 
@@ -7,24 +8,24 @@ import type { FieldChange } from './operations.js';
 export interface DragWorld {
   send(changes: FieldChange[]): Promise<void>;
   ready(): boolean;
-  /** Undefined: not known here. */
+  /** Undefined if the value is unknown. */
   before(entity: Entity, component: string, path: string): unknown;
-  /** A handler writes it all the time: it is written over. */
+  /** True if a handler constantly writes the component; its values are then overwritten. */
   is_driven(component: string): boolean;
   failed(error: unknown): void;
-  /** Somebody else has changed that part meanwhile: the drag has let it go. */
+  /** Called if another session has changed the part, which this drag no longer writes. */
   overtaken(part: FieldChange): void;
   done(does: FieldChange[], undoes: FieldChange[]): void;
 }
 
 const every_ms = 1000 / 60;
-/** More on the way: a slow server gets the newest values only. */
+/** Limit on unanswered batches. A slow server receives only the newest values. */
 const batches_max = 2;
 
 export class Drag {
   private readonly first = new Map<string, FieldChange>();
   private readonly newest = new Map<string, FieldChange>();
-  /** The world's value, if only this drag writes it. */
+  /** The world's value of each part if only this drag has written it; sent as expected value. */
   private readonly written = new Map<string, unknown>();
   private readonly unsent = new Set<string>();
   private readonly overtaken = new Set<string>();
@@ -38,11 +39,11 @@ export class Drag {
     private readonly world: DragWorld,
   ) {}
 
-  /** Nothing that is set from now on is sent. */
+  /** True if values are no longer sent. */
   get is_over(): boolean {
     return this.over;
   }
-  /** The newest value counts. Does nothing once it is over, or where the world cannot be edited. */
+  /** Sets the newest value. Does nothing if the drag is over or the world cannot be edited. */
   set(entity: Entity, component: string, path: string, value: unknown): void {
     if (this.over) return;
     if (this.first.size + this.overtaken.size === 0 && !this.world.ready()) {
@@ -67,7 +68,7 @@ export class Drag {
     this.flush();
     if (this.newest.size > 0) this.world.done([...this.newest.values()], [...this.first.values()]);
   }
-  /** Everything is as it was before, but for what somebody else has changed since. */
+  /** Restores the previous values, except those that another session has changed. */
   cancel(): void {
     if (this.over) return;
     this.over = true;
@@ -91,8 +92,8 @@ export class Drag {
     this.send(keys);
   }
   /**
-   * Two batches: what others may write has the value that is expected there, what handlers write
-   * has none.
+   * Sends two batches: one with expected values, for components that others may write, and one
+   * without, for components that handlers write.
    */
   private send(keys: readonly string[]): void {
     const is_driven = (key: string): boolean => this.world.is_driven(this.newest.get(key)!.component);
@@ -119,13 +120,13 @@ export class Drag {
       );
       if (found) this.let_go(found[0]);
     }
-    // Values that were on their way when their part was let go are refused too.
+    // After a part was given up, the server also refuses values of it that were already sent.
     const is_known = is_mismatch && this.overtaken.size > 0;
     if (!is_known) this.over = true;
     this.landed();
     if (!is_known) this.world.failed(error);
   }
-  /** The other parts go on. */
+  /** Gives up one part; the others continue. */
   private let_go(key: string): void {
     const part = this.first.get(key)!;
     for (const each of [this.first, this.newest, this.written]) each.delete(key);

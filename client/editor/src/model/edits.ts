@@ -1,4 +1,4 @@
-// Edits of the world by this page: sent, acknowledged or refused, taken back.
+// Sends this page's edits to the world, tracks their results, and undoes them.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { ClientError, id_text, is_nil, nil, same_entity } from 'muster-client';
@@ -16,23 +16,24 @@ import type { FieldChange, Made, Operation } from './operations.js';
 import { OwnWrites } from './own_writes.js';
 import { at_path, default_value, same_value, with_texts, words, last_name } from './values.js';
 
-/** An edit that was sent, and that nothing is known of yet. */
+/** An edit that was sent but not answered yet. */
 export interface Pending {
   number: number;
   label: string;
   operations: readonly Operation[];
 }
 
-/** Why a field is red. */
+/** The reason why a field is shown in red. */
 export interface Refusal {
   sentence: string;
-  /** What was tried. */
+  /** The refused value. */
   mine: unknown;
   /**
-   * The field's value in place of the expected one; undefined if it was refused for another reason.
+   * The field's actual value if it was not the expected one; undefined if the edit was refused for
+   * another reason.
    */
   theirs: unknown;
-  /** Writes my value anyway. */
+  /** Writes `mine` regardless of the current value. */
   overwrite?: () => void;
 }
 
@@ -41,38 +42,42 @@ export interface EditedWorld {
   client(): Client | null;
   may_edit(): boolean;
   why_not(): string;
-  /** The newest value of a component that the world told; undefined: not known here. */
+  /** Returns the newest value received for a component, or undefined if it is unknown. */
   component(entity: Entity, component: string): StructValue | undefined;
   name(entity: Entity): string;
   parent(entity: Entity): Entity;
-  /** Of its children. */
+  /** Returns the names of its children. */
   names_below(parent: Entity): Iterable<string>;
-  /** As of that sequence or later. Nil: it is the last child. */
+  /** Returns the next sibling as of sequence `since` or later; nil for the last child. */
   next_sibling(entity: Entity, since: bigint): Promise<Entity>;
   /**
-   * Resolves when what is known here is as of these sequences or later: which entities there are,
-   * their names and places, and what components the selected ones have; or after a while, since the
-   * world does not tell of what it changed back.
+   * Resolves when the page knows the world as of these sequences or later: the entities with their
+   * names and places (`structure`), and the components of the selection (`components`). Also
+   * resolves after a while, because the world does not report values that were changed back.
    */
   told_of(structure: bigint, components: bigint): Promise<void>;
-  /** Handlers write it all the time, and the clock runs: what was expected means nothing. */
+  /**
+   * True if handlers constantly write the component and the clock runs, so expected values are
+   * useless.
+   */
   is_driven(component: string): boolean;
-  /** The reason for a refusal, shorter if another place of the page shows all of it. */
+  /** Returns the reason for a refusal, shortened if the page shows the full reason elsewhere. */
   brief(sentence: string): string;
-  /** The world refused something that this page sent. */
+  /** Called when the world has refused something that this page sent. */
   was_refused(error: ClientError): void;
 }
 
 export const refusal_key = (component: string, path: string): string => `${component}|${path}`;
 
 /**
- * Null: there is nothing to do. `since`: what it looks up has to be as of that sequence or later.
+ * Returns null if there is nothing to do. The step must use the world's state as of sequence
+ * `since` or later.
  */
 type MakeStep = (since: bigint) => Promise<Step | null>;
 
 export class Edits {
   readonly history = new History();
-  /** Values that were sent and not confirmed yet. */
+  /** Values that were sent but not confirmed yet. */
   readonly writes = new OwnWrites();
   private readonly aliases = new Aliases();
   private readonly waiting = signal<readonly Pending[]>([]);
@@ -80,10 +85,10 @@ export class Edits {
   private readonly refused = signal<ReadonlyMap<string, Refusal>>(new Map());
   private last = 0;
   private going: Promise<unknown> = Promise.resolve();
-  private readonly turns = signal(0); // of undo and redo that are not over
+  private readonly turns = signal(0); // number of unfinished undos and redos
   /** Sequences of the last acknowledged edits whose effects were not received yet; 0 if none. */
   private untold = { structure: 0n, components: 0n };
-  private readonly begun = new Set<Promise<unknown>>(); // not answered yet: no step of the history so far
+  private readonly begun = new Set<Promise<unknown>>(); // unanswered, so not in the history yet
   private readonly is_begun = signal(false);
 
   constructor(
@@ -92,17 +97,18 @@ export class Edits {
     private readonly notices: Notices,
   ) {}
 
-  /** Sent and not acknowledged yet. */
+  /** Edits that were sent but not acknowledged yet. */
   get pending(): ReadonlySignal<readonly Pending[]> {
     return this.waiting;
   }
   /**
-   * Those that were not acknowledged when the connection was lost: the world may have them or not.
+   * Edits that were unacknowledged when the connection was lost. The world may or may not have
+   * applied them.
    */
   get unacknowledged(): ReadonlySignal<readonly Pending[]> {
     return this.unsure;
   }
-  /** By refusal_key. */
+  /** Keyed by refusal_key. */
   get refusals(): ReadonlySignal<ReadonlyMap<string, Refusal>> {
     return this.refused;
   }
@@ -113,12 +119,15 @@ export class Edits {
     else left.delete(key);
     this.refused.value = left;
   }
-  /** The typed text is not a value of the field; nothing is sent. */
+  /** Shows that the typed text is not a value of the field. Nothing is sent. */
   show_wrong(component: string, path: string, sentence: string): void {
     const refusal = { sentence, mine: undefined, theirs: undefined };
     this.refused.value = new Map([...this.refused.peek(), [refusal_key(component, path), refusal]]);
   }
-  /** The session is over; the sequences of the next one may be another server's. */
+  /**
+   * Called when the session has ended. The next session may be with another server, whose sequences
+   * cannot be compared.
+   */
   lost(): void {
     this.writes.forget();
     this.untold = { structure: 0n, components: 0n };
@@ -126,14 +135,14 @@ export class Edits {
   forget_unacknowledged(): void {
     this.unsure.value = [];
   }
-  /** Steps and ids of another run of the server mean nothing in this one. */
+  /** Drops all steps, because their ids are meaningless after a restart of the server. */
   forget_history(): void {
     this.history.clear();
   }
   async send_unacknowledged(): Promise<void> {
     const list = this.unsure.peek();
     this.unsure.value = [];
-    // The person who sends them again wants these values, whatever the world holds now.
+    // A user who sends these edits again wants these values, regardless of the current ones.
     for (const { label, operations } of list)
       await this.send(
         label,
@@ -145,11 +154,11 @@ export class Edits {
       );
   }
 
-  // --- what people do. All resolve with false on failure, and the reason is shown.
+  // --- edits by the user. All resolve to false after showing the reason if they fail.
 
   /**
-   * Writes one field of one component of all entities. `was`: what was there when editing began;
-   * then a conflict is refused.
+   * Writes one field of one component in all entities. If `was`, the value from before editing, is
+   * given, the edit is refused if the field has changed since.
    */
   set_field(
     entities: readonly Entity[],
@@ -215,7 +224,7 @@ export class Edits {
       };
     });
   }
-  /** A whole component: paste, reset. */
+  /** Writes a whole component, for paste and reset. */
   set_component(entities: readonly Entity[], component: string, value: StructValue): Promise<boolean> {
     return this.do(async () => ({
       label: `${last_name(component)} of ${this.of_whom(entities)}`,
@@ -234,7 +243,7 @@ export class Edits {
       };
     });
   }
-  /** Renames an entity. Spaces around `typed` are left out, because they cannot be seen. */
+  /** Renames an entity. Removes spaces around `typed`, because they would be invisible. */
   rename(entity: Entity, typed: string): Promise<boolean> {
     return this.do(async () => {
       const name = typed.trim();
@@ -247,7 +256,7 @@ export class Edits {
       };
     });
   }
-  /** `kept` is written then, so that they stay in place. */
+  /** Moves entities to another parent. Also writes `kept`, so that they stay in place. */
   reparent(
     entities: readonly Entity[],
     parent: Entity,
@@ -269,13 +278,14 @@ export class Edits {
           { kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) },
           ...fields(changes),
         ],
-        // The other way round: the sibling before which one stood may be one of them.
+        // In reverse order, because an entity's next sibling may be one of the moved entities.
         undoes: [{ kind: 'reparent', places: back.reverse() }, ...fields(were)],
       };
     });
   }
   /**
-   * Spawns several trees at once; resolves with the ids of the roots, or none if it was refused.
+   * Spawns several trees at once. Resolves with the ids of the roots, or with none if the edit was
+   * refused.
    */
   async create(label: string, made: readonly Omit<Made, 'before'>[], roots: readonly Entity[]): Promise<Entity[]> {
     const all = made.map((each) => ({ ...each, before: nil }));
@@ -286,12 +296,14 @@ export class Edits {
     });
     return is_done ? roots.map((root) => this.aliases.of(root)) : [];
   }
-  /** Each copy stands right after its original, under the next free name. */
+  /** Inserts each copy after its original, under the next free name. */
   duplicate(originals: readonly Entity[], { made, roots }: Copies): Promise<Entity[]> {
     const places = originals.map((original, i) => ({ root: roots[i], parent: this.world.parent(original), original }));
     return this.add_copies(`duplicate ${this.of_whom(originals)}`, made, places.filter(({ root }) => root));
   }
-  /** The copies become the last children of `parent`, under their own or the next free names. */
+  /**
+   * Adds the copies as the last children of `parent`, under their own names or the next free ones.
+   */
   paste({ made, roots }: Copies, parent: Entity): Promise<Entity[]> {
     const whom = roots.length === 1 ? made[0].name || 'an entity' : `${roots.length} entities`;
     return this.add_copies(`paste ${whom}`, made, roots.map((root) => ({ root, parent })));
@@ -323,7 +335,7 @@ export class Edits {
     });
     return is_done ? this.aliases.of(entity) : null;
   }
-  /** Cannot be taken back: undo stops at it. */
+  /** Destroys entities. Undo cannot restore them, and stops at this step. */
   destroy(entities: readonly Entity[]): Promise<boolean> {
     return this.do({
       label: `delete ${this.of_whom(entities)}`,
@@ -354,20 +366,20 @@ export class Edits {
           does: [{ kind: 'fields', changes: does }],
           undoes: [{ kind: 'fields', changes: undoes }],
         };
-        // Operations that began earlier also come earlier in the history.
+        // Operations that began earlier must also be earlier in the history.
         if (this.begun.size === 0) this.history.add(step);
         else void this.begin(Promise.allSettled(this.begun).then(() => this.history.add(step)).then(() => true));
       },
     });
   }
 
-  // --- taken back
+  // --- undo and redo
 
-  /** There is a step to take back, or will be when the world has answered. */
+  /** True if there is a step to undo, or an unanswered edit that may become one. */
   may_undo(): boolean {
     return this.history.next.value.undo !== null || this.is_begun.value || this.turns.value > 0;
   }
-  /** There is a step to do again, or may be when what is being taken back is. */
+  /** True if there is a step to redo, or an unfinished undo that may leave one. */
   may_redo(): boolean {
     return this.history.next.value.redo !== null || this.turns.value > 0;
   }
@@ -381,7 +393,7 @@ export class Edits {
   redo(): void {
     void this.turn(() => this.replay('does'));
   }
-  /** Says that a step cannot be undone, and offers the newest one that can. */
+  /** Reports that a step cannot be undone, and offers the newest step that can. */
   private stop_at(step: Step): void {
     const other = this.history.newest_undoable;
     const undo_other = (): void =>
@@ -392,8 +404,8 @@ export class Edits {
     this.notices.say('problem', `'${step.label}' cannot be undone. Nothing was changed.`, actions, this.history.next);
   }
   /**
-   * One after the other, and after what was begun before: an edit is a step only when the world has
-   * answered.
+   * Runs undos and redos one at a time, after all edits that began earlier, because an edit becomes
+   * a step only when the world has answered.
    */
   private turn(what: () => Promise<void>): Promise<void> {
     const before = [this.going, ...this.begun];
@@ -404,8 +416,10 @@ export class Edits {
     this.going = next.catch(() => {});
     return next;
   }
-  /** Undoes the newest step, or repeats the last one that was undone. `is_forced`: also if somebody
-   *  else has changed a value since. */
+  /**
+   * Undoes the newest step, or redoes the last undone one. If `is_forced`, ignores changes that
+   * other sessions have made since.
+   */
   private async replay(way: 'does' | 'undoes', is_forced = false): Promise<void> {
     const { history } = this;
     const is_undo = way === 'undoes';
@@ -430,8 +444,10 @@ export class Edits {
     if (is_undo) history.was_undone(step);
     else history.was_done(step);
   }
-  /** Returns the operations of one way of a step. Unless `is_forced`, the world refuses them if
-   *  somebody else has changed a value since. */
+  /**
+   * Returns the operations for one direction of a step. Unless `is_forced`, the world refuses them
+   * if another session has changed a value since.
+   */
   private operations_of(step: Step, way: 'does' | 'undoes', is_forced: boolean): Operation[] {
     const other = way === 'does' ? 'undoes' : 'does';
     return step[way].map((operation, i): Operation => {
@@ -442,14 +458,14 @@ export class Edits {
       return changes.some((change) => this.world.is_driven(change.component)) ? operation : { ...operation, changes };
     });
   }
-  /** The last child, if the sibling that it stood before hangs elsewhere now. */
+  /** Makes the entity the last child if its next sibling has moved to another parent. */
   private placed(made: Made): Made {
     const parent = this.aliases.of(made.parent);
     const stands = is_nil(made.before) || same_entity(this.world.parent(this.aliases.of(made.before)), parent);
     return stands ? made : { ...made, before: nil };
   }
 
-  // --- how it is sent
+  // --- sending
 
   private ready(): Client | null {
     const client = this.world.client();
@@ -478,7 +494,7 @@ export class Edits {
     try {
       await this.run(step.label, step.does);
     } catch (error) {
-      // The others of a batch were applied.
+      // The other edits of the batch were applied.
       if (step.is_final && ((error as ClientError).fault?.handled ?? 0) > 0) this.history.add(step);
       this.complain(step.label, error, step.does);
       return false;
@@ -487,8 +503,8 @@ export class Edits {
     return true;
   }
   /**
-   * A step is worked out from what is known here: so not before what this page did before it is
-   * known. Resolves with the sequence of the last edit of that kind.
+   * Resolves when the page knows the effects of its earlier edits, because steps are computed from
+   * its copy of the world. Returns the sequence of the last such edit.
    */
   private async caught_up(): Promise<bigint> {
     await Promise.allSettled([this.going, ...this.begun]);
@@ -537,7 +553,7 @@ export class Edits {
   private why(error: unknown): string {
     return error instanceof Error ? this.world.brief(error.message) : String(error);
   }
-  /** Says which name is taken, and where, if that is why the world refused operations. */
+  /** Reports which name is taken, and where, if that is why the world refused operations. */
   private taken_name(error: unknown, operations: readonly Operation[]): string | undefined {
     const fault = error instanceof ClientError ? error.fault : undefined;
     if (fault?.reason !== 'name_taken') return undefined;
@@ -560,7 +576,7 @@ export class Edits {
     this.refused.value = new Map([...this.refused.peek(), [key, refusal]]);
     this.log.problem(`${label}: ${refusal.sentence}`);
   }
-  /** The newest value that is known here, with what was written since. */
+  /** Returns the newest known value of a component, including unconfirmed writes. */
   private component(entity: Entity, component: string): StructValue | undefined {
     return this.writes.over(entity, component, this.world.component(entity, component));
   }

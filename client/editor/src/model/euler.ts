@@ -1,5 +1,5 @@
-// Rotations as people see them: degrees about the axes. The order is YXZ: about Y first (yaw), then
-// X (pitch), then Z (roll).
+// Converts rotations to degrees about the axes. The order is YXZ: first about Y (yaw), then X
+// (pitch), then Z (roll).
 
 export interface Vec3 {
   x: number;
@@ -27,15 +27,15 @@ export function quat_of(euler: Vec3): Quat {
 }
 
 /**
- * Each from -180 to 180, x from -90 to 90. A quaternion is normalised first; zero means no
- * rotation.
+ * Returns angles from -180 to 180, or from -90 to 90 for x. Normalizes the quaternion first; a zero
+ * quaternion means no rotation.
  */
 export function euler_of(given: Quat): Vec3 {
   const length = Math.hypot(given.x, given.y, given.z, given.w);
   if (!(length > 0)) return { x: 0, y: 0, z: 0 };
   const [x, y, z, w] = [given.x, given.y, given.z, given.w].map((each) => each / length);
   const sine = Math.max(-1, Math.min(1, 2 * (w * x - y * z)));
-  // Straight up or down yaw and roll turn about one axis; all of it is told as yaw.
+  // At the poles, yaw and roll turn about the same axis, so the whole angle is given as yaw.
   const is_pole = Math.abs(sine) > 0.9999999;
   const yaw = is_pole
     ? Math.atan2(2 * (w * y - x * z), 1 - 2 * (y * y + z * z))
@@ -44,13 +44,13 @@ export function euler_of(given: Quat): Vec3 {
   return { x: tidy(Math.asin(sine)), y: tidy(yaw), z: tidy(roll) };
 }
 
-/** Float32 of a saved 90 comes back as 90, not as 90.0000025. */
+/** Removes rounding errors of Float32, so that 90 is not shown as 90.0000025. */
 function tidy(radians: number): number {
   const degrees = Math.round((radians / to_radians) * 1e4) / 1e4;
   return degrees === 0 ? 0 : degrees;
 }
 
-/** Returns true for equal rotations with either sign, to the precision of 32 bits. */
+/** Returns true if the rotations are equal to 32-bit precision; q and -q are the same rotation. */
 export function same_rotation(a: Quat, b: Quat): boolean {
   const lengths = Math.hypot(a.x, a.y, a.z, a.w) * Math.hypot(b.x, b.y, b.z, b.w);
   if (!(lengths > 0)) return false;
@@ -58,7 +58,9 @@ export function same_rotation(a: Quat, b: Quat): boolean {
   return dot > 1 - 1e-12;
 }
 
-/** Each rotation has two triples of degrees: the one that is nearer to another triple. */
+/**
+ * Returns the equivalent triple of angles that is closer to `to`. Each rotation has two triples.
+ */
 function nearer_euler(euler: Vec3, to: Vec3): Vec3 {
   const turned = (degrees: number): number => (degrees > 0 ? degrees - 180 : degrees + 180);
   const other = { x: (euler.x >= 0 ? 180 : -180) - euler.x, y: turned(euler.y), z: turned(euler.z) };
@@ -70,11 +72,11 @@ const owners_max = 1000;
 const typed_max = 32;
 
 /**
- * The degrees that were typed here for rotations. A rotation that is one of them again is shown as
- * it was typed.
+ * Remembers the degrees that the user typed, so that a rotation with these degrees is shown as
+ * typed.
  */
 export class TypedAngles {
-  /** By what has the rotation, the newest first. */
+  /** Keyed by the owner of the rotation; the newest comes first. */
   private readonly kept = new Map<string, Vec3[]>();
 
   shown(owner: string, rotation: Quat): Vec3 {
@@ -82,7 +84,7 @@ export class TypedAngles {
     if (!typed) return euler_of(rotation);
     return typed.find((each) => same_rotation(rotation, quat_of(each))) ?? nearer_euler(euler_of(rotation), typed[0]);
   }
-  /** `instead_of`: of the same drag. */
+  /** Records typed degrees. They replace `instead_of`, earlier degrees of the same drag. */
   typed(owner: string, euler: Vec3, instead_of?: Vec3): void {
     const before = (this.kept.get(owner) ?? []).filter((each) => each !== instead_of);
     this.kept.delete(owner);

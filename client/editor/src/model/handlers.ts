@@ -1,12 +1,12 @@
-// The handlers of the world and the components they write, from their signatures.
+// The world's handlers and the components that they write, taken from their signatures.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import type { Client } from 'muster-client';
 
 export interface Writer {
-  /** Empty: it has no name. */
+  /** Empty if the handler has no name. */
   handler: string;
-  /** Full name of the message, or the component, that calls it. */
+  /** Full name of the message or component that triggers the handler. */
   message: string;
   enabled: boolean;
 }
@@ -14,7 +14,7 @@ export interface Writer {
 export class Handlers {
   private readonly by_component = signal<ReadonlyMap<string, readonly Writer[]>>(new Map());
 
-  /** By full name of the component that they write. */
+  /** Keyed by the full name of the component that they write. */
   get writers(): ReadonlySignal<ReadonlyMap<string, readonly Writer[]>> {
     return this.by_component;
   }

@@ -5,19 +5,19 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { Operation } from './operations.js';
 
 export interface Step {
-  /** As menus show it: "rename tower". */
+  /** The label shown in menus: "rename tower". */
   label: string;
   does: Operation[];
   undoes: Operation[];
-  /** It cannot be undone: undo stops at it and says so. */
+  /** True if the step cannot be undone. Undo stops at it and reports that. */
   is_final?: boolean;
 }
 
-/** The labels of the steps that undo and redo would take; null: there is none. */
+/** The labels of the steps that undo and redo would use next; null if there is none. */
 export interface NextSteps {
   undo: string | null;
   redo: string | null;
-  /** The step that undo would take cannot be undone. */
+  /** True if the next step to undo cannot be undone. */
   is_final?: true;
 }
 
@@ -31,11 +31,11 @@ export class History {
   get next(): ReadonlySignal<NextSteps> {
     return this.labels;
   }
-  /** The step that undo would take back. */
+  /** The step that undo would use. */
   get newest(): Step | undefined {
     return this.done[this.done.length - 1];
   }
-  /** The step that redo would repeat. */
+  /** The step that redo would use. */
   get newest_undone(): Step | undefined {
     return this.undone[this.undone.length - 1];
   }
@@ -43,8 +43,10 @@ export class History {
   get newest_undoable(): Step | undefined {
     return [...this.done].reverse().find((step) => !step.is_final);
   }
-  /** Makes `step` the newest one by dropping the final steps after it. Returns false, and drops
-   *  nothing, if another step can be undone before it, or if it was undone already. */
+  /**
+   * Makes `step` the newest one by dropping the final steps after it. Returns false, and drops
+   * nothing, if a later step can be undone, or if the step was already undone.
+   */
   reach(step: Step): boolean {
     if (this.newest_undoable !== step) return false;
     this.done = this.done.slice(0, this.done.lastIndexOf(step) + 1);
@@ -56,7 +58,9 @@ export class History {
     this.undone = [];
     this.tell();
   }
-  /** Takes out the step to undo. If undoing it is refused, was_done() puts it back. */
+  /**
+   * Removes and returns the step to undo. If the undo is refused, was_done() puts the step back.
+   */
   take_undo(): Step | undefined {
     const step = this.done.pop();
     this.tell();

@@ -1,4 +1,4 @@
-// The connection, and the truth about it: it is made, watched, and made again.
+// Connects to the server, monitors the connection, and reconnects.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { Client, ClientError, connect_web_stream, session } from 'muster-client';
@@ -6,21 +6,21 @@ import type { ByteStream, SoFar } from 'muster-client';
 
 export type Link =
   | { kind: 'connecting' }
-  /** The shown state is less than two seconds old. */
+  /** The displayed state is less than two seconds old. */
   | { kind: 'live' }
-  /** Connected, but the server has not answered since then (performance.now()). */
+  /** Connected, but the server has not answered since `since` (performance.now()). */
   | { kind: 'behind'; since: number }
-  /** Not connected. `next`: when it is tried again, by performance.now(). */
+  /** Not connected. `next` is the time of the next attempt, by performance.now(). */
   | { kind: 'offline'; why: string; next: number; since: Date }
   | { kind: 'reconnecting'; why: string; since: Date }
-  /** The server does not want this page: trying again makes no sense. */
+  /** The server refuses this page, so another attempt is useless. */
   | { kind: 'refused'; why: string; wants_token: boolean };
 
 export interface Status extends session.Info {
   latency_ms: number;
-  /** Ticks in a second of the last seconds. */
+  /** Ticks per second, averaged over the last seconds. */
   ticks_per_second: number;
-  /** performance.now() of the answer. */
+  /** performance.now() when the answer arrived. */
   at: number;
 }
 
@@ -28,23 +28,23 @@ export interface LinkOptions {
   open_stream(): Promise<ByteStream>;
   token: string;
   name: string;
-  /** Called for each new session, before `link` says live. If it fails, the session ends. */
+  /** Called for each new session before `link` becomes live. If it fails, the session ends. */
   opened(client: Client): Promise<void>;
-  /** The session is over. */
+  /** Called when the session has ended. */
   lost(error: ClientError): void;
 }
 
 const ask_every_ms = 1000;
 const behind_after_ms = 2000;
 const waits_ms = [500, 1000, 2000, 4000, 8000];
-/** Faults after which trying again says the same. */
+/** Faults that another attempt would only repeat. */
 const final_reasons = new Set(['bad_token', 'bad_protocol']);
 
 export class LinkKeeper {
   private readonly state = signal<Link>({ kind: 'connecting' });
   private readonly newest = signal<Status | null>(null);
   private readonly session = signal<Client | null>(null);
-  /** How far the last session came. */
+  /** The position of the last session. */
   private so_far: SoFar | undefined;
   private attempt = 0;
   private lost_at = new Date();
@@ -56,11 +56,11 @@ export class LinkKeeper {
   get link(): ReadonlySignal<Link> {
     return this.state;
   }
-  /** Null until the first answer of a session. */
+  /** Null before a session's first answer. */
   get status(): ReadonlySignal<Status | null> {
     return this.newest;
   }
-  /** Null while there is no session. */
+  /** Null without a session. */
   get client(): ReadonlySignal<Client | null> {
     return this.session;
   }
@@ -72,10 +72,10 @@ export class LinkKeeper {
     };
     addEventListener('online', wake);
     document.addEventListener('visibilitychange', wake);
-    // An address with another token was opened in this tab.
+    // The user opened an address with another token in this tab.
     addEventListener('hashchange', () => this.use_token(token_here()));
   }
-  /** Tries again with another one, where the last was refused. */
+  /** Uses another token. Tries again if the last attempt was refused. */
   use_token(token: string): void {
     if (this.state.peek().kind !== 'refused') return;
     this.options.token = token;
@@ -134,7 +134,7 @@ export class LinkKeeper {
   }
 
   /**
-   * Asks again and again how the world is: what the status bar shows, and whether the server still
+   * Periodically asks for the world's status, for the status bar and to check that the server still
    * answers.
    */
   private ask(client: Client): ReturnType<typeof setInterval> {
@@ -157,7 +157,8 @@ export class LinkKeeper {
         };
         if (this.state.peek().kind === 'behind') this.state.value = { kind: 'live' };
       } catch {
-        // Late: the next one tells. Lost: `closed` tells.
+        // If the answer is late, the next one will follow. If the connection is lost, `closed`
+        // reports that.
       }
       asked_at = 0;
     };
@@ -172,14 +173,14 @@ export class LinkKeeper {
   }
 }
 
-/** Where this page came from, as WebSocket. */
+/** Opens a WebSocket to the server that this page came from. */
 export function open_stream_here(): Promise<ByteStream> {
   const url = new URL('/session', location.href);
   url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
   url.hash = '';
   return connect_web_stream(url.href, 10_000);
 }
-/** The token of what a person pasted: an address that has one, or the token itself. */
+/** Returns the token in pasted text, which is either an address with a token or the token. */
 export function token_in(pasted: string): string {
   const text = pasted.trim();
   const hash = /#(.*)$/s.exec(text)?.[1] ?? (text.startsWith('token=') ? text : '');

@@ -1,4 +1,4 @@
-// Errors of this page and their treatment, as lines for the console.
+// Problems and notes of this page, as lines for the console.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
@@ -13,11 +13,11 @@ const lines_max = 500;
 
 export class Log {
   private readonly kept = signal<readonly LogLine[]>([]);
-  /** Of problems, since the console was looked at. */
+  /** Number of problems since the console was last viewed. */
   readonly unread = signal(0);
   private last = 0;
 
-  /** The newest last. */
+  /** The newest line is last. */
   get lines(): ReadonlySignal<readonly LogLine[]> {
     return this.kept;
   }

@@ -1,4 +1,4 @@
-// The world's messages for the console: inputs, and on request messages of handlers.
+// The world's messages for the console: inputs and, on request, messages from handlers.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import type { Batch, Client, ClientError, OpenWatch, Received, StructValue } from 'muster-client';
@@ -11,39 +11,41 @@ export interface MessageLine {
   clock_ns: bigint;
   /** The session that sent it; 0n for the world itself. */
   author: bigint;
-  /** Under which request of its session. */
+  /** Id of its session's request. */
   request: bigint;
   /**
-   * It is no input: a handler pushed it, or a timer delivered it; sequence and author are those of
-   * the input that it came of.
+   * True if the message is not an input: a handler pushed it, or a timer delivered it. Sequence and
+   * session are then those of the input that caused it.
    */
   is_pushed: boolean;
-  /** When it is to be delivered, by the world's clock; 0n: it was, at once. */
+  /** Delivery time by the world's clock; 0n if it was delivered immediately. */
   due_ns: bigint;
-  /** Full name of the type; empty: a gap. */
+  /** Full name of the type; empty for a gap. */
   type: string;
-  /** Null: the world. */
+  /** Null for the world. */
   target: Entity | null;
-  /** How many targets more. */
+  /** Number of additional targets. */
   more: number;
   value: StructValue;
-  /** In the order in which it was received. */
+  /** In order of arrival. */
   at: Date;
 }
 
-/** They come every tick. */
+/** Not shown, because they come with every tick. */
 const never_shown = new Set(['muster.Update', 'muster.Advance']);
 const lines_max = 2000;
-/** Limit per batch; the rest is counted. */
+/** Limit on rows per batch; further messages are only counted. */
 const rows_max = 20;
 
 export class Messages {
   private readonly kept = signal<readonly MessageLine[]>([]);
-  /** Nothing is added while it is true. */
+  /** If true, no messages are added. */
   readonly held = signal(false);
-  /** Also lists messages of handlers and timers. */
+  /** If true, also lists messages from handlers and timers. */
   readonly with_pushed = signal(false);
-  /** By request of this session: messages that the world refused, wholly or for some targets. */
+  /**
+   * By request of this session: messages that the world refused, completely or for some targets.
+   */
   readonly refused = signal<ReadonlyMap<bigint, 'all' | 'some'>>(new Map());
   private coming: MessageLine[] = [];
   private client: Client | null = null;
@@ -57,7 +59,7 @@ export class Messages {
   clear(): void {
     this.kept.value = [];
   }
-  /** `failed` is told where a change of what is told was refused. */
+  /** `failed` is called if the server refuses a change of the watch. */
   constructor(private readonly failed: (error: ClientError) => void) {}
 
   async follow(client: Client): Promise<void> {
@@ -71,18 +73,18 @@ export class Messages {
     const { input_types, pushed } = this.question(client);
     if (input_types.length !== asked.input_types.length || pushed.length !== asked.pushed.length) this.ask();
   }
-  /** Told of every edit and message of this page that the world refused. */
+  /** Call for every edit and message of this page that the world refused. */
   was_refused({ request, fault }: ClientError): void {
     if (request === 0n || !fault) return;
     const newest = [...this.refused.peek()].slice(1 - lines_max);
     this.refused.value = new Map([...newest, [request, fault.handled + fault.unhandled > 0 ? 'some' : 'all']]);
   }
-  /** Sets the listed messages from now on; earlier ones stay. */
+  /** Sets whether messages from handlers are listed from now on; earlier lines stay. */
   show_pushed(wanted: boolean): void {
     this.with_pushed.value = wanted;
     this.ask();
   }
-  /** The world knows other types. */
+  /** Call when the world has learned types. */
   learned(): void {
     this.ask();
   }
@@ -132,7 +134,7 @@ export class Messages {
     this.coming.push({ number: ++this.last, ...line });
     if (this.is_planned) return;
     this.is_planned = true;
-    // Lists are drawn a few times a second, however many messages there are.
+    // Redraw lists only a few times per second, regardless of the number of messages.
     setTimeout(() => {
       this.is_planned = false;
       this.kept.value = [...this.kept.peek(), ...this.coming].slice(-lines_max);
@@ -141,13 +143,10 @@ export class Messages {
   }
 }
 
-/** Limit on the messages that chain_of returns. */
+/** Limit on the number of messages that chain_of returns. */
 const chain_max = 20;
 
-/**
- * For a message of a handler, the input it came with. For an input, the first messages of handlers
- * that came with it.
- */
+/** Returns the input of a handler's message, or the first handler messages of an input. */
 export function chain_of(line: MessageLine, all: readonly MessageLine[]): MessageLine[] {
   const is_linked = (other: MessageLine): boolean =>
     other.sequence === line.sequence && other.is_pushed !== line.is_pushed && other.type !== '' && other.due_ns === 0n;

@@ -1,8 +1,8 @@
-// The page's model of the world and what it can do to it. Panels and viewport read this and nothing
-// else. It has three watches: the whole world (entities, names, parents, and the components that
-// are drawn), the children of open nodes in their order, and all components of the selection;
-// messages.ts has one of its own. The world may learn types while the page is open, when a
-// model is imported for instance; then the first watch is changed.
+// The page's model of the world, and the operations on it. Panels and viewport read nothing else.
+// It has three watches: the whole world (entities, names, parents, and drawn components), the
+// ordered children of open nodes, and all components of the selection. messages.ts has a separate
+// watch. The world may learn types while the page is open, for instance when a model is imported;
+// the first watch is then changed.
 import { computed, effect, signal } from '@preact/signals';
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { id_text, is_nil, nil, Replica, rights } from 'muster-client';
@@ -34,15 +34,15 @@ import { Selection } from './selection.js';
 import { SiblingOrder } from './sibling_order.js';
 import { leaves_folder } from './world_folder.js';
 
-/** Whose values are known of every entity: what the viewport draws. */
+/** Components that the viewport draws. Their values are known for every entity. */
 const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera'].map(
   (each) => 'scene.' + each,
 );
-/** Those of them that nearly every entity has. */
+/** Those that nearly every entity has. */
 const packed_components = new Set(['scene.Transform', 'scene.Shape', 'scene.Color']);
 const world_rate = 20;
 const inspected_rate = 20;
-/** Entities of a selection that the inspector shows at most. */
+/** Limit on the selected entities that the inspector shows. */
 export const inspected_max = 2000;
 
 export class Model {
@@ -58,21 +58,21 @@ export class Model {
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
-  /** The whole world: entities, names, parents, drawn components. One object for all sessions. */
+  /** The whole world: entities, names, parents and drawn components. Kept across sessions. */
   readonly world: Replica;
-  /** All components of what is selected. */
+  /** All components of the selection. */
   readonly inspected: Replica;
-  /** Another number: the inspected values are others. */
+  /** Changes whenever the inspected values change. */
   readonly inspected_version = signal(0);
-  /** The copy of the selection is not whole yet. */
+  /** True until the copy of the selection is complete. */
   readonly is_inspecting = signal(false);
-  /** Another number: entities, names or parents are others. */
+  /** Changes whenever entities, names or parents change. */
   readonly structure_version = signal(0);
-  /** True once the world was seen whole. */
+  /** True after the whole world has been received once. */
   readonly is_there = signal(false);
-  /** Those of the selection that are gone, and when: shown until something else is selected. */
+  /** Selected entities that were destroyed, and when. Shown until the selection changes. */
   readonly gone = signal<readonly { entity: Entity; name: string; at: Date }[]>([]);
-  /** All types of the world, also those that it learns later. */
+  /** All types of the world, including those that it learns later. */
   readonly types = signal<ReadonlyMap<string, TypeDescriptor>>(new Map());
   private readonly listeners = new Set<(changes: ReplicaChanges) => void>();
 
@@ -82,7 +82,7 @@ export class Model {
     () => this.role.value >= 2 && (this.link.value.kind === 'live' || this.link.value.kind === 'behind'),
   );
   readonly may_control = computed(() => this.role.value >= 3 && this.client.value !== null);
-  /** 0 while nothing is known. */
+  /** 0 if unknown. */
   readonly role = computed(() => this.client.value?.welcome.role ?? 0);
 
   constructor() {
@@ -128,43 +128,48 @@ export class Model {
     this.order.open(nil);
     this.keeper.start();
   }
-  /** Calls with changes, of whole states or parts of one; the first has created everything. */
+  /**
+   * Adds a listener for changes of whole states or parts of them. The first call reports everything
+   * as created.
+   */
   on_change(listener: (changes: ReplicaChanges) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
-  /** The world's schema has this component: 'scene.Transform'. */
+  /** Returns true if the world's schema has this component: 'scene.Transform'. */
   knows(component: string): boolean {
     return this.types.value.get(component)?.role === 'component';
   }
-  /** The newest value that the world told. */
+  /** Returns the newest value received from the world. */
   component(entity: Entity, component: string): StructValue | undefined {
     const key: { name: string; value?: StructValue } = { name: component };
     return this.inspected.component(entity, key) ?? this.world.component(entity, key);
   }
-  /** A handler that is switched on writes it. */
+  /** Returns true if an enabled handler writes the component. */
   is_driven(component: string): boolean {
     return (this.handlers.writers.value.get(component) ?? []).some((writer) => writer.enabled);
   }
   label(entity: Entity): string {
     return shown_name(this.world.get(entity)?.name ?? '') || '#' + id_text(entity);
   }
-  /** The text of a `text` field; empty if it is not known here. */
+  /** Returns the text of a `text` field; empty if it is unknown. */
   text(hash: bigint): string {
     return this.newest_client?.text(hash) ?? '';
   }
-  /** The value that the bytes of a part of a component mean. */
+  /** Decodes the bytes of a part of a component. */
   read_field(type: TypeDescriptor, path: string, bytes: Uint8Array): unknown {
     return this.newest_client?.fault_value({ type: type.id, field: path, value: bytes } as session.Fault);
   }
   type_named(id: number): TypeDescriptor | undefined {
     return this.newest_client?.types.find(id);
   }
-  /** The file of the world that is, or was last, served; empty while it is unknown. */
+  /** Returns the path of the world file that is, or was last, served; empty if unknown. */
   world_path(): string {
     return (this.client.value ?? this.newest_client)?.welcome.world ?? '';
   }
-  /** The world that ids belong to, as far as it is known: its server's address and its file. */
+  /**
+   * Returns the world that ids belong to: the server's address and the world file, as far as known.
+   */
   world_here(): string {
     return `${location.host} ${this.world_path()}`;
   }
@@ -172,7 +177,7 @@ export class Model {
   path(entity: Entity): string {
     return this.world.path(entity);
   }
-  /** The path of its parent, to be shown; "/" of a root. */
+  /** Returns the path of its parent for display; "/" for a root. */
   shown_place(entity: Entity): string {
     const parent = this.world.get(entity)?.parent ?? nil;
     return is_nil(parent) ? '/' : shown_name(this.world.path(parent));
@@ -184,16 +189,19 @@ export class Model {
     if (link.kind === 'refused') return link.why;
     return 'not connected: editing is disabled until the server is back';
   }
-  /** Shortens a refusal whose reason the band at the top shows already. */
+  /** Shortens a refusal if the band at the top already shows its reason. */
   brief(sentence: string): string {
     return this.is_shown_above(sentence) ? 'edits are refused for the reason at the top of the page' : sentence;
   }
-  /** The band at the top shows the reason that a sentence gives. */
+  /** Returns true if the band at the top already shows the sentence's reason. */
   is_shown_above(sentence: string): boolean {
     const why = this.clock.not_saved.peek();
     return why !== '' && sentence.includes(why);
   }
-  /** Fetches a file of the world's folder. Rejects with an Error that says why it cannot. */
+  /**
+   * Fetches a file from the world's folder. If that fails, rejects with an Error that gives the
+   * reason.
+   */
   async fetch_file(path: string): Promise<ArrayBuffer> {
     if (leaves_folder(path))
       throw new Error("it is outside the world's folder, and models must be in that folder or below it");
@@ -205,13 +213,15 @@ export class Model {
     }
     return answer.arrayBuffer();
   }
-  /** Opens every node above it. */
+  /** Opens every ancestor of the entity in the tree. */
   reveal(entity: Entity): void {
     for (let at = this.world.get(entity); at && !is_nil(at.parent); at = this.world.get(at.parent))
       this.order.open(at.parent);
   }
 
-  /** The client of the last session, whose texts and types are known after its end. */
+  /**
+   * The client of the last session. Its texts and types remain available after the session ends.
+   */
   private newest_client: Client | null = null;
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
@@ -241,16 +251,16 @@ export class Model {
     const packed = components.filter((name) => packed_components.has(name));
     return { components, packed, parts: true, values: components.length > 0, rate_max: world_rate };
   }
-  /** The number of drawn components that the copy has values of; -1 before its first state. */
+  /** Number of drawn components whose values are in the copy; -1 before its first state. */
   private followed = -1;
-  /** The world may have been taught what is drawn. */
+  /** The world may have learned drawn components. */
   private learned(client: Client): void {
     if (client !== this.newest_client) return;
     this.tell_types(client);
     const scope = this.drawn_scope();
     if (this.followed < 0 || scope.components.length === this.followed) return;
     this.followed = scope.components.length;
-    // A copy that is followed anew tells only what is different.
+    // When a copy is followed again, only differences are reported.
     this.world.follow(client, scope).catch((error: ClientError) => {
       if (error.kind === 'refused') this.log.problem(error.message);
     });

@@ -1,11 +1,14 @@
-// Names of entities: of copies, and as they are shown.
+// Chooses names for copied entities, and makes names safe to display.
 import { id_text } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 const bytes_max = 255;
 const bytes_of = (text: string): number => new TextEncoder().encode(text).length;
 
-/** The first free name after that one: "tree-2" is followed by "tree-3", "wall_09" by "wall_10", "oak" by "oak~2". */
+/**
+ * Returns the first free name after `name`: "tree-3" after "tree-2", "wall_10" after "wall_09",
+ * "oak~2" after "oak".
+ */
 export function next_name(name: string, is_taken: (name: string) => boolean): string {
   if (name === '') return '';
   const [, stem, digits] = /^(.*?)(\d{1,9})$/s.exec(name) ?? [];
@@ -24,7 +27,7 @@ export class FreeNames {
 
   constructor(private readonly names_below: (parent: Entity) => Iterable<string>) {}
 
-  /** Returns the wanted name, or the first free one after it. It is taken from then on. */
+  /** Returns the wanted name, or the first free one after it, and marks it as taken. */
   take(parent: Entity, wanted: string): string {
     const key = id_text(parent);
     const names = this.taken.get(key) ?? new Set(this.names_below(parent));
@@ -35,7 +38,7 @@ export class FreeNames {
   }
 }
 
-/** With what turns text around, or cannot be seen, written out. */
+/** Escapes invisible characters and those that change the direction of text. */
 export function shown_name(name: string): string {
   return name.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (each) => {
     const code = each.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');

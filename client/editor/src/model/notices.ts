@@ -1,4 +1,4 @@
-// Notices over the page: short sentences that say at once what happened.
+// Notices over the page: short sentences about something that just happened.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
@@ -19,8 +19,10 @@ export class Notices {
   get list(): ReadonlySignal<readonly Notice[]> {
     return this.shown;
   }
-  /** Shows a notice. It goes after some seconds, unless it has actions, and when `until` changes:
-   *  then its actions would no longer do what they say. */
+  /**
+   * Shows a notice. It disappears after some seconds, unless it has actions, and when `until`
+   * changes, because its actions would then no longer be right.
+   */
   say(
     kind: Notice['kind'],
     text: string,
@@ -33,7 +35,7 @@ export class Notices {
     if (actions.length === 0) setTimeout(() => this.close(number), shown_ms);
     const now = until?.peek();
     const end = until?.subscribe((value) => {
-      if (value === now) return; // a subscriber is told the present value first
+      if (value === now) return; // a signal calls a new subscriber at once
       end?.();
       this.close(number);
     });

@@ -1,7 +1,7 @@
-// Numbers as they are shown and typed.
+// Formats and parses numbers.
 import type { FieldDescriptor } from 'muster-client';
 
-/** The shortest text that is this number again. */
+/** Returns the shortest text that parses as exactly this number. */
 export function exact_text(value: number | bigint, is_float32: boolean): string {
   if (typeof value === 'bigint' || !is_float32) return String(value);
   for (let digits = 6; digits < 10; ++digits) {
@@ -11,7 +11,7 @@ export function exact_text(value: number | bigint, is_float32: boolean): string 
   return String(value);
 }
 
-/** For looking at: four decimals at most. */
+/** Formats a number for display, with at most four decimals. */
 export function short_text(value: number | bigint): string {
   if (typeof value === 'bigint' || Number.isInteger(value)) return String(value);
   if (!Number.isFinite(value)) return String(value);
@@ -20,7 +20,7 @@ export function short_text(value: number | bigint): string {
   return String(Math.round(value * 1e4) / 1e4);
 }
 
-/** Writes a number for a narrow box, in at most `room` characters if possible. */
+/** Formats a number for a narrow box, in at most `room` characters if possible. */
 export function narrow_text(value: number | bigint, room: number): string {
   const text = short_text(value);
   const point = text.indexOf('.');
@@ -30,8 +30,7 @@ export function narrow_text(value: number | bigint, room: number): string {
 
 /** "12,345" */
 export function counted(value: number | bigint): string {
-  // The browser's own way reads tables of languages first, a tenth of a second while the page
-  // begins.
+  // Intl would first load its language tables, which takes a tenth of a second at startup.
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 /** "1 entity", "12,345 entities" */
@@ -57,7 +56,7 @@ const integer_bits: Record<string, number> = {
   uint64: 64,
 };
 
-/** The least and the greatest that the field takes: of its type, and of its range. */
+/** Returns the smallest and the largest value that the field's type and range allow. */
 export function limits_of(field: FieldDescriptor): { min: number; max: number } {
   const bits = integer_bits[field.element];
   let [min, max] = [-Infinity, Infinity];
@@ -66,8 +65,8 @@ export function limits_of(field: FieldDescriptor): { min: number; max: number } 
 }
 
 /**
- * Reads a number or a sum ("2*3+1"). Returns a sentence if it is invalid, or if the field does not
- * take it.
+ * Parses a number or an arithmetic expression ("2*3+1"). Returns a sentence if it is invalid, or if
+ * the field does not allow the value.
  */
 export function parse_number(field: FieldDescriptor, text: string): number | bigint | { sentence: string } {
   const typed = text.trim();
@@ -96,8 +95,8 @@ function fitting(field: FieldDescriptor, value: number): number | { sentence: st
 }
 
 /**
- * Reads a change of values: "+=1", "-=1", "*=2", "/=2". The function gives what a value becomes.
- * Null: it is no such thing.
+ * Parses a change of values: "+=1", "-=1", "*=2", "/=2". The returned function computes the new
+ * value. Returns null for other text.
  */
 export function parse_change(
   field: FieldDescriptor,
@@ -116,10 +115,10 @@ export function parse_change(
   };
 }
 
-/** Thousands set apart: "1,000". */
+/** Returns true for a number with thousands separators: "1,000". */
 const is_grouped = (text: string): boolean => /^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(text);
 
-/** "1,250" is 1.25 to some people and 1250 to others. */
+/** Refuses "1,250", which means 1.25 to some people and 1250 to others. */
 function unclear_number(text: string): { sentence: string } | null {
   const found = (text.match(number_token) ?? []).find((each) => is_grouped(each) && /^\d+,\d+$/.test(each));
   if (found === undefined) return null;
@@ -131,14 +130,14 @@ function unclear_number(text: string): { sentence: string } | null {
 const number_token = /0x[0-9a-f]+|(?:\d[\d,]*(?:\.\d*)?|[.,]\d+)(?:e[-+]?\d+)?/gi;
 const any_token = new RegExp(`${number_token.source}|[-+*/()]`, 'gi');
 
-/** NaN: it is none. */
+/** Returns NaN if the token is not a number. */
 function number_of(token: string): number {
   if (!token.includes(',')) return Number(token);
   if (is_grouped(token)) return Number(token.replace(/,/g, ''));
   return /^\d*,\d+(e[-+]?\d+)?$/i.test(token) ? Number(token.replace(',', '.')) : NaN;
 }
 
-/** Numbers, + - * / and brackets; null: it is no such thing. */
+/** Evaluates numbers, + - * / and parentheses. Returns null for other text. */
 function sum_of(text: string): number | null {
   const tokens = text.match(any_token) ?? [];
   if (tokens.join('') !== text.replace(/\s+/g, '') || tokens.length === 0 || tokens.length > 100) return null;

@@ -1,6 +1,6 @@
-// Edits as data: what one step does to the world, and how it is sent. Each operation has an
-// opposite. Undo sends the opposite with the values that it expects, or without them if a handler
-// writes the component. No edit is kept for later while there is no connection.
+// Edits as data: the effect of a step on the world, and its messages. Each operation has an
+// inverse. Undo sends the inverse with the values that it expects, or without them if a handler
+// writes the component. Without a connection, edits are not queued.
 import { id_text, muster } from 'muster-client';
 import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
 
@@ -12,7 +12,7 @@ export interface FieldChange {
   component: string;
   path: string;
   value: unknown;
-  /** Refused where the field holds something else. */
+  /** Refused if the field has a different value. */
   expected?: unknown;
 }
 export interface Made {
@@ -29,12 +29,12 @@ export type Operation =
   | { kind: 'remove'; component: string; entities: Entity[] }
   | { kind: 'rename'; names: { entity: Entity; name: string }[] }
   | { kind: 'reparent'; places: { entity: Entity; parent: Entity; before: Entity }[] }
-  /** Parents before children. Done again, they get other ids: see Aliases. */
+  /** Parents come before children. When redone, they get new ids; see Aliases. */
   | { kind: 'create'; made: Made[] }
   | { kind: 'spawn'; entity: Entity; template: string; parent: Entity; name: string }
   | { kind: 'destroy'; entities: Entity[] };
 
-/** The entities that ids of steps mean now: redo creates another one than undo destroyed. */
+/** Maps the ids in steps to current entities, because redo creates entities with new ids. */
 export class Aliases {
   private readonly now = new Map<string, Entity>();
 
@@ -66,7 +66,7 @@ async function push_all(client: Client, type_name: string, messages: Message[]):
 type Fields = Extract<Operation, { kind: 'fields' }>;
 type Values = Extract<Operation, { kind: 'set' }>;
 
-/** By the ids that entities have now. */
+/** Returns the changes with current entity ids. */
 function changes_now(client: Client, { changes }: Fields, aliases: Aliases): FieldChange[] {
   const now = (entity: Entity): Entity => aliases.of(entity);
   return changes.map((change) => {
@@ -81,7 +81,7 @@ function values_now(client: Client, { component, values }: Values, aliases: Alia
   return values.map(({ entity, value }) => ({ entity: now(entity), value: with_references(type, value, now) }));
 }
 
-/** The values that it writes into components that are there, by the ids that entities have now. */
+/** Returns the values that an operation writes to existing components, with current entity ids. */
 export function written_by(client: Client, operation: Operation, aliases: Aliases): OwnPart[] {
   if (operation.kind === 'fields')
     return changes_now(client, operation, aliases).map(({ expected: _, ...change }) => change);
@@ -91,9 +91,8 @@ export function written_by(client: Client, operation: Operation, aliases: Aliase
 }
 
 /**
- * Sends it. Resolves when the world has applied all of it, with the sequence of the last batch (0
- * if there was none).
- * Fails with the ClientError of the first batch that was refused.
+ * Sends an operation. Resolves when the world has applied all of it, with the sequence of the last
+ * batch (0 if there was none). Fails with the ClientError of the first refused batch.
  */
 export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<bigint> {
   switch (operation.kind) {
@@ -153,7 +152,7 @@ export async function apply(client: Client, operation: Operation, aliases: Alias
 }
 
 async function create_all(client: Client, made: Made[], aliases: Aliases): Promise<bigint> {
-  // A batch has one set of components; runs of entities that have the same go together.
+  // A batch has a single set of components, so consecutive entities with the same set share one.
   let run: Message[] = [];
   let run_has = '';
   let last = 0n;
@@ -161,7 +160,7 @@ async function create_all(client: Client, made: Made[], aliases: Aliases): Promi
     if (run.length > 0) last = await push_all(client, 'muster.Create', run);
     run = [];
   };
-  // All ids first: values may refer to entities that come later.
+  // Allocate all ids first, because values may refer to entities that come later.
   for (const { entity } of made) aliases.set(entity, await client.next_id());
   for (const { entity, parent, before, name, components } of made) {
     const target = aliases.of(entity);
@@ -183,7 +182,7 @@ async function create_all(client: Client, made: Made[], aliases: Aliases): Promi
 }
 
 let placeholders = 0;
-/** An id that no world has: the name of an entity that an operation will create. */
+/** Returns an id that no world has. It stands for an entity that an operation will create. */
 export function placeholder(): Entity {
   return { index: ++placeholders, generation: 0xffffffff };
 }

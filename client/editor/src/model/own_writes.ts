@@ -1,5 +1,5 @@
-// Values written by this page, shown in place of the world's earlier ones, so that a quick next
-// edit builds on the last one.
+// Values written by this page. They are shown instead of the world's older values, so that a quick
+// next edit is based on the last one.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { id_text } from 'muster-client';
@@ -7,19 +7,19 @@ import type { Entity, StructValue } from 'muster-client';
 
 import { with_path } from './values.js';
 
-/** A part of a component of an entity that is. */
+/** A part of a component of an existing entity. */
 export interface OwnPart {
   entity: Entity;
   component: string;
-  /** '': all of it. */
+  /** Empty for the whole component. */
   path: string;
   value: unknown;
 }
-/** The parts of one edit, by key_of. */
+/** The parts of one edit, keyed by key_of. */
 type OwnWrite = ReadonlyMap<string, readonly OwnPart[]>;
 
 const key_of = (entity: Entity, component: string): string => `${id_text(entity)}|${component}`;
-/** A watch tells nothing where the world changed a value back before anybody looked. */
+/** Limit on waiting for a watch, which does not report values that were quickly changed back. */
 export const untold_ms = 2000;
 
 export class OwnWrites {
@@ -27,12 +27,13 @@ export class OwnWrites {
   private last_told = 0n;
   private readonly changes = signal(0);
 
-  /** Another number: `over` gives other values. */
+  /** Changes whenever `over` returns different values. */
   get version(): ReadonlySignal<number> {
     return this.changes;
   }
   /**
-   * Shows them until `drop`, or until the world has told of the sequence that `acknowledged` gives.
+   * Shows the parts until drop(), or until the world has reported the sequence that `acknowledged`
+   * gives.
    */
   begin(parts: readonly OwnPart[]): OwnWrite {
     const write = new Map<string, OwnPart[]>();
@@ -55,22 +56,22 @@ export class OwnWrites {
     if (sequence <= this.last_told) this.drop(write);
     else setTimeout(() => this.drop(write), untold_ms);
   }
-  /** It was refused, or its result is unknown. */
+  /** Call if the write was refused, or if its result is unknown. */
   drop(write: OwnWrite): void {
     if (this.writes.delete(write)) ++this.changes.value;
   }
-  /** The values that are known here are the world's as they were at that sequence. */
+  /** Call when the known values are the world's values as of this sequence. */
   told(sequence: bigint): void {
     this.last_told = sequence;
     for (const [write, { acknowledged }] of this.writes)
       if (acknowledged !== null && acknowledged <= sequence) this.drop(write);
   }
-  /** Another start of the server counts its sequences anew. */
+  /** Call after a restart of the server, because sequences then start again. */
   forget(): void {
     this.last_told = 0n;
     for (const write of this.writes.keys()) this.drop(write);
   }
-  /** The value that the world told, and over it what this page wrote since. */
+  /** Returns the world's value with this page's later writes applied. */
   over(entity: Entity, component: string, told: StructValue): StructValue;
   over(entity: Entity, component: string, told: StructValue | undefined): StructValue | undefined;
   over(entity: Entity, component: string, told: StructValue | undefined): StructValue | undefined {

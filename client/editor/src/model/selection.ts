@@ -3,12 +3,12 @@ import type { ReadonlySignal } from '@preact/signals';
 import { same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
-/** What is selected. Entities that are gone leave it by themselves. */
+/** The selected entities. Destroyed entities are removed automatically. */
 export class Selection {
   private readonly chosen = signal<readonly Entity[]>([]);
   private by_index = new Map<number, Entity>();
 
-  /** The last one is the active one. */
+  /** The last entity is the active one. */
   get entities(): ReadonlySignal<readonly Entity[]> {
     return this.chosen;
   }

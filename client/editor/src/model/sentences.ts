@@ -1,7 +1,9 @@
-// Sentences that the page makes of what the server and other parts say.
+// Turns texts from the server and other parts into sentences.
 
-/** Returns `text` as a sentence, which ends with a full stop. It begins with a capital, unless with
- *  the name of a file. */
+/**
+ * Returns `text` as a sentence that ends with a period. Capitalizes it unless it begins with a file
+ * name.
+ */
 export function as_sentence(text: string): string {
   const subject = /^(.*?): /s.exec(text)?.[1] ?? text.split(' ')[0];
   const is_name = /[./\\#\d]/.test(subject);

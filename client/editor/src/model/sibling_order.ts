@@ -1,4 +1,4 @@
-// The children of open nodes in their order, for the tree.
+// The ordered children of open nodes, for the tree.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { same_entity, Tree } from 'muster-client';
@@ -9,13 +9,13 @@ const rate = 20;
 export class SiblingOrder {
   private readonly open_nodes = new Map<number, Entity>();
   private readonly turn = signal(0);
-  /** The nodes that are open, in the order in which they were opened. */
+  /** The open nodes, in the order in which they were opened. */
   readonly opened = signal<readonly Entity[]>([]);
   private readonly tree: Tree;
   private readonly failed: (error: Error) => void;
   private client: Client | null = null;
 
-  /** `failed` is told of what goes wrong while a session lives. */
+  /** `failed` is called with errors that occur during a session. */
   constructor(failed: (error: Error) => void) {
     this.tree = new Tree({
       change: ({ died }) => {
@@ -29,22 +29,22 @@ export class SiblingOrder {
     };
   }
 
-  /** Another number: some list or row is another one. */
+  /** Changes whenever a list or row changes. */
   get version(): ReadonlySignal<number> {
     return this.turn;
   }
-  /** As of which input the order is known. */
+  /** The sequence of the input up to which the order is known. */
   get sequence(): bigint {
     return this.tree.sequence;
   }
-  /** The siblings in order; none if they are not known yet (open the node). */
+  /** Returns the siblings in order; empty if they are not known yet (open the node). */
   rows(of: Entity): readonly TreeRow[] {
     return this.tree.children(of);
   }
   row(entity: Entity): TreeRow | undefined {
     return this.tree.get(entity);
   }
-  /** Undefined: not known. */
+  /** Undefined if unknown. */
   children(of: Entity): readonly Entity[] | undefined {
     return this.tree.is_open(of) ? this.tree.children(of).map((row) => row.entity) : undefined;
   }
@@ -72,7 +72,7 @@ export class SiblingOrder {
   }
   private tell_open(): void {
     this.opened.value = [...this.open_nodes.values()];
-    // Other callers that open nodes do not wait for this.
+    // Other calls that open nodes do not wait for this one.
     this.turn.value = this.turn.peek() + 1;
   }
   private forget(node: Entity): void {

@@ -1,5 +1,4 @@
-// Values of components as objects: parts of them by path, copies that can be sent again in another
-// session.
+// Component values as objects: access by path, and copies that can be sent in another session.
 import { default_bytes, place_of, read_struct } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
@@ -14,7 +13,7 @@ export function at_path(value: unknown, path: string): unknown {
   return at;
 }
 
-/** A copy in which that part is another one. */
+/** Returns a copy in which the part at `path` is replaced. */
 export function with_path(value: unknown, path: string, part: unknown): unknown {
   const [first, ...rest] = path.split(/[.[\]]+/).filter((each) => each !== '');
   if (first === undefined) return part;
@@ -23,7 +22,7 @@ export function with_path(value: unknown, path: string, part: unknown): unknown 
   return { ...(value as StructValue), [first]: inner };
 }
 
-/** NaN is the same as NaN; 0 and -0 differ. */
+/** NaN equals NaN; 0 and -0 differ. */
 export function same_value(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -37,7 +36,7 @@ export function default_value(type: TypeDescriptor): StructValue {
   return read_struct(type, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0);
 }
 
-/** With other leaves where `leaf` returns some. */
+/** Returns a copy with the leaves that `leaf` replaces. */
 function mapped(
   type: TypeDescriptor,
   value: StructValue,
@@ -62,14 +61,14 @@ function mapped_part(
   return field.element === 'structure' ? mapped(field.type!, part as StructValue, leaf) : leaf(field, part);
 }
 
-/** Texts themselves instead of their hashes, which mean something in one session only. */
+/** Replaces hashes with their texts, because a hash is meaningful only within one session. */
 export function with_texts(type: TypeDescriptor, value: StructValue, text: (hash: bigint) => string): StructValue {
   return mapped(type, value, (field, each) =>
     field.element === 'text' && typeof each === 'bigint' ? (each === 0n ? '' : text(each) || each) : each,
   );
 }
 
-/** References to some entities become references to others. */
+/** Replaces references to some entities with references to others. */
 export function with_references(
   type: TypeDescriptor,
   value: StructValue,
@@ -77,9 +76,7 @@ export function with_references(
 ): StructValue {
   return mapped(type, value, referring_to(other));
 }
-/**
- * Exchanges references as with_references does, in the part of a component that lies at that path.
- */
+/** Replaces references like with_references, in the part of a component at that path. */
 export function part_with_references(
   type: TypeDescriptor,
   path: string,
@@ -97,7 +94,7 @@ const referring_to =
 export function last_name(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
-/** "ready_in" as a person would write it: "ready in". */
+/** Returns a field's name as words: "ready in" for "ready_in". */
 export function words(name: string): string {
   return name.replace(/_/g, ' ');
 }

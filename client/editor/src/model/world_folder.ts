@@ -1,6 +1,6 @@
-// The folder of the world's file, from which the server gives models and what belongs to them.
+// The folder of the world's file, from which the server provides models and their files.
 
-/** Returns true for a path that leads out of the folder it is meant to start in. */
+/** Returns true if the path leads outside the folder that it is relative to. */
 export function leaves_folder(path: string): boolean {
   if (/^(\/|[a-z]:[\\/]|[a-z][a-z0-9+.-]*:\/\/)/i.test(path)) return true;
   let depth = 0;

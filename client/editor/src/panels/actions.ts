@@ -1,4 +1,4 @@
-// The commands of the page: what keys, menus and buttons call.
+// The commands of the page, which keys, menus and buttons run.
 import { is_nil, nil, Replica } from 'muster-client';
 import type { Entity, StructValue } from 'muster-client';
 
@@ -19,7 +19,7 @@ import {
 import { hang } from './hang.js';
 import type { Ui } from './ui.js';
 
-/** How many lie below them, as far as it is worth counting. */
+/** Counts the descendants of entities, up to a limit. */
 function count_below(world: Replica, entities: readonly Entity[]): number {
   let count = 0;
   const open = [...entities];
@@ -52,13 +52,13 @@ export interface NewThing {
   title: string;
   icon: string;
   name: string;
-  /** Full names and values that are not defaults. */
+  /** Full names of the components, and values other than the defaults. */
   components: Record<string, (model: Model) => StructValue>;
 }
 
 const shapes = ['box', 'sphere', 'cylinder', 'capsule', 'cone'];
 
-/** Things that can be created with the world's schema. */
+/** Returns the objects that can be created with the world's schema. */
 export function new_things(model: Model): NewThing[] {
   const plain =
     (name: string, change: StructValue = {}) =>
@@ -113,7 +113,7 @@ export async function spawn_template(model: Model, template: string, parent: Ent
   if (root) select_when_there(model, [root], selected);
 }
 
-/** The place of new entities: below the active entity, or beside it if that is a root. */
+/** Returns the parent for new entities: the active entity, or nil without one. */
 export function parent_for_new(model: Model): Entity {
   return model.selection.active ?? nil;
 }
@@ -314,7 +314,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Deselect all',
       keys: ['Escape'],
       enabled: () => model.selection.entities.value.length > 0 || ui.cut.value !== null,
-      // The first Escape removes the sentences of refused fields, or takes a cut back.
+      // The first Escape removes the messages of refused fields, or cancels a cut.
       run: () => {
         if (model.edits.refusals.peek().size > 0) model.edits.forget_refusal();
         else if (ui.cut.peek()) ui.cut.value = null;

@@ -44,7 +44,7 @@ export function App(): JSX.Element {
   );
 }
 
-/** Where the viewport is; it is loaded when the rest is on the screen. */
+/** The viewport's place. The viewport itself is loaded after the rest is on screen. */
 function ViewportHost(): JSX.Element {
   const { model } = usePage();
   const host = useRef<HTMLDivElement>(null);
@@ -83,7 +83,7 @@ function ViewportHost(): JSX.Element {
 
 type Which = Parameters<Ui['resize']>[0];
 
-/** Dragged, or moved by the arrow keys. */
+/** Moved with the pointer or the arrow keys. */
 function Splitter({ which, label }: { which: Which; label: string }): JSX.Element {
   const { ui } = usePage();
   const is_upright = which !== 'console';

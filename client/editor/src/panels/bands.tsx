@@ -1,4 +1,4 @@
-// Bands, notices, questions and menus over the page.
+// Bands, notices, dialogs and menus over the page.
 import { id_text, nil } from 'muster-client';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
@@ -16,7 +16,7 @@ import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
 
-/** A band across the top while there is no connection, or while some edits may have been lost. */
+/** A band across the top, shown while there is no connection or some edits may have been lost. */
 export function LinkBand(): JSX.Element | null {
   const { model } = usePage();
   const link = model.link.value;
@@ -109,12 +109,12 @@ export function LinkBand(): JSX.Element | null {
     </div>
   );
 }
-/** A band across the top while nothing can be written to the world's file. */
+/** A band across the top, shown while nothing can be written to the world's file. */
 export function DiskBand(): JSX.Element | null {
   const { model } = usePage();
   const why = model.clock.not_saved.value;
   if (why === '') return null;
-  // The reason may begin with the file that is meant, which is the world on the screen.
+  // The reason may begin with the name of the file, which is the displayed world.
   const head = /^(.*?): /.exec(why)?.[1] ?? '';
   const reason = head.endsWith(world_file(model)) ? why.slice(head.length + 2) : why;
   return (
@@ -125,7 +125,7 @@ export function DiskBand(): JSX.Element | null {
     </div>
   );
 }
-/** Takes the key that the page lacks. */
+/** Asks for the missing token. */
 function TokenBox(): JSX.Element {
   const { model } = usePage();
   const typed = useSignal('');
@@ -189,7 +189,7 @@ export function NoticeList(): JSX.Element {
 
 const menu_order = ['make', 'entity', 'view', 'message', 'delete'];
 
-/** Menus and pickers that commands open. */
+/** Menus and pickers opened by commands. */
 export function Overlays(): JSX.Element {
   const { model, ui } = usePage();
   const question = ui.question.value;

@@ -1,4 +1,4 @@
-// One of many, found by typing.
+// Chooses one of many items by typing.
 import type { TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -26,7 +26,7 @@ export const type_choices = (types: readonly TypeDescriptor[]): Choice[] =>
 export function Chooser(props: {
   at: Anchor;
   label: string;
-  /** All of them, or what fits the typed text. */
+  /** All choices, or a function that returns those that match the typed text. */
   choices: readonly Choice[] | ((text: string) => readonly Choice[]);
   empty?: string;
   close(): void;

@@ -1,4 +1,4 @@
-// Edits of one component of what is selected.
+// Edits one component of the selected entities.
 import { id_text, rights } from 'muster-client';
 import type { Entity, TypeDescriptor } from 'muster-client';
 

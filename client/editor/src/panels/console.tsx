@@ -123,11 +123,11 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
     size.observe(element);
     return () => size.disconnect();
   }, []);
-  // Before the browser draws: no scroll event then finds the list above its end.
+  // Runs before the browser draws, so that no scroll event sees the list above its end.
   const shown = useRef(0);
   useLayoutEffect(() => {
     const element = list.current!;
-    // A list that was cleared or filtered begins at its end again.
+    // A list that was cleared or filtered follows its end again.
     if (lines.length < shown.current) is_at_end.current = true;
     shown.current = lines.length;
     if (is_at_end.current) element.scrollTop = element.scrollHeight;
@@ -136,7 +136,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
     const target = line.target ? `${model.world.get(line.target)?.name ?? ''} ${id_text(line.target)}` : 'world';
     return `${line.type} ${target} ${from_text(line)}`.toLowerCase();
   }
-  /** Of others' messages it is not known. */
+  /** Unknown for messages from other sessions. */
   function refusal(line: MessageLine): 'all' | 'some' | undefined {
     const is_mine = !line.is_pushed && line.author === model.client.value?.welcome.author;
     return is_mine ? model.messages.refused.value.get(line.request) : undefined;
@@ -180,8 +180,8 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         tabIndex={0}
         onScroll={(event) => {
           const element = event.currentTarget;
-          // The event also comes when rows arrive or the page scrolls the list. Only a hand that is at
-          // the list stops it from following.
+          // The event also fires when rows arrive or the page scrolls the list. Scrolling up
+          // counts as the user's only if the pointer or the focus is in the list.
           const is_by_hand = element.matches(':hover, :focus-within');
           if (element.scrollTop + element.clientHeight > element.scrollHeight - 8) is_at_end.current = true;
           else if (is_by_hand && element.scrollTop < top - 1) is_at_end.current = false;
@@ -289,7 +289,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   );
 }
 
-/** For timed messages. */
+/** Returns the delay of a timed message. */
 function later_text({ due_ns, clock_ns }: MessageLine): string {
   if (due_ns === 0n) return '';
   const seconds = Math.max(0, Number(due_ns - clock_ns) / 1e9);

@@ -1,4 +1,4 @@
-// Copies of the selection: duplicated at once, or by way of the clipboard.
+// Copies the selection, either directly (duplicate) or through the clipboard.
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
@@ -22,8 +22,8 @@ let is_denied = false;
 let on_the_way: Promise<string> | null = null;
 
 /**
- * Puts text into the clipboard. Must be called during a key press or click;
- * the text may come later.
+ * Writes text to the clipboard. Must be called during a key press or click; the text may be
+ * available later.
  */
 export async function copy_text(given: string | Promise<string>): Promise<void> {
   const coming = Promise.resolve(given);
@@ -92,8 +92,8 @@ export async function copy_selected(model: Model, ui: Ui, is_cut = false): Promi
 }
 
 /**
- * Pastes entities below the active one. If the active one was copied itself, they are duplicates:
- * each stands right after its original.
+ * Pastes entities as children of the active one. If the active entity is one of the originals, each
+ * copy is inserted after its original.
  */
 export async function paste_entities(model: Model, ui: Ui, coming: Promise<string>): Promise<void> {
   const client = model.client.peek();
@@ -142,8 +142,7 @@ function complain(model: Model, error: unknown): void {
 }
 
 /**
- * Selects new entities as soon as the page knows them, unless something else was selected since
- * `before` was.
+ * Selects new entities as soon as the page knows them, unless the selection is no longer `before`.
  */
 export function select_when_there(
   model: Model,

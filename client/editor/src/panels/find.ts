@@ -8,7 +8,7 @@ import type { TreeLine } from './tree.js';
 
 const found_max = 1000;
 
-/** Answers of the server to has:Component, by component. */
+/** The server's answers to has:Component, by component. */
 const having = new Map<string, Set<string>>();
 const having_version = signal(0);
 let asked = '';
@@ -56,7 +56,7 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
     has = having.get(components.join(' '));
     if (!has) return { lines: [], total: 0 };
   } else {
-    asked = ''; // asked anew the next time: the world changes
+    asked = ''; // ask again next time, because the world changes
   }
   const id = /^#?(\d+):(\d+)$/.exec(query.trim());
   const lines: TreeLine[] = [];
@@ -75,7 +75,7 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
     const low = name.toLowerCase();
     const others = words.filter((word) => !low.includes(word));
     if (others.length > 0) {
-      // Names above an entity narrow a search. Alone they find nothing, unless a slash asks for it.
+      // Names of ancestors only narrow a search; they match alone only if a word contains a slash.
       if (others.length === words.length && !words.some((word) => word.includes('/'))) continue;
       const path = model.path(entity).toLowerCase();
       if (!others.every((word) => path.includes(word))) continue;

@@ -1,4 +1,4 @@
-// Entities hung elsewhere in the tree. They stay where they are in the world.
+// Moves entities to another parent in the tree, and keeps their places in space.
 import { nil } from 'muster-client';
 import type { Entity } from 'muster-client';
 

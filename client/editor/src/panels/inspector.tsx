@@ -21,9 +21,9 @@ import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 import { copy_text, pasted_text } from './copying.js';
 
-/** With more of them one is looked for. */
+/** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
-/** Shown as name and place in the tree. */
+/** Already shown as name and place in the tree. */
 const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
 
 export function Inspector(): JSX.Element {
@@ -72,7 +72,7 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
   const is_late = useLate(model.is_inspecting.value, 150);
   const shown = entities.slice(-inspected_max);
   const records = shown.map((entity) => model.inspected.get(entity)).filter((record) => record !== undefined);
-  // A tag says little; what has values comes first.
+  // Components with values come first, because a tag shows little.
   const tag_rank = (name: string): number => (model.types.value.get(name)?.tag ? 1 : 0);
   const counts = new Map<string, number>();
   for (const record of records)

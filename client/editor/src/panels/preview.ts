@@ -1,4 +1,4 @@
-// A message in one line.
+// Shows a message on one line.
 import { hash32, id_text, is_nil, place_of } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
@@ -6,7 +6,7 @@ import type { Model } from '../model/model.js';
 import { short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
 
-/** Fields of muster's own that hold the id of a component type. */
+/** Returns true for fields of Muster's own messages that contain a component's type id. */
 function is_type_id(type: string, name: string): boolean {
   return name === 'component' && /^muster\.(Remove|SetField|SetFieldIf|ComponentChanged)$/.test(type);
 }
@@ -38,12 +38,15 @@ function value_of(model: Model, field: FieldDescriptor | undefined, value: unkno
   return `(${inner.join(', ')})`;
 }
 
-/** The value of a SetField is bytes: which field they are of is known by its number only. */
+/**
+ * Returns true for fields that make no sense alone: SetField contains bytes and the number of their
+ * field.
+ */
 function is_hidden(type: string, name: string): boolean {
   return name === 'reserved' || (/^muster\.SetField(If)?$/.test(type) && /^(value|expected|bytes|field)$/.test(name));
 }
 
-/** "Health.at.y 3" of a SetField; empty where the component or the field is not known. */
+/** Returns "Health.at.y 3" for a SetField; empty if the component or the field is unknown. */
 function field_edit(model: Model, set: StructValue): string {
   const type = model.type_named(set.component as number);
   const path = type && place_named(type, set.field as number);
@@ -53,7 +56,7 @@ function field_edit(model: Model, set: StructValue): string {
   return `${last_name(type.name)}.${path} ${value_of(model, field_at(type, path), value)}`;
 }
 
-/** By type: the paths of all of its places, by their numbers. */
+/** The paths of a type's places, by their numbers. */
 const places = new WeakMap<TypeDescriptor, Map<number, string>>();
 
 function place_named(type: TypeDescriptor, id: number): string | undefined {

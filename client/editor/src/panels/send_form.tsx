@@ -1,4 +1,4 @@
-// Any message, written and sent.
+// A form for writing and sending any message.
 import { useSignal } from '@preact/signals';
 import { ClientError, rights } from 'muster-client';
 import type { StructValue, TypeDescriptor } from 'muster-client';
@@ -17,7 +17,8 @@ import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 
 /**
- * Messages that a person may send: not those with ids or row sets, which commands of the page send.
+ * Returns true for messages that a user may send. Excludes those with ids or row sets, which are
+ * sent by commands of the page.
  */
 function can_be_sent(type: TypeDescriptor, role: number): boolean {
   const level = rights.indexOf(type.remote);
@@ -97,7 +98,7 @@ export function SendForm(): JSX.Element {
       class="send"
       onSubmit={(event) => {
         event.preventDefault();
-        // Buttons of fields are in the form too.
+        // Buttons of fields also submit the form.
         if ((event.submitter as HTMLElement | null)?.classList.contains('is-primary') !== true) return;
         (document.activeElement as HTMLElement | null)?.blur();
         void send();

@@ -1,4 +1,4 @@
-// The world, its clock, what was done, and what of it is in the file.
+// Shows the world, its clock, undo and redo, and how much is saved.
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -138,7 +138,7 @@ function TickCount(): JSX.Element {
         ? state.clock_ns
         : status.clock_ns
       : (state?.clock_ns ?? status?.clock_ns ?? 0n);
-  // The server tells of the clock when somebody changes it; in between every tick moves it by as much.
+  // The server reports only changes of the clock; between them, each tick advances it.
   const since_ns = clock_ns - (state?.clock_ns ?? 0n);
   const tick = (state?.tick ?? 0n) + BigInt(Math.round((Number(since_ns) / 1e9) * hz));
   return (
@@ -206,7 +206,7 @@ function SaveTools(): JSX.Element {
   );
 }
 
-/** Draws again now and then: for texts like "a minute ago". */
+/** Redraws periodically, for texts like "a minute ago". */
 function useTurn(ms: number): void {
   const [, set] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The entities as a tree: only the rows on the screen are drawn.
+// Shows the entities as a tree. Draws only the visible rows.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity, StructValue } from 'muster-client';
@@ -23,11 +23,11 @@ export interface TreeLine {
   name: string;
   children: number;
   is_open: boolean;
-  /** Of search results. */
+  /** Set for search results. */
   path?: string;
 }
 
-/** The rows of open nodes, top to bottom. */
+/** Returns the rows of open nodes, from top to bottom. */
 export function open_lines(model: Model): TreeLine[] {
   const { order } = model;
   const lines: TreeLine[] = [];
@@ -42,7 +42,7 @@ export function open_lines(model: Model): TreeLine[] {
   return lines;
 }
 
-/** Returns the name of the icon for what an entity is drawn as. */
+/** Returns the name of the icon for an entity, according to how the entity is drawn. */
 export function icon_of(model: Model, entity: Entity, children: number): string {
   const drawn = (name: string): StructValue | undefined => {
     const key: { name: string; value?: StructValue } = { name: `scene.${name}` };
@@ -78,8 +78,8 @@ export function TreePanel(): JSX.Element {
     size.observe(element);
     return () => size.disconnect();
   }, []);
-  // A selection made elsewhere comes into view; a row that is in view does not move. When the
-  // selection is dropped, the tree is back where a hand had scrolled it.
+  // Scrolls to an entity selected elsewhere, unless its row is already visible. When the selection
+  // is cleared, scrolls back to the user's position.
   const shown_for = useRef<Entity | null>(null);
   const left_at = useRef<{ row: Entity; beyond: number } | null>(null);
   const stay = (): void => void (left_at.current = null);

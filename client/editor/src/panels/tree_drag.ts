@@ -1,4 +1,4 @@
-// Rows dragged to another parent, or to another place among their siblings.
+// Drags rows to another parent, or to another place among their siblings.
 import type { Signal } from '@preact/signals';
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
@@ -12,9 +12,9 @@ const scroll_zone_px = 24;
 
 export interface DropPlace {
   parent: Entity;
-  /** Nil: as the last child. */
+  /** Nil for the last child. */
   before: Entity;
-  /** Onto a row, not between two. */
+  /** True if dropped onto a row rather than between rows. */
   is_inside: boolean;
   y: number;
   depth: number;
@@ -29,12 +29,15 @@ export interface RowDrag {
   done(place: DropPlace): void;
 }
 
-/** How far below the top of the first row, in pixels. */
+/** Returns the distance below the top of the first row, in pixels. */
 export function y_in(list: HTMLElement, client_y: number): number {
   return client_y - list.querySelector('.tree-space')!.getBoundingClientRect().top;
 }
 
-/** The place of the drop, or null. `y` is as of y_in. */
+/**
+ * Returns the place of a drop at `y`, which comes from y_in, or null if a drop is not allowed
+ * there.
+ */
 export function drop_place(
   model: Model,
   rows: readonly TreeLine[],
@@ -63,13 +66,13 @@ export function drop_place(
   }
   const ids = new Set(moved.map(id_text));
   if (is_nil(place.parent)) {
-    // Roots have no order: between two of them is at the top of the tree, wherever that is.
+    // Roots are not ordered, so a drop between two roots only makes entities roots.
     const is_root = (entity: Entity): boolean => is_nil(model.world.get(entity)?.parent ?? entity);
     if (moved.every(is_root)) return null;
     place.before = nil;
   }
   if (ids.has(id_text(place.before))) return null;
-  // Not below itself.
+  // An entity cannot be dropped below itself.
   for (let above: Entity | undefined = place.parent; above && above.index !== 0; above = model.world.get(above)?.parent)
     if (ids.has(id_text(above))) return null;
   return place;
@@ -119,7 +122,7 @@ export function begin_row_drag(event: PointerEvent, drag: RowDrag): void {
   const up = (): void => {
     const place = drop.peek();
     if (is_on) {
-      // The click that follows is no choice of a row.
+      // Do not select a row with the click that follows.
       addEventListener('click', swallow, { capture: true, once: true });
       setTimeout(() => removeEventListener('click', swallow, true), 0);
     }

@@ -1,4 +1,4 @@
-// The page's own state: sizes of panels, open nodes, questions.
+// The page's own state: sizes of panels, open nodes, dialogs.
 import { signal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { id_text } from 'muster-client';
@@ -28,7 +28,7 @@ export class Ui {
   readonly question: Signal<Asked | null> = signal(null);
   readonly pick: Signal<PickRequest | null> = signal(null);
   readonly renaming: Signal<Entity | null> = signal(null);
-  /** Entities that were cut and not pasted yet, and their text in the clipboard. */
+  /** Entities that were cut but not pasted yet, and their text in the clipboard. */
   readonly cut: Signal<{ entities: readonly Entity[]; text: string } | null> = signal(null);
   readonly search = signal('');
   readonly tab: Signal<ConsoleTab> = signal('messages');
@@ -39,7 +39,7 @@ export class Ui {
   readonly sizes = signal({ tree: 260, inspector: 336, console: 200 });
   /** Components whose fields are hidden in the inspector, by full name. */
   readonly closed: Signal<ReadonlySet<string>> = signal(new Set<string>());
-  /** Under which the browser keeps it. */
+  /** The key in the browser's storage. */
   private place = '';
 
   ask(what: Omit<Asked, 'answer'>): Promise<boolean> {
@@ -55,8 +55,8 @@ export class Ui {
   }
 
   /**
-   * Sizes and open nodes are kept per world. Returns the nodes; none where this world was
-   * remembered before.
+   * Restores the sizes and open nodes that were stored for this world. Returns the open nodes;
+   * empty if the world is already current.
    */
   remember(world: string): Entity[] {
     const place = `muster.page.${world}`;
@@ -75,11 +75,11 @@ export class Ui {
         return { index, generation };
       });
     } catch {
-      // A browser that keeps nothing, or something else under that name.
+      // Storage is disabled, or contains something else under that key.
       return [];
     }
   }
-  /** The open nodes. */
+  /** Stores the open nodes. */
   keep_open(nodes: readonly Entity[]): void {
     this.open = nodes.slice(-open_kept_max).map(id_text);
     this.keep();
@@ -96,7 +96,7 @@ export class Ui {
       const kept = { sizes: this.sizes.peek(), open: this.open, closed: [...this.closed.peek()] };
       if (this.place) localStorage.setItem(this.place, JSON.stringify(kept));
     } catch {
-      // Not kept, then.
+      // Storage is not available.
     }
   }
   resize(which: 'tree' | 'inspector' | 'console', size: number): void {

@@ -1,4 +1,4 @@
-// Linear colours as the sRGB that screens show.
+// Converts linear colors to the sRGB values that screens use.
 export function to_screen(linear: number): number {
   const value = Math.min(1, Math.max(0, linear));
   return value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055;
@@ -6,7 +6,7 @@ export function to_screen(linear: number): number {
 export function to_linear(screen: number): number {
   return screen <= 0.04045 ? screen / 12.92 : ((screen + 0.055) / 1.055) ** 2.4;
 }
-/** "#rrggbb" of channels from 0 to 1 as screens show them. */
+/** Returns "#rrggbb" for sRGB channels from 0 to 1. */
 export function hex_of(r: number, g: number, b: number): string {
   return (
     '#' +
@@ -19,7 +19,7 @@ export function hex_of(r: number, g: number, b: number): string {
       .join('')
   );
 }
-/** Null: it is no colour. "#abc" and "aabbcc" are. */
+/** Also accepts "#abc" and "aabbcc". Returns null if the text is not a color. */
 export function parse_hex(text: string): [number, number, number] | null {
   const digits = text.trim().replace(/^#/, '');
   const long = digits.length === 3 ? [...digits].map((each) => each + each).join('') : digits;

@@ -1,5 +1,4 @@
-// A colour: a patch that opens the browser's own picker, its hexadecimal digits, and how opaque it
-// is.
+// A color: a patch that opens the browser's picker, its hexadecimal digits, and its opacity.
 import type { FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -11,14 +10,14 @@ import { Wrong } from './sink.js';
 import type { Gesture } from './sink.js';
 import { select_soon, useDraft } from './use_draft.js';
 
-/** Channels between 0 and 1 as screens show them; more for light that is brighter than white. */
+/** Returns sRGB channels from 0 to 1, or more for light that is brighter than white. */
 function channels(field: FieldDescriptor, value: unknown): number[] {
   const all = Array.isArray(value) ? (value as number[]) : Object.values(value as Record<string, number>);
   if (field.element === 'uint8') return all.map((each) => each / 255);
   const brightest = Math.max(1, ...all.slice(0, 3));
   return all.map((each, i) => (i < 3 ? to_screen(each / brightest) : each));
 }
-/** Returns the value with another colour; brightness beyond white and opacity stay. */
+/** Returns the value with another color; keeps its opacity and its brightness beyond white. */
 function painted(field: FieldDescriptor, value: unknown, rgb: readonly number[]): unknown {
   const all = Array.isArray(value) ? (value as number[]) : Object.values(value as Record<string, number>);
   const brightest = field.element === 'uint8' ? 1 : Math.max(1, ...all.slice(0, 3));

@@ -1,5 +1,4 @@
-// One field of a struct or table with its label, whatever it holds; all of it follows from the
-// schema.
+// A field of a struct or table of any type, with its label. Everything follows from the schema.
 import type { FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 import type { ComponentChildren, JSX } from 'preact';
@@ -24,23 +23,23 @@ export interface RowProps {
   /** Dotted path in the component or message. */
   path: string;
   label: string;
-  /** One of each entity. */
+  /** One value per entity. */
   values: readonly unknown[];
   sink: ValueSink;
-  /** How many rows it lies inside of. */
+  /** Number of enclosing rows. */
   depth: number;
   as_element?: boolean;
   unit?: string;
 }
 
-/** All fields of a struct or table. */
+/** Shows all fields of a struct or table. */
 export function FieldRows(props: {
   type: TypeDescriptor;
   path: string;
   values: readonly unknown[];
   sink: ValueSink;
   depth: number;
-  /** Words that the labels of the shown ones have. */
+  /** Words that the labels of shown fields must contain. */
   wanted?: string;
 }): JSX.Element {
   const { type, path, values, sink, depth } = props;
@@ -131,14 +130,14 @@ export function FieldRow(props: RowProps): JSX.Element {
     </div>
   );
 }
-/** Those that are written one by one, and refused so. */
+/** Returns the parts that are edited, and refused, separately. */
 function edited_parts(field: FieldDescriptor, look: FieldLook): readonly FieldDescriptor[] {
   if (look === 'vector') return field.type!.fields;
   if (look === 'color' && !field.is_array) return field.type!.fields.filter((part) => part.name === 'a');
   return [];
 }
 
-/** The server's sentence below a field that it refused, and what else the field holds. */
+/** Shows the server's message below a field that it refused, and the field's actual value. */
 export function Refused({
   path,
   sink,
@@ -254,7 +253,7 @@ function VectorFields(props: RowProps): JSX.Element {
   );
 }
 
-/** Quaternions as degrees about the axes. */
+/** Shows quaternions as degrees about the axes. */
 function RotationFields(props: RowProps): JSX.Element {
   const { field, path, values, sink } = props;
   const eulers = values.map((value, i) => sink.angles(path, i).shown((value ?? { x: 0, y: 0, z: 0, w: 1 }) as Quat));
@@ -309,7 +308,7 @@ function RotationFields(props: RowProps): JSX.Element {
   );
 }
 
-/** The patch, with the opacity beside it, if any. */
+/** Shows the patch, and the opacity if there is one. */
 function ColorRowFields(props: RowProps & { is_wrong: boolean }): JSX.Element {
   const { field, path, values, sink } = props;
   const alpha = field.is_array ? undefined : field.type?.fields.find((each) => each.name === 'a');
@@ -342,10 +341,10 @@ function colour_field(field: FieldDescriptor): FieldDescriptor {
 }
 
 const open_rows_max = 4;
-/** The labels of a list are numbers. */
+/** Elements of a list are labeled with numbers. */
 const no_fields = { fields: [] };
 
-/** Fields with their own rows below the label. */
+/** Shows fields whose own rows follow below the label. */
 function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
   const { field, path, label, values, sink, depth, look } = props;
   const count =
@@ -424,7 +423,7 @@ function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
   );
 }
 
-/** A matrix, and other numbers that stand better in columns. */
+/** Returns true for matrices and other numbers that read better in columns. */
 function is_grid(field: FieldDescriptor): boolean {
   return field.is_array && look_of(field, true) === 'number' && (field.count === 9 || field.count === 16);
 }
@@ -450,7 +449,7 @@ function NumberGrid(props: RowProps): JSX.Element {
   );
 }
 
-/** A value to begin with for one element of a list, or a table. */
+/** Returns the initial value of a new list element or table. */
 export function fresh(field: FieldDescriptor): unknown {
   switch (look_of(field, true)) {
     case 'boolean':
@@ -473,7 +472,7 @@ export function fresh(field: FieldDescriptor): unknown {
   }
 }
 
-/** A message to begin with: what is required is there, the rest has its default. */
+/** Returns a new message: required fields are present, others have their defaults. */
 export function fresh_table(type: TypeDescriptor): StructValue {
   if (!type.is_table) return default_value(type);
   return Object.fromEntries(

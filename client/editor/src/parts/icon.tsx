@@ -87,7 +87,7 @@ const nodes = {
   close: X,
 } as unknown as Record<string, Node>;
 
-/** 16 pixels, in the colour of the text around it. An unknown name is an empty place of that size. */
+/** Draws an icon in the color of the surrounding text. An unknown name leaves the space empty. */
 export function Icon({ name, size = 16 }: { name: string; size?: number }): JSX.Element {
   return (
     <svg class="icon" data-icon={name} width={size} height={size} viewBox="0 0 24 24" aria-hidden="true">

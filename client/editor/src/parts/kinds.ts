@@ -1,4 +1,4 @@
-// How a field is shown, from the schema alone.
+// Determines from the schema how to show a field.
 import type { FieldDescriptor, TypeDescriptor } from 'muster-client';
 
 export type FieldLook =
@@ -29,14 +29,14 @@ function are_floats(type: TypeDescriptor, names: readonly string[]): boolean {
   );
 }
 
-/** A unit quaternion: x, y, z, w, which is no rotation by default. */
+/** Returns true for a unit quaternion: x, y, z, w with the identity as default. */
 export function is_rotation(type: TypeDescriptor): boolean {
   return (
     are_floats(type, axes) &&
     /quat|rotation|orientation/i.test(type.name + type.fields[3].default_text.replace(/^1(\.0*)?$/, 'rotation'))
   );
 }
-/** Two to four numbers called x, y, z, w. */
+/** Returns true for two to four numbers named x, y, z, w. */
 export function is_vector(type: TypeDescriptor): boolean {
   return type.fields.length >= 2 && type.fields.length <= 4 && are_floats(type, axes.slice(0, type.fields.length));
 }

@@ -1,4 +1,4 @@
-// Fields of one line: whether, which of, text, an entity.
+// Fields that fit on one line: flags, choices, texts and entities.
 import { id_text, is_nil, same_entity } from 'muster-client';
 import type { Entity, FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';

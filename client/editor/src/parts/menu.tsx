@@ -5,7 +5,7 @@ import { Icon } from './icon.js';
 import { Popover } from './popover.js';
 import type { Anchor, MenuItem } from './popover.js';
 
-/** Groups of items with a line between them. */
+/** Shows groups of items, separated by lines. */
 export function Menu(props: {
   at: Anchor;
   label: string;
@@ -59,7 +59,7 @@ export function Menu(props: {
 
 const key_names: Record<string, string> = { $mod: 'Ctrl', Delete: 'Del', ' ': 'Space', Space: 'Space', Escape: 'Esc' };
 
-/** "$mod+d" as people read it: "Ctrl+D". */
+/** Formats "$mod+d" for display: "Ctrl+D". */
 export function key_text(keys: string): string {
   return keys
     .split('+')

@@ -1,4 +1,4 @@
-// A number: typed, dragged, stepped.
+// A number that can be typed, dragged and stepped.
 import type { FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -21,7 +21,7 @@ export interface NumberInputProps {
   /** One value per entity; undefined if it is unknown. */
   values: readonly (number | bigint | undefined)[];
   unit?: string;
-  /** "x", "y", "z": colours the letter in front. */
+  /** "x", "y" or "z"; colors the letter before the number. */
   axis?: string;
   is_live: boolean;
   read_only: string | null;
@@ -35,7 +35,7 @@ export interface NumberInputProps {
 }
 
 const drag_begins_px = 3;
-/** Characters beside the letter of an axis. */
+/** Number of characters that fit beside the letter of an axis. */
 const axis_room = 5;
 
 export function NumberInput(props: NumberInputProps): JSX.Element {
@@ -93,8 +93,8 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   const press = (event: PointerEvent): void => {
     if (event.button !== 0 || read_only || is_wide(field)) return;
-    // In a text that is being written the browser chooses text. A number that is chosen whole is
-    // scrubbed.
+    // During editing, the browser selects text. A number that is completely selected can be
+    // dragged.
     const is_entered = draft.text !== null;
     if (is_entered && !is_chosen_whole()) return;
     const target = event.currentTarget as HTMLElement;
@@ -143,7 +143,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   const key = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') {
-      event.preventDefault(); // in a form it would send that
+      event.preventDefault(); // otherwise it would submit the form
       input.current?.blur();
     } else if (event.key === 'Escape') {
       draft.end();

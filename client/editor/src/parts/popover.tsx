@@ -1,4 +1,4 @@
-// Things that open over the page: menus, pickers, questions.
+// Menus, pickers and dialogs that open over the page.
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
@@ -14,7 +14,7 @@ export function anchor_of(element: Element): Anchor {
   return { x: left, y: top, width, height };
 }
 
-/** Below its anchor, or wherever it is whole on the screen. Closed by Escape and by a press outside. */
+/** Opens below its anchor, or elsewhere on the screen. Escape and outside presses close it. */
 export function Popover(props: {
   at: Anchor;
   label: string;
@@ -40,7 +40,7 @@ export function Popover(props: {
     size.observe(element);
     return () => size.disconnect();
   }, [at.x, at.y]);
-  // Before the next key: what is typed at once goes into it.
+  // Takes the focus before the next key, so that immediate typing goes into it.
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     const element = box.current!;

@@ -6,7 +6,7 @@ import { useRef, useState } from 'preact/hooks';
 import { is_float, is_wide, limits_of } from '../model/numbers.js';
 import type { Gesture, ValueSink } from './sink.js';
 
-/** Larger ranges are limits. A slider would be too coarse for them. */
+/** Larger ranges are mere limits, for which a slider would be too coarse. */
 const span_max = 10_000;
 
 export function has_slider(field: FieldDescriptor): boolean {
@@ -25,7 +25,7 @@ export function Slider(props: {
   field: FieldDescriptor;
   path: string;
   label: string;
-  /** One of each entity. */
+  /** One value per entity. */
   values: readonly (number | undefined)[];
   sink: ValueSink;
 }): JSX.Element {
@@ -33,7 +33,7 @@ export function Slider(props: {
   const { min, max } = limits_of(field);
   const gesture = useRef<Gesture | null>(null);
   const is_given_up = useRef(false);
-  /** The value under the hand; the world's value follows later. */
+  /** The value during a drag; the world's value follows later. */
   const [held, set_held] = useState<number | null>(null);
   const shown = Math.min(max, Math.max(min, held ?? values[0] ?? min));
   const end = (how: 'commit' | 'cancel'): void => {

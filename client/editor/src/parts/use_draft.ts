@@ -1,9 +1,9 @@
-// Typed text stays while the world's value changes.
+// Preserves typed text while the world's value changes.
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface Draft {
-  /** Null: nobody types. As of the last call, not of the last picture. */
+  /** Null if nothing is being typed. Always current, even before the next render. */
   readonly text: string | null;
   begin(text: string): void;
   type(text: string): void;
@@ -28,8 +28,8 @@ export function useDraft(): Draft {
 }
 
 /**
- * Selects all of it as soon as a draft has begun: what is typed after that replaces it. For boxes
- * that no click puts a caret into.
+ * Selects the whole text when a draft begins, so that typing replaces it. For boxes that do not get
+ * a caret from a click.
  */
 export function useSelected(input: RefObject<HTMLInputElement>, draft: Draft): void {
   const is_begun = draft.text !== null;
@@ -39,8 +39,8 @@ export function useSelected(input: RefObject<HTMLInputElement>, draft: Draft): v
 }
 
 /**
- * Selects all of it after the browser has placed the caret, unless the field was left, because
- * select() would enter it again.
+ * Selects the whole text after the browser has placed the caret. Does nothing if the field has lost
+ * the focus, because select() would return the focus to it.
  */
 export function select_soon(input: RefObject<HTMLInputElement>): void {
   setTimeout(() => {
@@ -50,9 +50,7 @@ export function select_soon(input: RefObject<HTMLInputElement>): void {
 
 const calm_ms = 1000;
 
-/**
- * A class name for a moment after the value became another, if it does so less than once a second.
- */
+/** Returns a class name after the value has changed, if it changes less than once per second. */
 export function useFade(shown: string, is_live: boolean): string {
   const known = useRef(shown);
   const changed_at = useRef(-Infinity);
@@ -65,6 +63,6 @@ export function useFade(shown: string, is_live: boolean): string {
     changed_at.current = now;
     if (is_live && is_rare) set_turn((before) => before + 1);
   }, [shown, is_live]);
-  // Two names: the same animation begins again where its name is another.
+  // Alternates between two names, because a new name restarts the animation.
   return turn === 0 ? '' : turn % 2 ? 'fades-a' : 'fades-b';
 }

@@ -1,20 +1,20 @@
-// The three axes in the corner: which way is which, and a click looks along one.
+// The three axes in the corner of the viewport. A click on an axis looks along it.
 import { Vector3 } from 'three';
 import type { PerspectiveCamera } from 'three';
 import type { Point } from './sight.js';
 
 export interface AxisBall extends Point {
   axis: 0 | 1 | 2;
-  /** On the positive side. */
+  /** True for the positive end of the axis. */
   positive: boolean;
-  /** Nearer ones are larger; -1 to 1. */
+  /** From -1 to 1; larger for balls closer to the camera. */
   near: number;
 }
 
 export const widget_arm_px = 32;
 const ball_px = 12;
 
-/** Far ones first. */
+/** Returns the balls, farthest first. */
 export function axis_balls(camera: PerspectiveCamera, center: Point): AxisBall[] {
   const balls: AxisBall[] = [];
   for (const axis of [0, 1, 2] as const)
@@ -31,14 +31,14 @@ export function axis_balls(camera: PerspectiveCamera, center: Point): AxisBall[]
   return balls.sort((a, b) => a.near - b.near);
 }
 
-/** The nearest one under a point; null: none. */
+/** Returns the closest ball under a point, or null. */
 export function ball_at(balls: readonly AxisBall[], point: Point): AxisBall | null {
   for (let i = balls.length - 1; i >= 0; --i)
     if (Math.hypot(point.x - balls[i].x, point.y - balls[i].y) <= ball_px) return balls[i];
   return null;
 }
 
-/** Yaw and pitch of the view of that side; null keeps the current one. */
+/** Returns yaw and pitch for a view from that side; null keeps the current value. */
 export function look_from(axis: number, positive: boolean): { yaw: number | null; pitch: number } {
   if (axis === 1) return { yaw: null, pitch: positive ? Math.PI / 2 : -Math.PI / 2 };
   if (axis === 0) return { yaw: positive ? Math.PI / 2 : -Math.PI / 2, pitch: 0 };

@@ -1,10 +1,9 @@
-// The background: a calm sky with a horizon, and the ground's grid, whose lines thin out and fade
-// with distance.
+// The background: a sky with a horizon, and a ground grid that fades with distance.
 import { BufferAttribute, BufferGeometry, Color, Group, Mesh, PlaneGeometry, ShaderMaterial, Vector3 } from 'three';
 import type { PerspectiveCamera } from 'three';
 
 export interface BackdropColors {
-  /** As in CSS. */
+  /** A CSS color. */
   axis_x: string;
   axis_z: string;
 }
@@ -39,7 +38,7 @@ export class Backdrop {
     (this.grid.uniforms.color_z.value as Color).setStyle(axis_z).convertLinearToSRGB();
   }
 
-  /** Before each picture. */
+  /** Call before each frame. */
   follow(camera: PerspectiveCamera, distance: number): void {
     const height = Math.abs(camera.position.y);
     const reach = Math.min(Math.max(60, distance * 9, height * 14), camera.far * 0.98);
@@ -57,7 +56,7 @@ export class Backdrop {
   }
 }
 
-/** A triangle that covers the picture. */
+/** Returns a triangle that covers the whole picture. */
 export function whole_picture(): BufferGeometry {
   const geometry = new BufferGeometry();
   geometry.setAttribute('position', new BufferAttribute(new Float32Array([-1, -1, 0, 3, -1, 0, -1, 3, 0]), 3));

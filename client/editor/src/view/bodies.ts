@@ -1,4 +1,4 @@
-// Bodies of entities: the mesh of a model, a simple shape, or a striped box if a model is missing.
+// The bodies of entities: a model's mesh, a simple shape, or a striped box for a missing model.
 import { DoubleSide } from 'three';
 import type { BufferGeometry, InstancedMesh, Material, Object3D } from 'three';
 import { body_material, shadow_material, sign_material } from './materials.js';
@@ -21,7 +21,7 @@ interface Rgba {
   a: number;
 }
 
-/** The components that decide an entity's look. */
+/** The components that determine an entity's look. */
 export interface Looks {
   shape: Shape | null;
   color: Rgba | null;
@@ -31,7 +31,7 @@ export interface Looks {
 interface Body {
   pool: Pool;
   row: number;
-  /** In the entity's own space. */
+  /** In the entity's local space. */
   center: Vec3;
   sx: number;
   sy: number;
@@ -59,10 +59,10 @@ export class Bodies {
   private readonly bodies: (Body | undefined)[] = [];
   private readonly looks = new Map<string, Look>();
   private readonly parts = new Map<ModelPart, number>();
-  /** Slots that wait for a model. */
+  /** Slots that wait for a model, by its path. */
   private readonly waiting = new Map<string, Map<number, Looks>>();
 
-  /** `changed` is told when a model came and bodies are others. */
+  /** `changed` is called when a model has loaded and bodies have changed. */
   constructor(
     private readonly models: Models,
     private readonly parent: Object3D,
@@ -73,7 +73,7 @@ export class Bodies {
     return this.bodies[slot];
   }
 
-  /** Draws a slot with this look at its last place; null draws nothing. */
+  /** Draws a slot with this look at its current place; null draws nothing. */
   set(slot: number, looks: Looks, world: Float32Array): void {
     this.forget_model(slot);
     let model: Model | null = null;
@@ -94,7 +94,7 @@ export class Bodies {
     else this.remove(slot);
   }
 
-  /** A model is ready, or has failed: those who wait for it are drawn anew. */
+  /** Redraws the slots that wait for a model after it has loaded or failed. */
   model_changed(model: Model, world: () => Float32Array): void {
     const slots = this.waiting.get(model.path);
     this.waiting.delete(model.path);
@@ -102,7 +102,7 @@ export class Bodies {
     this.changed();
   }
 
-  /** Its matrix is another. */
+  /** Call when the slot's matrix has changed. */
   move(slot: number, world: Float32Array): void {
     const body = this.bodies[slot];
     if (!body) return;
@@ -110,7 +110,7 @@ export class Bodies {
     else this.write(slot, body, world);
   }
 
-  /** Nothing is drawn of the slot any more. */
+  /** Stops drawing the slot. */
   remove(slot: number): void {
     this.forget_model(slot);
     const body = this.bodies[slot];
@@ -119,7 +119,10 @@ export class Bodies {
     this.leave(body);
   }
 
-  /** Returns the models that cannot be drawn, with the slots that striped boxes stand for. */
+  /**
+   * Returns the models that cannot be drawn, with the slots that are drawn as striped boxes
+   * instead.
+   */
   *failed(): Iterable<{ path: string; why: string; slots: Iterable<number> }> {
     for (const [path, slots] of this.waiting) {
       const model = this.models.get(path);
@@ -127,7 +130,7 @@ export class Bodies {
     }
   }
 
-  /** Says why a slot is drawn as a striped box; empty if it is not. */
+  /** Returns the reason why a slot is drawn as a striped box; empty if it is not. */
   sign(slot: number): string {
     for (const [path, slots] of this.waiting)
       if (slots.has(slot)) {
@@ -268,7 +271,7 @@ export class Bodies {
   }
 }
 
-/** Nothing is thinner than can be drawn. */
+/** Returns a size large enough to be drawn. */
 function thick(size: number): number {
   return Math.abs(size) < thinnest ? thinnest : size;
 }

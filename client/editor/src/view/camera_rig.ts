@@ -1,16 +1,16 @@
-// The camera: it looks at a point from a distance. Orbit, pan, zoom to the pointer, fly, frame,
-// look along an axis.
+// The camera, which looks at a target from a distance: orbit, pan, zoom to the pointer, fly, frame,
+// and look along an axis.
 import { MathUtils, PerspectiveCamera, Vector3 } from 'three';
 
 const pitch_max = Math.PI / 2;
 const distance_min = 0.02;
 const distance_max = 50_000;
 
-/** In radians and metres. */
+/** Angles in radians, lengths in meters. */
 export interface View {
   target: Vector3;
   distance: number;
-  /** 0 looks along -Z; grows to the left. */
+  /** 0 looks along -Z; increases to the left. */
   yaw: number;
   /** Positive looks down. */
   pitch: number;
@@ -26,7 +26,7 @@ interface Flight {
 export class CameraRig {
   readonly camera = new PerspectiveCamera(50, 1, 0.1, 2000);
   view: View = { target: new Vector3(), distance: 16, yaw: MathUtils.degToRad(38), pitch: MathUtils.degToRad(28) };
-  /** Metres a second of flying, at an ordinary pace. */
+  /** Speed of flying, in meters per second. */
   speed = 8;
   private flight: Flight | null = null;
 
@@ -38,7 +38,7 @@ export class CameraRig {
     return this.flight !== null;
   }
 
-  /** Metres that a pixel covers at a point. */
+  /** Returns the size of a pixel at a point, in meters. */
   metres_per_pixel(at: Vector3, height: number): number {
     const depth = Math.max(this.forward().dot(scratch.copy(at).sub(this.camera.position)), 1e-4);
     return (2 * depth * Math.tan(MathUtils.degToRad(this.camera.fov) / 2)) / height;
@@ -53,7 +53,7 @@ export class CameraRig {
     this.camera.updateProjectionMatrix();
   }
 
-  /** Pixels. */
+  /** Rotates around the target by a movement in pixels. */
   orbit(dx: number, dy: number): void {
     this.stop();
     this.view.yaw -= dx * 0.0055;
@@ -72,7 +72,7 @@ export class CameraRig {
     this.place();
   }
 
-  /** Factors below 1 move nearer; `to` stays in place in the picture. */
+  /** Zooms by a factor; values below 1 move closer. `to` stays at the same place in the picture. */
   zoom(factor: number, to: Vector3): void {
     this.stop();
     const distance = clamp(this.view.distance * factor, distance_min, distance_max);
@@ -84,7 +84,7 @@ export class CameraRig {
     this.place();
   }
 
-  /** Turns the head. Pixels. */
+  /** Turns the camera in place by a movement in pixels. */
   look(dx: number, dy: number): void {
     this.stop();
     const eye = this.camera.position.clone();
@@ -94,7 +94,7 @@ export class CameraRig {
     this.place();
   }
 
-  /** `way` in the camera's own axes (x right, y up in the world, z back), in metres. */
+  /** Moves by `way` in meters: x is the camera's right, y the world's up, z backward. */
   fly(way: Vector3): void {
     this.stop();
     const e = this.camera.matrixWorld.elements;
@@ -104,14 +104,14 @@ export class CameraRig {
     this.place();
   }
 
-  /** The distance from which a sphere fills the picture with some air around it. */
+  /** Returns the distance from which a sphere fills the picture, with a margin. */
   distance_for(radius: number): number {
     const half = MathUtils.degToRad(this.camera.fov) / 2;
     const narrow = Math.min(half, Math.atan(Math.tan(half) * this.camera.aspect));
     return clamp((Math.max(radius, 0.05) / Math.sin(narrow)) * 1.1, distance_min, distance_max);
   }
 
-  /** Moves there in `lasts_ms`; 0 means at once. */
+  /** Moves to a view within `lasts_ms`; 0 means at once. */
   go(to: Partial<View>, lasts_ms: number, now_ms: number): void {
     const full: View = {
       target: (to.target ?? this.view.target).clone(),
@@ -128,7 +128,7 @@ export class CameraRig {
     }
   }
 
-  /** Moves on; true while it is on its way. */
+  /** Continues a movement. Returns true until the movement has ended. */
   step(now_ms: number): boolean {
     if (!this.flight) return false;
     const { from, to, began_ms, lasts_ms } = this.flight;
@@ -147,7 +147,7 @@ export class CameraRig {
     this.flight = null;
   }
 
-  /** Near and far planes fit what there is to see: everything within `radius` of `center`. */
+  /** Fits the near and far planes to everything within `radius` of `center`. */
   fit_depth(center: Vector3, radius: number): void {
     const { camera, view } = this;
     const reach = camera.position.distanceTo(center) + radius;
@@ -169,7 +169,7 @@ export class CameraRig {
 
 const scratch = new Vector3();
 
-/** The direction of a view, of length 1. */
+/** Returns the direction of a view, as a unit vector. */
 export function looking(view: View): Vector3 {
   const flat = Math.cos(view.pitch);
   return new Vector3(-Math.sin(view.yaw) * flat, -Math.sin(view.pitch), -Math.cos(view.yaw) * flat);

@@ -1,4 +1,4 @@
-// The viewport's copy of the world: a slot for each entity, with its place and body.
+// The viewport's copy of the world: a slot for each entity, with its transform and body.
 import { Box3, Matrix4, Sphere, Vector3 } from 'three';
 import type { Object3D, Plane } from 'three';
 import { Bodies } from './bodies.js';
@@ -25,22 +25,24 @@ export class Contents {
   readonly markers: Markers;
   /** By slot. */
   readonly records: (ReplicaEntity | undefined)[] = [];
-  /** By index of an entity, its slot and 1; 0: it has none. */
+  /** By index of the entity: its slot plus one, or 0 if it has none. */
   private slots = new Int32Array(1024);
-  /** The column of all Transforms, if they are packed, and its bytes as numbers. */
+  /** The column of all Transforms if they are packed, and its bytes as numbers. */
   private column: ReplicaColumn | null = null;
   private readonly shapes = new SharedValues<NonNullable<Looks['shape']>>();
   private readonly colors = new SharedValues<{ value: Looks['color'] }>();
-  /** By slot: how it looks is to be looked at, in this call of take. */
+  /** By slot: 1 if this call of take() must update its look. */
   private is_wanted = new Uint8Array(1024);
   private numbers: Float32Array = new Float32Array();
   private count = 0;
-  /** Transforms are ten numbers in the order of TransformTree; null: not looked at yet. */
+  /** True if a Transform consists of ten floats in the order of TransformTree; null if unknown. */
   private is_flat: boolean | null = null;
-  /** A dragged entity is at the pointer's place, even if the world sends another one. */
+  /** Transforms of dragged entities, shown in place of the world's. */
   private readonly held = new Map<number, TransformValue>();
 
-  /** `changed` is told when something is to be drawn that was not asked for: a model came. */
+  /**
+   * `changed` is called when something must be redrawn without a request, such as a loaded model.
+   */
   constructor(
     private readonly world: ViewWorld,
     parent: Object3D,
@@ -63,7 +65,7 @@ export class Contents {
     return slot >= 0 && this.records[slot]!.entity.generation === entity.generation ? slot : undefined;
   }
 
-  /** Everything is read again. */
+  /** Reads everything again. */
   reset(): void {
     this.records.forEach((record, slot) => record && this.drop(slot));
     this.is_flat = null;
@@ -86,8 +88,8 @@ export class Contents {
     for (const record of changes.created) this.add(record);
     for (const record of changes.created) this.hang(record);
     for (const { entity } of changes.moved) this.hang(entity);
-    // Hundreds of thousands move at once: makes no object for them, and computes their world places
-    // later.
+    // Hundreds of thousands of entities may move at once, so create no objects for them, and
+    // compute their world matrices later.
     if (this.is_wanted.length < this.tree.end) this.is_wanted = new Uint8Array(2 * this.tree.end);
     const wanted: number[] = [];
     const want = (index: number): void => {
@@ -103,7 +105,7 @@ export class Contents {
     for (const { entity, component, before } of changes.values) {
       if (component === transform) {
         this.place(entity);
-        // An entity shown as a mark changes its mark with its Transform.
+        // The mark of an entity depends on whether it has a Transform.
         if (before === undefined) want(entity.entity.index);
       } else if (looks_of.has(component)) want(entity.entity.index);
     }
@@ -124,7 +126,7 @@ export class Contents {
       this.look(this.records[slot]!);
     }
   }
-  /** Many at once, as their bytes are in the copy of the world. */
+  /** Updates the Transforms of many entities from the bytes in the copy of the world. */
   private place_all(column: ReplicaColumn, changed: Uint32Array): void {
     const { slots, tree, held } = this;
     this.is_flat ??= is_flat(column);
@@ -137,40 +139,37 @@ export class Contents {
       else this.place(this.records[slot]!);
     }
   }
-  /** The newest Transform of a slot, which may be newer than what was told. */
+  /** Reads the current Transform of a slot, which may be newer than the last reported one. */
   private read(slot: number, to: Float32Array, at: number): void {
     const column = this.column!;
     const row = column.row(this.records[slot]!.entity.index);
-    if (row < 0) return; // it is gone, of which is told next
+    if (row < 0) return; // removed; the next change reports that
     if (this.numbers.buffer !== column.bytes.buffer) this.numbers = new Float32Array(column.bytes.buffer);
     const { numbers } = this;
     for (let i = 0, from = (row * column.row_bytes) / 4; i < 10; ++i) to[at + i] = numbers[from + i];
   }
 
-  /**
-   * Where an entity is said to be, by the world or by the hand that holds it; null: it has no
-   * Transform.
-   */
+  /** Returns an entity's Transform: the dragged one, or else the world's; null if it has none. */
   local(entity: Entity): TransformValue | null {
     const slot = this.slot(entity);
     if (slot === undefined) return null;
     return this.held.get(slot) ?? this.world.transform(entity) ?? null;
   }
 
-  /** Shows an entity there until it is let go. */
+  /** Shows an entity with this Transform until it is released. */
   hold(entity: Entity, value: TransformValue): void {
     const slot = this.slot(entity);
     if (slot === undefined) return;
     this.held.set(slot, value);
     this.tree.place(slot, value.position, value.rotation, value.scale);
   }
-  /** Everything held is where the world says again. */
+  /** Shows all dragged entities at the world's places again. */
   let_go(): void {
     for (const slot of [...this.held.keys()]) this.release(slot);
   }
   /**
-   * Lets go of entities that the world has at the dragged place, so that nothing jumps back while
-   * the world's value is on its way.
+   * Releases the entities that have the dragged Transform in the world too, so that nothing jumps
+   * back until the world has confirmed it.
    */
   let_go_of_told(): void {
     if (this.held.size === 0) return;
@@ -181,10 +180,10 @@ export class Contents {
     }
   }
   /**
-   * The visible region, and the margin around it that is computed as often; null means everything.
+   * The visible region, and the margin around it that is updated as often; null means everything.
    */
   sight: { planes: readonly Plane[]; margin: number } | null = null;
-  /** As far as is known: it may have come into sight since it was computed. */
+  /** Based on the last computed place; the entity may have become visible since. */
   private readonly is_unseen = (slot: number): boolean => {
     const body = this.bodies.get(slot);
     if (!body || !this.sight) return false;
@@ -197,8 +196,8 @@ export class Contents {
   };
 
   /**
-   * Computes what moved since the last time, or a part of it, what is in sight first: see
-   * TransformTree.update. True: something did.
+   * Computes moved entities, visible ones first, until `is_over` returns true; see
+   * TransformTree.update. Returns true if anything moved.
    */
   settle(is_over?: () => boolean): boolean {
     this.has_moved = false;
@@ -220,7 +219,7 @@ export class Contents {
   matrix(slot: number, out = new Matrix4()): Matrix4 {
     return out.fromArray(this.tree.world, slot * 16);
   }
-  /** Matrix of the parent's space; null for the world's. */
+  /** Returns the matrix of the parent's space, or null for the world's space. */
   parent_matrix(slot: number): Matrix4 | null {
     const parent = this.tree.parent[slot];
     return parent < 0 ? null : this.matrix(parent);
@@ -229,7 +228,9 @@ export class Contents {
     return out.fromArray(this.tree.world, slot * 16 + 12);
   }
 
-  /** Around entities and everything below them; null: there is nothing of them in space. */
+  /**
+   * Returns a sphere around entities and their descendants, or null if none of them has a place.
+   */
   bounds(entities: Iterable<Entity>): Sphere | null {
     const box = new Box3();
     for (const entity of entities) {
@@ -244,7 +245,9 @@ export class Contents {
     return box.isEmpty() ? null : box.getBoundingSphere(new Sphere());
   }
 
-  /** Around everything, roughly and fast: what the camera has to reach. Null: there is nothing. */
+  /**
+   * Returns a rough sphere around everything, quickly, for the camera's depth range. Null if empty.
+   */
   reach(): Sphere | null {
     const low = [Infinity, Infinity, Infinity];
     const high = [-Infinity, -Infinity, -Infinity];
@@ -263,13 +266,13 @@ export class Contents {
   }
 
   /**
-   * Around most of what there is: neither a far-off thing nor an endless ground makes all else
-   * small. Null: there is nothing.
+   * Returns a sphere around most entities, so that a single distant entity or a huge ground does
+   * not make everything else tiny. Null if empty.
    */
   bounds_of_most(): Sphere | null {
     const total = this.bodies.pools.reduce((sum, { count }) => sum + count, 0);
     if (total < 8) return this.bounds_of_all();
-    // Of very many, some thousands tell as much.
+    // If there are many entities, a sample of a few thousand is enough.
     const step = Math.ceil(total / 4000);
     const places: { at: Vector3; radius: number }[] = [];
     for (const { spheres, count } of this.bodies.pools)
@@ -287,7 +290,7 @@ export class Contents {
     return new Sphere(center, reach);
   }
 
-  /** Slots of entities and all below them, each once, up to `most`. */
+  /** Returns the slots of entities and their descendants, each once, up to `most`. */
   slots_below(entities: Iterable<Entity>, most: number): ReadonlySet<number> {
     const found = new Set<number>();
     for (const entity of entities) {
@@ -306,7 +309,7 @@ export class Contents {
       const at = body.row * 4;
       sphere.center.set(s[at], s[at + 1], s[at + 2]);
       sphere.radius = s[at + 3];
-      // Its own corners are nearer to what one sees than its sphere.
+      // The body's own corners fit its visible extent better than its sphere.
       box.union(
         body_box(body.pool.matrices, body.row * 16, body.pool.is_mirrored, body.pool.kind.geometry.boundingBox, sphere),
       );
@@ -325,7 +328,7 @@ export class Contents {
     this.slots[index] = slot + 1;
     this.records[slot] = record;
     ++this.count;
-    // Those that are kept side by side are placed all at once.
+    // Packed Transforms are updated together.
     if (!this.world.column(transform)) this.place(record);
   }
 
@@ -398,7 +401,7 @@ function body_box(matrices: Float32Array, at: number, mirrored: boolean, box: Bo
   return box.clone().applyMatrix4(scratch);
 }
 
-/** Position, rotation and scale, ten floats one behind the other. */
+/** Returns true if the values are position, rotation and scale as ten consecutive floats. */
 function is_flat({ type }: ReplicaColumn): boolean {
   const parts = ['position', 'rotation', 'scale'];
   const numbers = type.fields.flatMap((field) => field.type?.fields ?? []);
@@ -410,7 +413,7 @@ function is_flat({ type }: ReplicaColumn): boolean {
   );
 }
 
-/** As far as floats of 32 bits tell. */
+/** Compares at the precision of 32-bit floats. */
 function same_transform(a: TransformValue, b: TransformValue): boolean {
   const near = (p: number, q: number): boolean => Math.abs(p - q) <= 1e-5 * Math.max(1, Math.abs(p));
   const same = (p: Vec3, q: Vec3): boolean => near(p.x, q.x) && near(p.y, q.y) && near(p.z, q.z);
@@ -422,7 +425,7 @@ function same_transform(a: TransformValue, b: TransformValue): boolean {
   );
 }
 
-/** Marks the place of an entity without a body. */
+/** Returns the kind of mark for an entity without a body. */
 function mark_of(record: ReplicaEntity, looks: Looks, is_placed: boolean): MarkerKind | null {
   const light = record.components['scene.Light'] as { kind: number } | undefined;
   if (light) return light.kind === 2 ? 'sun' : 'light';

@@ -1,21 +1,20 @@
-// The handles of the selection: their kinds, their places in the picture, and the one under a
-// point.
+// The handles of the selection: their kinds, their places in the picture, and hit testing.
 import { Vector3 } from 'three';
 import type { Point, Sight } from './sight.js';
 
 export type Tool = 'none' | 'move' | 'rotate' | 'scale';
-/** An axis, a plane of two axes, the plane of the picture, or all axes alike. */
+/** An axis, a plane of two axes, the plane of the picture, or all axes equally. */
 export type Handle = 'x' | 'y' | 'z' | 'yz' | 'zx' | 'xy' | 'view' | 'all';
 
 export interface GizmoFrame {
   origin: Vector3;
-  /** Each of length 1. */
+  /** Unit vectors. */
   axes: readonly [Vector3, Vector3, Vector3];
 }
 
 export type GizmoPart = {
   handle: Handle;
-  /** 0 to 1: how clearly it is drawn. Below 0.2 it cannot be grabbed. */ clear: number;
+  /** Opacity from 0 to 1. Below 0.2, the handle cannot be grabbed. */ clear: number;
 } & (
   | { form: 'arrow' | 'stick'; from: Point; to: Point }
   | { form: 'patch'; corners: Point[] }
@@ -24,7 +23,7 @@ export type GizmoPart = {
   | { form: 'knob'; center: Point; radius: number }
 );
 
-/** Pixels of the page. */
+/** In CSS pixels. */
 export const arm_px = 92;
 const arm_from_px = 16;
 const ring_px = 84;
@@ -37,12 +36,12 @@ export const plane_names = ['yz', 'zx', 'xy'] as const;
 export function axis_of(handle: Handle): number {
   return axis_names.indexOf(handle as 'x');
 }
-/** The axis that stands on a plane. */
+/** Returns the axis that is perpendicular to a plane. */
 export function plane_of(handle: Handle): number {
   return plane_names.indexOf(handle as 'yz');
 }
 
-/** Later ones are drawn in front. Empty where the origin is behind the camera. */
+/** Returns the handles in drawing order. Empty if the origin is behind the camera. */
 export function gizmo_parts(tool: Tool, frame: GizmoFrame, sight: Sight): GizmoPart[] {
   const center = sight.project(frame.origin);
   if (tool === 'none' || center.depth <= sight.camera.near) return [];
@@ -50,7 +49,7 @@ export function gizmo_parts(tool: Tool, frame: GizmoFrame, sight: Sight): GizmoP
   const toward = sight.way_to(frame.origin);
   if (tool === 'rotate') return rings(frame, sight, metre, toward, center);
   const parts: GizmoPart[] = [];
-  // The farther arm first, so that the nearer one lies over it.
+  // The farther arm comes first, so that the closer one is drawn over it.
   const order = [0, 1, 2].sort((a, b) => frame.axes[b].dot(toward) - frame.axes[a].dot(toward));
   for (const i of order) {
     const along = Math.abs(frame.axes[i].dot(toward));
@@ -105,12 +104,12 @@ function rings(frame: GizmoFrame, sight: Sight, metre: number, toward: Vector3, 
   return parts;
 }
 
-/** 1 below `whole`, 0 above `gone`. */
+/** Interpolates from 1 at `whole` to 0 at `gone`. */
 function fade(value: number, gone: number, whole: number): number {
   return Math.min(Math.max((gone - value) / (gone - whole), 0), 1);
 }
 
-/** The handle under a point; null: none. */
+/** Returns the handle under a point, or null. */
 export function handle_at(parts: readonly GizmoPart[], point: Point): Handle | null {
   let best: { handle: Handle; distance: number } | null = null;
   const offer = (handle: Handle, distance: number): void => {
@@ -121,7 +120,7 @@ export function handle_at(parts: readonly GizmoPart[], point: Point): Handle | n
     switch (part.form) {
       case 'arrow':
       case 'stick':
-        // Its head is broader than its shaft.
+        // The head of an arrow is wider than its shaft.
         offer(part.handle, Math.min(to_segment(point, part.from, part.to), to_point(point, part.to) - 5));
         break;
       case 'patch':

@@ -1,4 +1,4 @@
-// Converts the pointer's movement on a handle to a move, a turn or factors, in steps on request.
+// Converts a drag of a handle to a translation, a rotation or scale factors, optionally in steps.
 import { Matrix4, Quaternion, Vector3 } from 'three';
 import type { TransformValue } from './contents.js';
 import { axis_of, plane_of } from './gizmo.js';
@@ -9,28 +9,28 @@ import { meet_plane, nearest_on_axis } from './sight.js';
 import type { Point, Sight } from './sight.js';
 
 export interface Steps {
-  /** Metres. */
+  /** In meters. */
   move: number;
-  /** Degrees. */
+  /** In degrees. */
   turn: number;
   /** Step of the scale factor. */
   scale: number;
 }
 
 export interface Dragged {
-  /** In the world. */
+  /** In world space. */
   move: Vector3;
-  /** In the world, about the frame's origin. */
+  /** In world space, about the frame's origin. */
   turn: Quaternion;
   /** Along the frame's axes. */
   factors: Vector3;
-  /** Numbers for people, the axes' names before them. */
+  /** Numbers to display, each with the name of its axis. */
   text: { axis: Handle | ''; value: string }[];
-  /** Radians that a turn has made so far. */
+  /** The rotation so far, in radians. */
   angle: number;
 }
 
-/** From the moment that a handle was grabbed. The sight must not change meanwhile. */
+/** A drag from the moment when a handle was grabbed. The view must not change during it. */
 export class GizmoDrag {
   private readonly begin: Ray;
   private angle = 0;
@@ -42,14 +42,14 @@ export class GizmoDrag {
     readonly frame: GizmoFrame,
     private readonly sight: Sight,
     private readonly from: Point,
-    /** Moves along axes of the world end on the grid's lines. */
+    /** If true, translations along world axes end on grid lines. */
     private readonly is_world: boolean,
   ) {
     this.begin = sight.ray(from);
     if (tool === 'rotate') this.last_angle = this.angle_at(from);
   }
 
-  /** `steps`: null: none. */
+  /** If `steps` is null, the drag is continuous. */
   to(point: Point, steps: Steps | null): Dragged {
     const result: Dragged = {
       move: new Vector3(),
@@ -96,7 +96,7 @@ export class GizmoDrag {
   private turn(point: Point, steps: Steps | null, result: Dragged): void {
     const now = this.angle_at(point);
     if (now === null || this.last_angle === null) return;
-    // Turns add up beyond a whole one.
+    // Rotations may exceed a full turn.
     let change = now - this.last_angle;
     change -= 2 * Math.PI * Math.round(change / (2 * Math.PI));
     this.angle += change;
@@ -121,15 +121,15 @@ export class GizmoDrag {
       factor = b / a;
     } else factor = Math.exp((point.x - this.from.x - (point.y - this.from.y)) / 140);
     if (steps) factor = to_step(factor, steps.scale);
-    // Nothing is made so small that it cannot be grabbed again; a mirror is what a negative factor
-    // is for, by hand.
+    // Keep the object large enough to be grabbed again. Negative factors, which mirror it, can only
+    // be typed.
     factor = Math.max(factor, 0.001);
     if (axis >= 0) result.factors.setComponent(axis, factor);
     else result.factors.setScalar(factor);
     result.text.push({ axis: axis >= 0 ? this.handle : '', value: `×${factor.toFixed(factor < 0.1 ? 3 : 2)}` });
   }
 
-  /** The swept angle of a turn, in the picture. */
+  /** Returns the outline of the swept angle in the picture. */
   pie(angle: number): { center: Point; edge: Point[] } {
     const { origin } = this.frame;
     const axis = this.turn_axis();
@@ -145,13 +145,13 @@ export class GizmoDrag {
     return { center: this.sight.project(origin), edge };
   }
 
-  /** About which a turn goes, in the world. */
+  /** Returns the axis of the rotation, in world space. */
   turn_axis(): Vector3 {
     const axis = axis_of(this.handle);
     return axis >= 0 ? this.frame.axes[axis].clone() : this.sight.way_to(this.frame.origin).negate();
   }
 
-  /** Where a point is on the way around; null: it cannot be said. */
+  /** Returns the angle of a point around the axis, or null if there is none. */
   private angle_at(point: Point): number | null {
     const { origin } = this.frame;
     const axis = this.turn_axis();
@@ -164,7 +164,7 @@ export class GizmoDrag {
       const [u, v] = across(axis);
       return Math.atan2(on.dot(v), on.dot(u));
     }
-    // Seen from its edge a ring is a line: along it the pointer winds the ring up.
+    // Seen edge-on, a ring is a line, so a movement along the line turns the ring.
     const way = axis.clone().cross(toward).normalize();
     const center = this.sight.project(origin);
     const end = this.sight.project(origin.clone().addScaledVector(way, this.sight.metres_per_pixel(origin) * 100));
@@ -173,20 +173,23 @@ export class GizmoDrag {
   }
 }
 
-/** Two directions that stand on an axis and on each other. */
+/** Returns two directions perpendicular to an axis and to each other. */
 export function across(axis: Vector3): [Vector3, Vector3] {
   const u = new Vector3(Math.abs(axis.y) < 0.9 ? 0 : 1, Math.abs(axis.y) < 0.9 ? 1 : 0, 0).cross(axis).normalize();
   return [u, axis.clone().cross(u)];
 }
 
-/** A thing that is dragged: as it was, and whose space it is in. */
+/** A dragged object: its Transform at the start, and the matrix of its parent's space. */
 export interface Held {
   before: TransformValue;
-  /** Null: the world's. */
+  /** Null for world space. */
   parent: Matrix4 | null;
 }
 
-/** Its new Transform. `frame`: as when the handle was grabbed. Null: its parent's space is flat. */
+/**
+ * Returns the object's new Transform, or null if its parent's space is flat. `frame` is the frame
+ * from the start of the drag.
+ */
 export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axes: boolean): TransformValue | null {
   const { before } = held;
   const parent = held.parent ?? new Matrix4();
@@ -197,7 +200,7 @@ export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axe
   const around = place.clone().sub(frame.origin);
   const { x: fx, y: fy, z: fz } = dragged.factors;
   if (fx !== 1 || fy !== 1 || fz !== 1) {
-    // Several things move apart from their common middle.
+    // With several objects, scaling also changes their distances from the common center.
     const parts = frame.axes.map((axis, i) => around.dot(axis) * dragged.factors.getComponent(i));
     around.set(0, 0, 0);
     frame.axes.forEach((axis, i) => around.addScaledVector(axis, parts[i]));
@@ -214,7 +217,8 @@ export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axe
 }
 
 /**
- * A turn in the world as a space sees it. Mirrored, its axis is mirrored and it goes the other way.
+ * Converts a rotation from world space to another space. A mirrored space mirrors the axis and
+ * reverses the angle.
  */
 function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
   const [x, y, z] = directions(space);
@@ -223,9 +227,7 @@ function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
   return new Quaternion(mirrored * axis.dot(x), mirrored * axis.dot(y), mirrored * axis.dot(z), turn.w);
 }
 
-/**
- * Where a space's axes point: of length 1, each upright on the others, mirrored if the space is.
- */
+/** Returns the directions of a space's axes: orthogonal unit vectors, mirrored if the space is. */
 function directions(space: Matrix4): [Vector3, Vector3, Vector3] {
   const [x, y, z] = [0, 1, 2].map((i) => new Vector3().setFromMatrixColumn(space, i));
   const mirrored = x.clone().cross(y).dot(z) < 0;
@@ -236,8 +238,8 @@ function directions(space: Matrix4): [Vector3, Vector3, Vector3] {
 }
 
 /**
- * Scale is along a thing's own axes: each takes the factor of the frame's axis that it is nearest
- * to.
+ * Scale applies along an object's own axes, so each axis gets the factor of the closest axis of the
+ * frame.
  */
 function along_own_axes(factors: Vector3, frame: GizmoFrame, parent: Matrix4, rotation: Quaternion): number[] {
   const space = new Matrix4().makeBasis(...directions(parent));

@@ -1,4 +1,5 @@
-// Pointer and keys in the viewport: select, box, drag handles, orbit, pan, zoom, fly.
+// Handles pointer and keys in the viewport: select, box-select, drag handles, orbit, pan, zoom,
+// fly.
 import { Quaternion, Vector3 } from 'three';
 import { axis_balls, ball_at, widget_arm_px } from './axis_widget.js';
 import type { AxisBall } from './axis_widget.js';
@@ -37,7 +38,7 @@ const hint_ms = 900;
 
 export class Hands {
   hint = '';
-  /** Shared with the tool bar, which changes it. */
+  /** Shared with the toolbar, which changes it. */
   readonly steps: Steps = { move: 0.5, turn: 15, scale: 0.1 };
   private chosen: Tool = 'move';
   private local = false;
@@ -50,7 +51,7 @@ export class Hands {
   private hint_timer = 0;
   /** The entity under the pointer. */
   private over: Entity | null = null;
-  /** From look to overlay, of one picture. */
+  /** Computed by look() and used by overlay() for the same frame. */
   private known_parts: GizmoPart[] | null = null;
   private readonly removers: (() => void)[] = [];
 
@@ -74,11 +75,11 @@ export class Hands {
     on('dblclick', (event) => this.twice(event));
     on('contextmenu', (event) => event.preventDefault());
     on('auxclick', (event) => event.preventDefault());
-    // A ring around the whole picture is for those who come by keyboard.
+    // A focus ring around the whole viewport helps only users of the keyboard.
     on('focus', () => (root.dataset.focus = 'keys'));
     on('blur', () => delete root.dataset.focus);
-    // Before anybody else hears of them: while one flies W is no tool, and Esc takes a drag back
-    // and nothing else.
+    // Runs before other handlers: during a flight, W does not select a tool, and Escape only
+    // cancels a drag.
     const key = (event: KeyboardEvent): void => this.key(event);
     window.addEventListener('keydown', key, true);
     window.addEventListener('keyup', key, true);
@@ -118,7 +119,7 @@ export class Hands {
   }
 
   selection_changed(): void {
-    // A drag of what is not selected any more makes no sense.
+    // A drag ends if its entities are no longer selected.
     if (this.doing.what === 'drag') {
       const selected = new Set(this.stage.world.selection().map(({ index }) => index));
       if (!this.doing.things.every(({ entity }) => selected.has(entity.index))) this.cancel();
@@ -136,7 +137,7 @@ export class Hands {
     for (const remove of this.removers) remove();
   }
 
-  /** Before each picture: what is under the pointer now. */
+  /** Updates what is under the pointer. Call before each frame. */
   look(): void {
     const { stage } = this;
     this.known_parts = null;
@@ -150,7 +151,7 @@ export class Hands {
     stage.root.dataset.hand = this.hot_ball || this.hot_handle ? 'hot' : '';
   }
 
-  /** True: it goes on. */
+  /** Returns true if the flight continues. */
   fly(passed_s: number): boolean {
     if (this.doing.what !== 'fly') return false;
     const { keys } = this.doing;
@@ -187,7 +188,7 @@ export class Hands {
     return state;
   }
 
-  /** The entity whose body or mark is under a point. */
+  /** Returns the entity whose body or mark is under a point. */
   entity_at(point: Point): Entity | null {
     const { contents, sight } = this.stage;
     const hit = pick(sight.ray(point), contents.bodies.pools, sight.camera.near);
@@ -201,7 +202,7 @@ export class Hands {
       if (markers.kinds[row] === 0 && sight.metres_per_pixel(at) * place_px_min > 1) continue;
       const reach = marker_size[marker_kinds[markers.kinds[row]]] / 2 + 2;
       const distance = Math.hypot(seen.x - point.x, seen.y - point.y);
-      // A mark within or behind a body cannot be seen.
+      // A mark inside or behind a body is hidden.
       const away = at.distanceTo(sight.camera.position);
       if (distance <= reach && (!hit || away <= hit.distance * 1.0005) && (!best || away < best.distance))
         best = { slot, distance: away };
@@ -211,8 +212,8 @@ export class Hands {
   }
 
   /**
-   * Entities in a rectangle: bodies, lights and cameras by their centres, or, if there are none,
-   * the marks of groups.
+   * Returns the entities in a rectangle: bodies, lights and cameras by their centers, or the marks
+   * of groups if there are none of these.
    */
   entities_in(rect: Rect): Entity[] {
     const { contents, sight } = this.stage;
@@ -238,7 +239,7 @@ export class Hands {
   private down(event: PointerEvent): void {
     const { stage } = this;
     if (this.doing.what !== 'nothing') {
-      // Another button while one is held takes a drag back.
+      // Pressing the right button during a drag cancels it.
       if (this.doing.what === 'drag' && event.button === 2) this.cancel();
       return;
     }
@@ -338,7 +339,7 @@ export class Hands {
     stage.ask();
   }
 
-  /** Dragged entities go back to the world's places. */
+  /** Returns dragged entities to the world's places. */
   private give_up(): void {
     this.begin({ what: 'nothing' });
     this.stage.contents.let_go();
@@ -370,7 +371,7 @@ export class Hands {
     stage.ask();
   }
 
-  /** The point under the pointer: on a body, on the ground, or at the target's distance. */
+  /** Returns the point under the pointer: on a body, on the ground, or at the target's distance. */
   private zoom_target(point: Point): Vector3 {
     const { contents, sight, rig } = this.stage;
     const ray = sight.ray(point);
@@ -406,8 +407,8 @@ export class Hands {
   }
 
   /**
-   * Those of the selection that a hand can move: with a Transform, and not carried by another one
-   * that is selected.
+   * Returns the selected entities that can be moved: those with a Transform and without a selected
+   * ancestor that moves them.
    */
   private movable(): { entity: Entity; slot: number }[] {
     const { contents, world } = this.stage;
@@ -429,7 +430,7 @@ export class Hands {
 
   private frame(): GizmoFrame | null {
     if (this.doing.what === 'drag') {
-      // Handles go with what they drag.
+      // The handles move with the dragged entities.
       const { drag, dragged } = this.doing;
       const moved = drag.frame.origin.clone();
       if (dragged) moved.add(dragged.move);

@@ -1,4 +1,4 @@
-// Computes Transforms that keep entities in place under another parent.
+// Computes Transforms that keep entities in place when their parent changes.
 import { Matrix4, Quaternion, Vector3 } from 'three';
 import type { TransformValue } from './contents.js';
 import type { Entity, TransformPut } from './world.js';
@@ -14,15 +14,17 @@ export function matrix_of({ position, rotation, scale }: TransformValue): Matrix
   );
 }
 
-/** A scale of 0 has made it flat: what lies in it cannot be put anywhere else. */
+/**
+ * Returns true if a scale of 0 has made the space flat, so that places in it cannot be converted.
+ */
 export function is_flat_space(space: Matrix4): boolean {
   const inverse = space.clone().invert().elements;
   return inverse.every((each) => each === 0) || !inverse.every((each) => Number.isFinite(each));
 }
 
 /**
- * The Transform in the space `to` of what has `before` in the space `from`. Mirrored axes stay
- * mirrored if they can. A shear is left out, since no Transform has one. Null: one of the spaces is
+ * Converts a Transform from the space `from` to the space `to`. Mirrored axes stay mirrored if
+ * possible. Drops shear, which a Transform cannot represent. Returns null if one of the spaces is
  * flat.
  */
 export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): TransformValue | null {
@@ -47,13 +49,13 @@ export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): Tr
 
 export interface PlacedTree {
   transform(entity: Entity): TransformValue | undefined;
-  /** Nil: it is a root. */
+  /** Nil for a root. */
   parent(entity: Entity): Entity;
   children(entity: Entity): readonly Entity[];
 }
 
 /**
- * Returns the fields of Transforms that keep these entities and their descendants in place below
+ * Returns the fields of Transforms that keep these entities and their descendants in place under
  * `parent`.
  */
 export function kept_places(tree: PlacedTree, entities: readonly Entity[], parent: Entity): TransformPut[] {
@@ -69,7 +71,7 @@ export function kept_places(tree: PlacedTree, entities: readonly Entity[], paren
   const puts: TransformPut[] = [];
   const put = (entity: Entity, from: Matrix4): void => {
     const before = tree.transform(entity);
-    // An entity without a place keeps its children in place instead.
+    // An entity without a Transform cannot be adjusted, so adjust its children instead.
     if (!before) return tree.children(entity).forEach((child) => put(child, from));
     const after = moved_to(before, from, to);
     if (!after) return;

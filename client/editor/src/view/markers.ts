@@ -1,4 +1,4 @@
-// Marks of one size in the picture, for what has a place but no body: lights, cameras, groups.
+// Marks of constant size for entities with a place but no body: lights, cameras, groups.
 import {
   BufferAttribute,
   BufferGeometry,
@@ -14,13 +14,16 @@ import type { Object3D } from 'three';
 export const marker_kinds = ['place', 'light', 'sun', 'camera'] as const;
 export type MarkerKind = (typeof marker_kinds)[number];
 
-/** In pixels of the page. */
+/** In CSS pixels. */
 export const marker_size: Record<MarkerKind, number> = { place: 9, light: 24, sun: 24, camera: 24 };
 
-/** Marks of groups are not drawn where a metre has fewer pixels of the page than this: there would be nothing else to see. */
+/**
+ * Marks of groups are hidden if a meter covers fewer CSS pixels; otherwise they would hide
+ * everything.
+ */
 export const place_px_min = 6;
 
-export type MarkerState = 0 | 1 | 2; // calm, under the pointer, selected
+export type MarkerState = 0 | 1 | 2; // normal, under the pointer, selected
 
 export class Markers {
   count = 0;
@@ -29,12 +32,12 @@ export class Markers {
   kinds = new Uint8Array(64);
   private capacity = 64;
   private readonly rows = new Map<number, number>();
-  /** By slot: it has a row. */
+  /** By slot: 1 if it has a row. */
   private marked = new Uint8Array(64);
   private readonly points: Points<BufferGeometry, ShaderMaterial>;
-  /** Three numbers a row. */
+  /** Three numbers per row. */
   positions = new Float32Array(3 * 64);
-  /** Kind and state. */
+  /** Kind and state, by row. */
   private styles = new Float32Array(2 * 64);
   private changed = false;
 
@@ -66,7 +69,7 @@ export class Markers {
   }
 
   move(slot: number, world: Float32Array): void {
-    // Most of what moves has no mark.
+    // Most moving entities have no mark.
     if (slot >= this.marked.length || !this.marked[slot]) return;
     const row = this.rows.get(slot);
     if (row === undefined) return;
@@ -90,13 +93,13 @@ export class Markers {
     this.changed = true;
   }
 
-  /** The others are calm. */
+  /** Sets the state of every mark. */
   emphasize(states: (slot: number) => MarkerState): void {
     for (let row = 0; row < this.count; ++row) this.styles[row * 2 + 1] = states(this.slots[row]);
     this.changed = true;
   }
 
-  /** `height`: of the picture, in pixels of the page. */
+  /** `height` is that of the picture, in CSS pixels. */
   flush(pixel_ratio: number, height: number): void {
     this.points.visible = this.count > 0;
     this.points.material.uniforms.ratio.value = pixel_ratio;
@@ -107,7 +110,7 @@ export class Markers {
     for (const name of ['position', 'style']) this.points.geometry.getAttribute(name).needsUpdate = true;
   }
 
-  /** Accent and text of the page, as linear or not as the picture wants them: three numbers of 0 to 1. */
+  /** Sets the page's accent color: three numbers from 0 to 1. */
   colors(accent: [number, number, number]): void {
     this.points.material.uniforms.accent.value = accent;
   }
@@ -194,7 +197,7 @@ function marker_material(): ShaderMaterial {
   });
 }
 
-/** White glyphs with a dark rim, side by side. */
+/** Draws the white glyphs with dark rims, side by side. */
 function glyphs(): CanvasTexture {
   const cell = 64;
   const canvas = document.createElement('canvas');
@@ -225,7 +228,7 @@ function glyphs(): CanvasTexture {
   return texture;
 }
 
-/** In a square of 24. */
+/** Returns the outline of a glyph in a 24 by 24 square. */
 function glyph_path(kind: MarkerKind): Path2D {
   const path = new Path2D();
   switch (kind) {

@@ -9,7 +9,7 @@ import {
 } from 'three';
 import type { Material, WebGLProgramParametersWithUniforms } from 'three';
 
-/** Adds the halves of stretched bodies going apart, and each body's own alpha. */
+/** Adds support for stretched bodies, whose halves move apart, and for an alpha value per body. */
 export function with_extra<M extends Material>(material: M, stretched: boolean, clear: boolean): M {
   material.onBeforeCompile = (shader: WebGLProgramParametersWithUniforms): void => {
     const declared =
@@ -32,7 +32,7 @@ export function with_extra<M extends Material>(material: M, stretched: boolean, 
   return material;
 }
 
-/** Of shapes: colour and alpha are each body's own. */
+/** Makes a material for shapes, whose color and alpha differ per body. */
 export function body_material(stretched: boolean, clear: boolean): Material {
   const material = new MeshLambertMaterial({ transparent: clear, depthWrite: !clear, side: FrontSide });
   if (stretched || clear) return with_extra(material, stretched, clear);
@@ -40,7 +40,7 @@ export function body_material(stretched: boolean, clear: boolean): Material {
   return material;
 }
 
-/** Black has a form, too. */
+/** Brightens black, so that its shading is visible. */
 function lift_black(shader: WebGLProgramParametersWithUniforms): void {
   shader.fragmentShader = shader.fragmentShader.replace(
     '#include <lights_lambert_fragment>',
@@ -52,8 +52,10 @@ export function shadow_material(stretched: boolean): Material | undefined {
   return stretched ? with_extra(new MeshDepthMaterial({ depthPacking: RGBADepthPacking }), true, false) : undefined;
 }
 
-/** Stripes for the box of a model that is on its way, or cannot be drawn. Its back faces are not
- *  drawn, so that a camera inside the box sees the rest of the world. */
+/**
+ * Stripes for the box of a model that is loading or cannot be drawn. Its back faces are not drawn,
+ * so that a camera inside the box sees the rest of the world.
+ */
 export function sign_material(failed: boolean): Material {
   const material = new MeshLambertMaterial({
     transparent: true,
@@ -73,7 +75,7 @@ export function sign_material(failed: boolean): Material {
   return material;
 }
 
-/** Says in a picture of its own where bodies are. */
+/** Makes a material that marks the pixels of bodies in a separate picture. */
 export function mask_material(stretched: boolean): Material {
   const material = new MeshBasicMaterial({ side: DoubleSide, toneMapped: false });
   return stretched ? with_extra(material, true, false) : material;

@@ -1,5 +1,5 @@
-// Models of the world's folder. Each file is fetched and read once. All entities that show one of
-// its meshes share it.
+// Models from the world's folder. Each file is fetched and parsed once, and shared by all entities
+// that show one of its meshes.
 import { BoxGeometry, LoadingManager, Mesh } from 'three';
 import type { BufferGeometry, Material, Object3D } from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
@@ -7,7 +7,7 @@ import type { GLTF, GLTFParser } from 'three/examples/jsm/loaders/GLTFLoader.js'
 import type { ViewWorld } from './world.js';
 
 export interface ModelPart {
-  /** As Assimp names it. */
+  /** The name that Assimp gives the part. */
   name: string;
   geometry: BufferGeometry;
   material: Material;
@@ -16,16 +16,16 @@ export interface ModelPart {
 export interface Model {
   path: string;
   state: 'loading' | 'ready' | 'failed' | 'foreign';
-  /** In the order that Assimp lists them. */
+  /** In Assimp's order. */
   parts: ModelPart[];
-  /** Why it failed. */
+  /** The reason why loading failed. */
   why: string;
 }
 
 export class Models {
   private readonly known = new Map<string, Model>();
 
-  /** `changed` is told when a model is ready or has failed. */
+  /** `changed` is called when a model has loaded or failed. */
   constructor(
     private readonly world: ViewWorld,
     private readonly changed: (model: Model) => void,
@@ -48,8 +48,10 @@ export class Models {
     return model;
   }
 
-  /** Returns the mesh that a MeshReference names: the one at its index if that has its name, else
-   *  the one with its name. */
+  /**
+   * Returns the mesh that a MeshReference names: the mesh at its index if that has its name,
+   * otherwise the mesh with its name.
+   */
   static part(model: Model, index: number, name: string): ModelPart | null {
     const at = model.parts[index];
     if (at && (at.name === name || name === '')) return at;
@@ -71,7 +73,7 @@ export class Models {
           );
         }),
       );
-      // A texture can be done without, the corners of triangles cannot.
+      // A model can be shown without its textures, but not without its buffers.
       const lost = (json.buffers ?? []).find(({ uri }) => uri && missing.has(uri))?.uri;
       if (lost) throw new Error(`its file ${readable(lost)} cannot be read: ${missing.get(lost)}`);
       const manager = new LoadingManager();
@@ -94,7 +96,7 @@ export class Models {
     this.changed(model);
   }
 
-  /** A file that a model names: beside it, or within it. Nothing comes from other places. */
+  /** Fetches a file that a model refers to, next to it or embedded. Does not access other sites. */
   private async part_file(model: string, uri: string): Promise<Blob> {
     const within = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(uri);
     if (within) return new Blob([Uint8Array.from(atob(within[2]), (each) => each.charCodeAt(0))], { type: within[1] });
@@ -117,7 +119,7 @@ function json_of(bytes: ArrayBuffer): GltfJson {
   return JSON.parse(new TextDecoder().decode(text)) as GltfJson;
 }
 
-/** Returns the file with another JSON. */
+/** Returns the file with its JSON replaced. */
 function with_json(bytes: ArrayBuffer, json: GltfJson): ArrayBuffer {
   const text = new TextEncoder().encode(JSON.stringify(json));
   const view = new DataView(bytes);
@@ -137,7 +139,7 @@ function with_json(bytes: ArrayBuffer, json: GltfJson): ArrayBuffer {
   return made.buffer;
 }
 
-/** The name of a file as people write it. */
+/** Returns a file name for display. */
 function readable(uri: string): string {
   try {
     return decodeURIComponent(uri);
@@ -146,13 +148,15 @@ function readable(uri: string): string {
   }
 }
 
-/** Which image a texture shows, also of those that an extension names. */
+/** Returns the index of a texture's image, including images named by an extension. */
 function image_of(texture: GltfTexture): number | undefined {
   return texture.source ?? Object.values(texture.extensions ?? {}).find((each) => each?.source !== undefined)?.source;
 }
 
-/** Takes textures whose image is missing out of the materials. Their surfaces become grey, because
- *  white would outshine the rest. */
+/**
+ * Removes textures with missing images from the materials. Makes their surfaces gray, because white
+ * would be too bright.
+ */
 export function drop_textures(json: GltfJson, missing: readonly string[]): void {
   const is_missing = (index: number): boolean => {
     const texture = json.textures?.[index];
@@ -184,7 +188,7 @@ async function parts_of(gltf: GLTF): Promise<ModelPart[]> {
     primitives.forEach((primitive, i) => {
       parts.push({
         name: primitives.length > 1 ? `${base}-${i}` : base,
-        // Lines and points have their place among the meshes, but are not drawn.
+        // Lines and points count as meshes but are not drawn.
         geometry: (primitive as { isMesh?: boolean }).isMesh ? primitive.geometry : new BoxGeometry(0, 0, 0),
         material: primitive.material as Material,
       });
@@ -213,8 +217,8 @@ export interface GltfJson {
 }
 
 /**
- * Assimp reads meshes as it meets them: scene after scene's nodes, a node's children before its own
- * mesh. Meshes that no node has come last here; there they are left out.
+ * Returns the meshes in the order in which Assimp reads them: by scene, then by node, with a node's
+ * children before its mesh. Meshes without a node come last here; Assimp leaves them out.
  */
 export function assimp_order(json: GltfJson): number[] {
   const order = new Set<number>();

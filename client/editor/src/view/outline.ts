@@ -1,6 +1,6 @@
-// Draws a line around bodies: renders each body as a number in a separate picture, and a line where
-// numbers differ. It is laid over the finished picture: visible on each colour, and through what
-// stands in front.
+// Draws outlines of bodies: renders each body as a number into a separate picture, and draws a line
+// where numbers differ. The lines are drawn over the finished picture, so they are visible on every
+// color and through other bodies.
 import {
   Color,
   InstancedBufferAttribute,
@@ -21,7 +21,7 @@ import { mask_material } from './materials.js';
 import type { Pool } from './pool.js';
 
 export interface OutlineStyle {
-  /** In pixels of the page. */
+  /** In CSS pixels. */
   width: number;
   /** Width of a dark rim outside the line; 0 means none. */
   rim: number;
@@ -50,13 +50,16 @@ export class Outline {
     this.composed.add(whole);
   }
 
-  /** As the picture shows them. */
+  /** Colors as displayed on screen. */
   colors(line: Color, active: Color): void {
     (this.edges.uniforms.line.value as Color).copy(line);
     (this.edges.uniforms.line_of_active.value as Color).copy(active);
   }
 
-  /** Whenever one of them moved, or others are meant. `active`: those of them that stand out. */
+  /**
+   * Call when an outlined body has moved, or when the set has changed. Slots in `active` are
+   * emphasized.
+   */
   set(bodies: Bodies, slots: Iterable<number>, active: ReadonlySet<number>): void {
     const rows = new Map<Pool, { row: number; active: boolean }[]>();
     for (const slot of slots) {
@@ -113,7 +116,7 @@ export class Outline {
     const extra = mesh.geometry.getAttribute('extra') as InstancedBufferAttribute | undefined;
     list.forEach(({ row, active }, i) => {
       matrices.set(pool.matrices.subarray(row * 16, row * 16 + 16), i * 16);
-      // Numbers that follow each other are far apart, so that neighbours differ.
+      // Consecutive numbers are far apart, so that adjacent bodies differ.
       colors[i * 3] = (40 + (((first + i) * 83) % 216)) / 255;
       colors[i * 3 + 1] = active ? 1 : 0;
       colors[i * 3 + 2] = 0;

@@ -1,4 +1,4 @@
-// The overlay of lines and text: handles, axes, names, numbers, the rectangle of a selection.
+// The overlay of lines and text: handles, axes, names, numbers, and the selection rectangle.
 import type { PerspectiveCamera } from 'three';
 import { axis_balls } from './axis_widget.js';
 import type { AxisBall } from './axis_widget.js';
@@ -7,7 +7,7 @@ import type { GizmoPart, Handle } from './gizmo.js';
 import type { Rect } from './pick.js';
 import type { Point } from './sight.js';
 
-/** As CSS writes them. */
+/** CSS colors. */
 export interface OverlayColors {
   axes: [string, string, string];
   accent: string;
@@ -23,9 +23,9 @@ export interface OverlayState {
   parts: readonly GizmoPart[];
   hot: Handle | null;
   grabbed: Handle | null;
-  /** Line through the middle along the grabbed axis, from edge to edge. */
+  /** Line along the grabbed axis, from edge to edge. */
   guide: { from: Point; to: Point; axis: number } | null;
-  /** The swept angle of a turn. */
+  /** The swept angle of a rotation. */
   pie: { center: Point; edge: Point[] } | null;
   numbers: { at: Point; text: { axis: Handle | ''; value: string }[] } | null;
   name: { at: Point; text: string; note: string } | null;
@@ -83,7 +83,7 @@ export class Overlay {
 
   private part(part: GizmoPart, { hot, grabbed }: OverlayState): void {
     const d = this.draw2d;
-    // While one handle is dragged the others step back.
+    // During a drag, the other handles are drawn faintly.
     const is_hot = grabbed ? part.handle === grabbed : part.handle === hot;
     d.globalAlpha = part.clear * (grabbed && !is_hot ? 0.25 : 1);
     if (d.globalAlpha < 0.02) return;
@@ -307,7 +307,7 @@ export class Overlay {
   }
 }
 
-/** The height at the bottom of the picture that the status line covers. */
+/** Height of the status line at the bottom of the picture. */
 const status_px = 34;
 
 function cut(text: string, most: number): string {

@@ -1,39 +1,39 @@
-// Finds entities under a point or within a rectangle of the picture. Every body has a sphere around
-// it, in flat arrays: to look at a hundred thousand of them takes less than a millisecond, and
-// there is nothing to be kept in order while they move.
+// Finds entities under a point or within a rectangle of the picture. Each body has a bounding
+// sphere in flat arrays. Testing a hundred thousand spheres takes less than a millisecond, and no
+// index has to be updated while bodies move.
 import { Matrix4, Vector3 } from 'three';
 
-/** Bodies of one form, many times. */
+/** Many bodies of the same form. */
 export interface Pickable {
-  /** How many bodies there are. */
+  /** Number of bodies. */
   readonly count: number;
-  /** Whose body each is. */
+  /** The slot of each body. */
   readonly slots: Int32Array;
-  /** Centre and radius in the world, 4 numbers a body. */
+  /** Center and radius in world space, 4 numbers per body. */
   readonly spheres: Float32Array;
-  /** Column-major, 16 numbers a body. */
+  /** Column-major, 16 numbers per body. */
   readonly matrices: Float32Array;
   readonly form: Form;
-  /** Matrices were mirrored in x before they were stored. */
+  /** True if matrices were mirrored in x before they were stored. */
   readonly is_mirrored: boolean;
-  /** Per body, the part of its width by which its ends are pulled apart; null for none. */
+  /** Returns the part of a body's width by which its ends are pulled apart; null for none. */
   stretch(row: number): number;
 }
 
-/** Triangles in a body's own space. */
+/** Triangles in a body's local space. */
 export interface Form {
   readonly positions: ArrayLike<number>;
-  /** Null: three vertices after each other are a triangle. */
+  /** If null, every three consecutive vertices are a triangle. */
   readonly index: ArrayLike<number> | null;
-  /** Which way a vertex goes where the body is stretched: 1, -1; null: none does. */
+  /** Direction in which a vertex moves if the body is stretched: 1 or -1; null if none does. */
   readonly ends: ArrayLike<number> | null;
   readonly both_sides: boolean;
 }
 
 export interface Ray {
-  /** In the world. */
+  /** In world space. */
   origin: Vector3;
-  /** Of length 1. */
+  /** A unit vector. */
   direction: Vector3;
 }
 
@@ -49,7 +49,7 @@ interface Candidate {
   near: number;
 }
 
-/** The nearest body that the ray meets at `beyond` or farther; null: none. */
+/** Returns the closest body that the ray hits at a distance of at least `beyond`, or null. */
 export function pick(ray: Ray, pickables: Iterable<Pickable>, beyond = 0): Hit | null {
   const candidates: Candidate[] = [];
   const { x: ox, y: oy, z: oz } = ray.origin;
@@ -81,7 +81,7 @@ const matrix = new Matrix4();
 const from = new Vector3();
 const way = new Vector3();
 
-/** Distance to the nearest triangle of a body between two distances; null: it meets none. */
+/** Returns the distance to the closest triangle of a body between two distances, or null. */
 function meet(ray: Ray, pickable: Pickable, row: number, beyond: number, before: number): number | null {
   const { positions, index, ends, both_sides } = pickable.form;
   matrix.fromArray(pickable.matrices, row * 16);
@@ -89,7 +89,7 @@ function meet(ray: Ray, pickable: Pickable, row: number, beyond: number, before:
   if (Math.abs(matrix.determinant()) < 1e-30) return null;
   matrix.invert();
   from.copy(ray.origin).applyMatrix4(matrix);
-  // Its length is kept, so that distances are those of the world.
+  // The direction is not normalized, so distances are those of world space.
   const e = matrix.elements;
   const { x, y, z } = ray.direction;
   way.set(e[0] * x + e[4] * y + e[8] * z, e[1] * x + e[5] * y + e[9] * z, e[2] * x + e[6] * y + e[10] * z);
@@ -113,7 +113,7 @@ function meet(ray: Ray, pickable: Pickable, row: number, beyond: number, before:
     const py = way.z * vx - way.x * vz;
     const pz = way.x * vy - way.y * vx;
     const det = ux * px + uy * py + uz * pz;
-    // From its outside, in the body's own space: mirrored or not.
+    // Skip back faces, as seen in the body's local space.
     if (both_sides ? det === 0 : det <= 0) continue;
     const tx = from.x - ax;
     const ty = from.y - ay;
@@ -131,7 +131,7 @@ function meet(ray: Ray, pickable: Pickable, row: number, beyond: number, before:
   return found;
 }
 
-/** A matrix times a mirror in x, from the left. */
+/** Multiplies a matrix by a mirror in x from the left. */
 export function mirror(of: Matrix4): Matrix4 {
   const e = of.elements;
   e[0] = -e[0];
@@ -141,7 +141,7 @@ export function mirror(of: Matrix4): Matrix4 {
   return of;
 }
 
-/** In pixels of the picture. */
+/** In CSS pixels. */
 export interface Rect {
   left: number;
   top: number;
@@ -150,7 +150,8 @@ export interface Rect {
 }
 
 /**
- * Whether a point of the world lies in a rectangle of a picture so large, in front of the camera.
+ * Returns a function that tests whether a point in world space is in a rectangle of the picture and
+ * in front of the camera.
  */
 export function within(
   rect: Rect,

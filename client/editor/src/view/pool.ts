@@ -1,5 +1,5 @@
-// Many bodies of one form and material, drawn at once. Rows are dense: a row that goes is filled
-// with the last one.
+// Bodies of the same form and material, drawn in one call. Rows are dense: the last row replaces a
+// removed one.
 import { BufferAttribute, DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh, Matrix4, Sphere } from 'three';
 import type { BufferGeometry, Material, Vector3 } from 'three';
 import type { Form, Pickable } from './pick.js';
@@ -7,11 +7,14 @@ import type { Form, Pickable } from './pick.js';
 export interface PoolKind {
   geometry: BufferGeometry;
   material: Material;
-  /** A mirrored body shows the backs of its triangles, so it is drawn mirrored again. */
+  /**
+   * True if bodies are mirrored. Mirroring exposes back faces, so they are mirrored again when
+   * drawn.
+   */
   is_mirrored: boolean;
-  /** Bodies have a colour of their own. */
+  /** True if each body has its own color. */
   has_color: boolean;
-  /** Bodies are transparent, or stretched, each in its own way. */
+  /** True if each body has its own transparency or stretch. */
   has_extra: boolean;
   both_sides: boolean;
 }
@@ -22,7 +25,7 @@ export class Pool implements Pickable {
   mesh: InstancedMesh;
   count = 0;
   spheres = new Float32Array(4 * capacity_min);
-  /** By row, the slot it shows. */
+  /** The slot of each row. */
   slots = new Int32Array(capacity_min);
   readonly form: Form;
   private capacity = capacity_min;
@@ -33,7 +36,7 @@ export class Pool implements Pickable {
   private readonly center: Vector3;
   private readonly radius: number;
 
-  /** `show` is called with every mesh that is to be drawn, `hide` with one that is not any more. */
+  /** `show` is called with each mesh to draw, and `hide` with each mesh that is no longer drawn. */
   constructor(
     readonly kind: PoolKind,
     private readonly show: (mesh: InstancedMesh) => void,
@@ -64,14 +67,14 @@ export class Pool implements Pickable {
     return this.extra ? this.extra.array[row * 2 + 1] : 0;
   }
 
-  /** Adds a row for the slot; set its place and look afterwards. */
+  /** Adds a row for a slot. The caller must then set its matrix and look. */
   add(slot: number): number {
     if (this.count === this.capacity) this.grow();
     this.slots[this.count] = slot;
     return this.count++;
   }
 
-  /** The slot whose row is `row` from now on; -1: the last row went. */
+  /** Removes a row. Returns the slot that now has this row, or -1 if it was the last row. */
   remove(row: number): number {
     const last = --this.count;
     if (row === last) return -1;
@@ -88,8 +91,8 @@ export class Pool implements Pickable {
   }
 
   /**
-   * World matrix `of` at `from`, times a box of this middle and size. `stretched`: by how much of
-   * its width.
+   * Sets a row to the world matrix at `from` in `of`, times a box of this center and size.
+   * `stretched` is relative to the width.
    */
   place(
     row: number,
@@ -125,7 +128,7 @@ export class Pool implements Pickable {
     this.moved.add(row);
   }
 
-  /** Linear. */
+  /** Sets a linear color. */
   color(row: number, r: number, g: number, b: number, a: number): void {
     const colors = this.mesh.instanceColor?.array;
     if (colors) {
@@ -140,7 +143,7 @@ export class Pool implements Pickable {
     this.colored.add(row);
   }
 
-  /** Changes are uploaded with the next picture. */
+  /** Uploads changes with the next frame. */
   flush(): void {
     this.mesh.count = this.count;
     this.mesh.visible = this.count > 0;
@@ -179,7 +182,7 @@ export class Pool implements Pickable {
     const { geometry, material, is_mirrored, has_color, has_extra } = this.kind;
     let own = geometry;
     if (has_extra) {
-      // The attribute belongs to this pool, the rest is shared.
+      // Only this attribute belongs to the pool; the rest of the geometry is shared.
       own = geometry.clone();
       for (const [name, attribute] of Object.entries(geometry.attributes)) own.setAttribute(name, attribute);
       own.setIndex(geometry.index);
@@ -189,7 +192,7 @@ export class Pool implements Pickable {
       if (before) (this.extra.array as Float32Array).set(before.array);
       own.setAttribute('extra', this.extra);
     }
-    // It would make a matrix for each row that there may be.
+    // A larger count would allocate a matrix for every possible row.
     const mesh = new InstancedMesh(own, material, 0);
     mesh.instanceMatrix = new InstancedBufferAttribute(new Float32Array(this.capacity * 16), 16);
     mesh.instanceMatrix.setUsage(DynamicDrawUsage);
@@ -198,7 +201,7 @@ export class Pool implements Pickable {
       mesh.instanceColor.setUsage(DynamicDrawUsage);
     }
     mesh.frustumCulled = false;
-    // Nobody asks where all of them are; three would look at each of them for it.
+    // Without this, three.js would visit every row to compute the sphere, which is not needed.
     mesh.boundingSphere = new Sphere();
     mesh.matrixAutoUpdate = false;
     if (is_mirrored) mesh.matrix.copy(new Matrix4().makeScale(-1, 1, 1));
@@ -231,7 +234,7 @@ export class Pool implements Pickable {
 }
 
 const block_bits = 8;
-/** Which rows are to be sent again: stretches of blocks of 256, since many small ones cost more. */
+/** Rows to upload, as runs of blocks of 256, because many small uploads are slower. */
 class Changed {
   private blocks = new Uint8Array(16);
   private first = Infinity;

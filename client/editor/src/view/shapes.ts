@@ -1,4 +1,4 @@
-// The bodies of scene.Shape: each as wide, high and deep as 1, around its middle.
+// The bodies of scene.Shape: centered, with width, height and depth 1.
 import {
   BoxGeometry,
   BufferAttribute,
@@ -12,7 +12,7 @@ import {
 export const shape_kinds = ['box', 'sphere', 'cylinder', 'capsule', 'cone'] as const;
 export type ShapeKind = (typeof shape_kinds)[number];
 
-/** Radius around the middle. */
+/** Radius of the bounding sphere. */
 export const shape_radius: Record<ShapeKind, number> = {
   box: Math.sqrt(3) / 2,
   sphere: 0.5,
@@ -23,7 +23,11 @@ export const shape_radius: Record<ShapeKind, number> = {
 
 const made = new Map<ShapeKind, BufferGeometry>();
 
-/** Few triangles: there may be a hundred thousand of each. Shared: not to be changed. A capsule has the attribute `ends`: which way its halves go when it is stretched. */
+/**
+ * Returns a shared geometry, which must not be changed. It has few triangles, because there may be
+ * 100,000 of each. A capsule has the attribute `ends`, the direction in which its halves move when
+ * stretched.
+ */
 export function shape_geometry(kind: ShapeKind): BufferGeometry {
   let geometry = made.get(kind);
   if (!geometry) made.set(kind, (geometry = make(kind)));
@@ -45,7 +49,7 @@ function make(kind: ShapeKind): BufferGeometry {
   }
 }
 
-/** Two halves of a ball and what is between them, which has no height until it is stretched. */
+/** Makes two hemispheres and the wall between them, whose height is zero unless stretched. */
 function capsule(): BufferGeometry {
   const height = 0.5;
   const geometry = new CapsuleGeometry(0.5, height, 4, 14, 1);

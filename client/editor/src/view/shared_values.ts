@@ -1,5 +1,5 @@
-// Values of a packed component as objects: one for all whose bytes are the same, as far as they
-// come near each other. A world mostly has a few shapes and colours, each many times.
+// Values of a packed component as objects. Equal values that occur close together share one object,
+// because most worlds use a few shapes and colors many times.
 import type { ReplicaColumn } from './world.js';
 
 const kept_max = 8;

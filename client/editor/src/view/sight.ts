@@ -1,4 +1,4 @@
-// Between the picture and the world: pixels of the page from its top left, metres of the world.
+// Converts between the picture (CSS pixels from its top left) and the world (meters).
 import { Matrix4, Plane, Vector3 } from 'three';
 import type { PerspectiveCamera } from 'three';
 import type { Ray } from './pick.js';
@@ -8,7 +8,7 @@ export interface Point {
   y: number;
 }
 export interface Projected extends Point {
-  /** Metres in front of the camera; below 0 behind it. */
+  /** Meters in front of the camera; negative behind it. */
   depth: number;
 }
 
@@ -19,7 +19,7 @@ export class Sight {
     readonly height: number,
   ) {}
 
-  /** World to clip space. */
+  /** Returns the matrix from world space to clip space. */
   matrix(): Matrix4 {
     return new Matrix4().multiplyMatrices(this.camera.projectionMatrix, this.camera.matrixWorldInverse);
   }
@@ -40,7 +40,7 @@ export class Sight {
     return { origin, direction };
   }
 
-  /** From the camera through a place. */
+  /** Returns the direction from the camera to a point. */
   way_to(at: Vector3): Vector3 {
     return at.clone().sub(scratch.setFromMatrixPosition(this.camera.matrixWorld)).normalize();
   }
@@ -53,7 +53,7 @@ export class Sight {
 
 const scratch = new Vector3();
 
-/** Where a ray meets a plane; null: nowhere, or behind its beginning. */
+/** Returns the point where a ray meets a plane, or null if it does not. */
 export function meet_plane(ray: Ray, on: Vector3, normal: Vector3): Vector3 | null {
   const along = ray.direction.dot(normal);
   if (Math.abs(along) < 1e-6) return null;
@@ -61,7 +61,10 @@ export function meet_plane(ray: Ray, on: Vector3, normal: Vector3): Vector3 | nu
   return distance > 0 ? ray.origin.clone().addScaledVector(ray.direction, distance) : null;
 }
 
-/** How far along an axis (of length 1) the ray comes nearest to it; null: it runs along the axis. */
+/**
+ * Returns the position along an axis (a unit vector) that is closest to the ray, or null if they
+ * are parallel.
+ */
 export function nearest_on_axis(ray: Ray, on: Vector3, axis: Vector3): number | null {
   const between = ray.origin.clone().sub(on);
   const slant = ray.direction.dot(axis);

@@ -1,11 +1,11 @@
-// Labels beside the boxes of models that cannot be drawn: each names the file and says why.
+// Labels beside the boxes of models that cannot be drawn, with the file and the reason.
 import { Vector3 } from 'three';
 import { as_sentence } from '../model/sentences.js';
 import type { Contents } from './contents.js';
 import type { Sight } from './sight.js';
 
 const labels_max = 6;
-/** Entities of one model that are looked at to find one in sight. */
+/** Number of entities of one model that are checked for a visible one. */
 const looked_at_max = 50;
 
 export class Signs {
@@ -17,7 +17,7 @@ export class Signs {
     this.element.className = 'viewport-signs';
   }
 
-  /** Puts one label for each such model beside the first of its boxes that is in the picture. */
+  /** Shows one label for each such model, beside its first visible box. */
   show(contents: Contents, sight: Sight): void {
     const shown = new Set<string>();
     for (const { path, why, slots } of contents.bodies.failed()) {

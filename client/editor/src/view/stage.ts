@@ -1,4 +1,4 @@
-// The viewport: draws what the world holds, when something of it changed, and brings hands and
+// The viewport: redraws the world when it changes, and connects user input to the picture.
 // picture together.
 import {
   Color,
@@ -30,21 +30,21 @@ import { Toolbar } from './toolbar.js';
 import { calm, view_commands } from './view_commands.js';
 import type { Entity, ViewCommand, ViewWorld } from './world.js';
 
-/** Time per picture for moved entities; the others are shown in the next picture. */
+/** Time per frame for computing moved entities; the rest follows in the next frame. */
 const settle_ms = 2;
-/** How often the corner says what a picture takes. */
+/** Interval between updates of the frame statistics in the corner. */
 const tell_every_ms = 250;
-/** More bodies than these throw no shadows. */
+/** Shadows are off if there are more bodies. */
 const shadowed_max = 30_000;
 const outlined_max = 20_000;
 const rest_after_ms = 400;
-/** Around what is seen, by how far away it is: that is drawn as often. */
+/** Margin around the visible region that is updated as often, relative to the camera's distance. */
 const seen_around = 0.2;
-/** While the camera moves it is found anew so often who is in sight. */
+/** Interval at which visible entities are determined again while the camera moves. */
 const see_again_ms = 250;
-/** How far away the farthest thing is need not be known at once. */
+/** Interval between computations of the distance to the farthest entity. */
 const around_every_ms = 1000;
-/** A hand's value is held so long, at most, after it was let go. */
+/** Limit on the time for which a dragged value is shown after the drag has ended. */
 const told_after_ms = 700;
 
 export class Stage {
@@ -53,7 +53,7 @@ export class Stage {
   readonly contents: Contents;
   readonly hands: Hands;
   readonly commands: ViewCommand[];
-  /** Time of the last picture in milliseconds of this thread. */
+  /** This thread's time for the last frame, in milliseconds. */
   frame_ms = 0;
   frames = 0;
   private readonly renderer: WebGLRenderer;
@@ -85,7 +85,7 @@ export class Stage {
   private shadows: boolean;
   private last_ms = 0;
   private told_ms = -Infinity;
-  /** Is signalled when the last picture is on the screen. */
+  /** Signaled when the GPU has drawn the last frame. */
   private drawn: WebGLSync | null = null;
 
   constructor(
@@ -98,7 +98,7 @@ export class Stage {
     this.root.setAttribute('aria-label', 'Viewport');
     this.renderer = new WebGLRenderer({ antialias: true, powerPreference: 'high-performance' });
     this.renderer.autoClear = false;
-    // To ask whether a shader is good is to wait until it is compiled.
+    // Checking shaders for errors would wait for their compilation.
     this.renderer.debug.checkShaderErrors = false;
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.type = PCFShadowMap;
@@ -159,7 +159,7 @@ export class Stage {
     this.reset();
   }
 
-  /** Pixels of the page. */
+  /** In CSS pixels. */
   get sight(): Sight {
     return new Sight(this.rig.camera, this.width, this.height);
   }
@@ -178,17 +178,17 @@ export class Stage {
     this.backdrop.grid_visible = on;
     this.tools_changed();
   }
-  /** Where the axes are drawn. */
+  /** Position of the axis widget. */
   get widget_center(): { x: number; y: number } {
     return { x: this.width - 58, y: 58 };
   }
 
-  /** A picture is drawn soon. */
+  /** Requests a frame. */
   ask(): void {
     if (this.asked === 0) this.asked = requestAnimationFrame((now) => this.draw(now));
   }
 
-  /** Things are elsewhere or look different. */
+  /** Call when entities have moved or look different. */
   changed(): void {
     this.stale.bodies = this.stale.outline = true;
     this.around_is_old = true;
@@ -203,7 +203,7 @@ export class Stage {
     this.ask();
   }
 
-  /** Shows these entities, or everything if none of them has a place. */
+  /** Frames these entities, or everything if none of them has a place. */
   frame(entities: readonly Entity[], lasts_ms = 250): void {
     this.contents.settle();
     const sphere = (entities.length > 0 ? this.contents.bounds(entities) : null) ?? this.contents.bounds_of_all();
@@ -213,7 +213,9 @@ export class Stage {
     this.ask();
   }
 
-  /** The hand has let go: what it held stays there until the world says the same, or too late. */
+  /**
+   * After a drag, shows the dragged values until the world confirms them or a time limit passes.
+   */
   await_told(): void {
     clearTimeout(this.told_timer);
     this.told_timer = window.setTimeout(() => {
@@ -264,7 +266,7 @@ export class Stage {
     this.renderer.setSize(this.width, this.height, false);
     this.overlay.resize(this.width, this.height, ratio);
     this.rig.resize(this.width, this.height);
-    // A canvas that got another size is empty until it is drawn: not a picture late.
+    // A resized canvas is empty until it is drawn, so do not wait for the last frame.
     this.drawn = null;
     if (this.frames > 0) this.draw(performance.now());
     else this.ask();
@@ -279,7 +281,8 @@ export class Stage {
     this.last_ms = now_ms;
     const goes_on = this.rig.step(now_ms) || this.hands.fly(passed_s);
     this.see(now_ms);
-    // The first picture waits until everything is in its place; later ones show what was reached.
+    // The first frame waits until everything is in place; later ones show what has been computed so
+    // far.
     const over = began + settle_ms;
     if (this.contents.settle(this.was_framed ? () => performance.now() > over : undefined)) {
       this.stale.bodies = this.stale.outline = true;
@@ -318,8 +321,8 @@ export class Stage {
   }
 
   /**
-   * The card still draws the last picture: another one would only stand in line, and what a hand
-   * does would show late.
+   * Returns true if the GPU is still drawing the last frame. Another frame would only be queued,
+   * and user input would appear late.
    */
   private is_behind(): boolean {
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
@@ -331,7 +334,10 @@ export class Stage {
     return false;
   }
 
-  /** Entities that come into view by moving the camera wait less than those outside the view. */
+  /**
+   * Finds newly visible entities while the camera moves, because these are updated before invisible
+   * ones.
+   */
   private see(now_ms: number): void {
     const { camera, view } = this.rig;
     camera.updateMatrixWorld();
@@ -344,7 +350,7 @@ export class Stage {
     this.contents.tree.recall();
   }
 
-  /** The camera starts at a place that shows most entities, when there are some. */
+  /** Moves the camera to show most entities, once there are any. */
   private first_frame(): void {
     if (this.was_framed) return;
     const sphere = this.contents.bounds_of_most();
@@ -370,7 +376,7 @@ export class Stage {
     this.contents.markers.emphasize((slot) => (chosen.has(slot) ? 2 : over.has(slot) ? 1 : 0));
   }
 
-  /** Shadows follow the camera in steps of their pixels, so that they do not flicker. */
+  /** Moves the shadow camera in steps of a shadow pixel to avoid flicker. */
   private shade(): void {
     const bodies = this.contents.bodies.pools.reduce((sum, pool) => sum + pool.count, 0);
     const on = this.shadows && bodies <= shadowed_max;
@@ -437,7 +443,7 @@ export class Stage {
 
   private paint(colors: OverlayColors): void {
     this.backdrop.colors({ axis_x: colors.axes[0], axis_z: colors.axes[2] });
-    // Shaders of lines write what the screen shows.
+    // The line shaders output colors as displayed on screen.
     const accent = new Color(colors.accent).convertLinearToSRGB();
     const white = new Color(1, 1, 1);
     const line = accent.clone().lerp(white, 0.22);
@@ -451,7 +457,7 @@ const zero = new Vector3();
 const matrix = new Matrix4();
 const frustum = new Frustum();
 const none: ReadonlySet<number> = new Set();
-/** From where the light comes: each side of a box gets another amount of it. */
+/** Direction of the light, chosen so that each side of a box gets a different amount of light. */
 const sun_way = new Vector3(-0.62, 1, 0.58).normalize();
 
 function draws_in_software(renderer: WebGLRenderer): boolean {

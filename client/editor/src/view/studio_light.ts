@@ -1,4 +1,4 @@
-// Light from all around, for the materials of models: what is of metal has something to mirror.
+// Light from all directions, so that metallic materials of models have something to reflect.
 import {
   BackSide,
   BoxGeometry,

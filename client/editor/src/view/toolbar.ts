@@ -1,4 +1,4 @@
-// The viewport's own buttons: tools, axes, steps, what is shown.
+// The viewport's buttons: tools, axes, steps, and view options.
 import {
   Box,
   Expand,

@@ -1,15 +1,15 @@
-// Places of all entities: local transforms and world matrices, in flat arrays by slot. An entity
-// keeps its slot as long as it is known. A matrix is computed when it is asked for, from the newest
-// Transform, each part of the tree once. In a world in which all entities move, few states arrive
-// whole, so parts of a state are shown as they come.
+// Local transforms and world matrices of all entities, in flat arrays by slot. An entity keeps its
+// slot as long as it is known. A matrix is computed from the newest Transform when update() reaches
+// it, once per subtree. If all entities of a world move, few states arrive complete, so parts of a
+// state are shown as they arrive.
 import type { Quat, Vec3 } from './world.js';
 
 const none = -1;
 
-/** Slots that wait, in the order in which they came. */
+/** Waiting slots, in order of arrival. */
 class Line {
   slots: number[] = [];
-  /** Those before this one are done. */
+  /** Number of finished slots. */
   done = 0;
   get is_done(): boolean {
     return this.done === this.slots.length;
@@ -17,35 +17,35 @@ class Line {
 }
 
 export class TransformTree {
-  /** Column-major, 16 numbers a slot; right after update(). */
+  /** Column-major, 16 numbers per slot; valid after update(). */
   world = new Float32Array(16 * 64);
-  /** The slot of the parent; -1: none. */
+  /** The slot of the parent, or -1 if there is none. */
   parent = new Int32Array(64).fill(none);
   private local = new Float32Array(10 * 64); // position 3, rotation 4, scale 3
-  private placed = new Uint8Array(64); // it has a Transform of its own
-  private unread = new Uint8Array(64); // what that is now is asked for when it is computed
+  private placed = new Uint8Array(64); // 1 if the slot has its own Transform
+  private unread = new Uint8Array(64); // 1 if its Transform must be read before computing
   private first = new Int32Array(64).fill(none);
   private next = new Int32Array(64).fill(none);
   private previous = new Int32Array(64).fill(none);
   private waiting = new Uint8Array(64);
   private readonly dirty = new Line();
-  /** Those of them that may wait longer. */
+  /** Dirty slots that may wait longer. */
   private readonly later = new Line();
   private turns = 0;
   private free: number[] = [];
   private capacity = 64;
-  /** Slots are below this. */
+  /** All slots are below this number. */
   end = 0;
 
-  /** `read` puts the ten numbers of a moved slot (position, rotation, scale) at this place. */
+  /** `read` writes the ten numbers of a moved slot (position, rotation, scale) at `at`. */
   constructor(private readonly read: (slot: number, to: Float32Array, at: number) => void = () => {}) {}
 
-  /** Makes room for `more` slots at once. */
+  /** Makes room for `more` slots. */
   reserve(more: number): void {
     const wanted = this.end + more;
     if (wanted > this.capacity) this.grow(2 ** Math.ceil(Math.log2(wanted)));
   }
-  /** A root without a Transform. */
+  /** Adds a root without a Transform and returns its slot. */
   add(): number {
     const slot = this.free.pop() ?? this.end++;
     if (slot >= this.capacity) this.grow(2 * this.capacity);
@@ -55,7 +55,7 @@ export class TransformTree {
     return slot;
   }
 
-  /** Its children become roots. */
+  /** Removes a slot. Its children become roots. */
   remove(slot: number): void {
     for (let child = this.first[slot]; child !== none; child = this.first[slot]) this.hang(child, none);
     this.unhang(slot);
@@ -63,7 +63,7 @@ export class TransformTree {
     this.free.push(slot);
   }
 
-  /** -1: a root. A circle is not hung. */
+  /** Sets the parent; -1 makes the slot a root. Ignores a parent below the slot itself. */
   hang(slot: number, parent: number): void {
     if (this.parent[slot] === parent) return;
     for (let above = parent; above !== none; above = this.parent[above]) if (above === slot) return;
@@ -78,7 +78,7 @@ export class TransformTree {
     this.touch(slot);
   }
 
-  /** Gives it a Transform. Without one it is where its parent is. */
+  /** Sets the slot's own Transform. Without one, a slot is at the place of its parent. */
   place(slot: number, position: Vec3, rotation: Quat, scale: Vec3): void {
     const at = slot * 10;
     const local = this.local;
@@ -96,7 +96,7 @@ export class TransformTree {
     this.unread[slot] = 0;
     this.touch(slot);
   }
-  /** It has another Transform, which is read once, when its matrix is computed. */
+  /** Marks the slot's Transform as changed. It is read once, when the matrix is computed. */
   moved(slot: number): void {
     this.placed[slot] = this.unread[slot] = 1;
     this.touch(slot);
@@ -110,7 +110,7 @@ export class TransformTree {
     return this.placed[slot] === 1;
   }
 
-  /** Calls for the slot and everything below it, parents before children. */
+  /** Calls `each` for the slot and all slots below it, parents before children. */
   below(slot: number, each: (slot: number) => void): void {
     let at = slot;
     for (;;) {
@@ -124,22 +124,22 @@ export class TransformTree {
     }
   }
 
-  /** Nothing waits to be computed. */
+  /** True if no matrix is waiting to be computed. */
   get is_settled(): boolean {
     return this.dirty.is_done && this.later.is_done;
   }
 
   /**
-   * Computes matrices in the order in which slots moved. Calls `moved` for each slot whose matrix
-   * may have changed. Asks `is_over` now and then; if it says so, the rest waits for the next call.
-   * Slots without children for which `may_wait` says so come after the others, and first in one of
-   * four calls.
+   * Computes matrices in the order in which slots were marked. Calls `moved` for each slot whose
+   * matrix may have changed. Checks `is_over` occasionally; if it returns true, the rest waits for
+   * the next call. Slots without children for which `may_wait` returns true come last, but first in
+   * every fourth call.
    */
   update(moved: (slot: number) => void, is_over?: () => boolean, may_wait?: (slot: number) => boolean): void {
     if ((!is_over || (++this.turns & 3) === 0) && !this.work(this.later, moved, is_over)) return;
     if (this.work(this.dirty, moved, is_over, is_over && may_wait)) this.work(this.later, moved, is_over);
   }
-  /** It is asked again who may wait. */
+  /** Checks again which slots may wait. */
   recall(): void {
     const waited = this.later.slots.slice(this.later.done);
     this.later.slots = [];
@@ -147,7 +147,7 @@ export class TransformTree {
     this.dirty.slots = this.dirty.slots.slice(this.dirty.done).concat(waited);
     this.dirty.done = 0;
   }
-  /** False: it was over before all of them were done. */
+  /** Returns false if it stopped early. */
   private work(
     line: Line,
     moved: (slot: number) => void,
@@ -157,7 +157,7 @@ export class TransformTree {
     let looked = 0;
     while (!line.is_done) {
       const slot = line.slots[line.done++];
-      if (!this.waiting[slot]) continue; // its index was given back, or a tree above was done
+      if (!this.waiting[slot]) continue; // the slot was freed, or computed with an ancestor
       if (may_wait && this.first[slot] === none && may_wait(slot)) this.later.slots.push(slot);
       else this.settle(slot, moved);
       if (is_over && (++looked & 127) === 0 && is_over()) {
@@ -172,7 +172,7 @@ export class TransformTree {
     return true;
   }
 
-  /** Computes one slot if it waits, with all that has to come before it and with it. */
+  /** Computes a waiting slot, along with its waiting ancestors and everything below them. */
   settle(slot: number, moved: (slot: number) => void): void {
     let top = this.waiting[slot] ? slot : none;
     for (let above = this.parent[slot]; above !== none; above = this.parent[above])

@@ -1,4 +1,4 @@
-// Commands of the viewport, for keys, menus and buttons.
+// The viewport's commands, for keys, menus and buttons.
 import { look_from } from './axis_widget.js';
 import type { Tool } from './gizmo.js';
 import type { Stage } from './stage.js';
@@ -70,7 +70,9 @@ export function view_commands(stage: Stage): ViewCommand[] {
   ];
 }
 
-/** Looks from that side at what is in the middle. From above and below, along the nearest axis. */
+/**
+ * Looks at the target along an axis. From above and below, aligns the view with the closest axis.
+ */
 export function align_view(stage: Stage, axis: number, positive: boolean): void {
   const { yaw, pitch } = look_from(axis, positive);
   const quarter = Math.PI / 2;

@@ -1,4 +1,4 @@
-// The viewport in the page: what it needs of a world, from the page's Model.
+// Embeds the viewport in the page, and implements ViewWorld with the page's Model.
 import { effect } from '@preact/signals';
 import type { Model } from '../model/model.js';
 import type { TransformValue } from './contents.js';
@@ -9,7 +9,7 @@ import type { Entity, TransformEdit, ViewWorld } from './world.js';
 const transform = 'scene.Transform';
 const transform_key: { name: string; value?: TransformValue } = { name: transform };
 
-/** Fills `host`, which has a place and a size, until it is disposed of. */
+/** Shows the viewport in `host`, which must have a place and a size, until it is disposed of. */
 export function mount_viewport(host: HTMLElement, model: Model): { stage: Stage; dispose(): void } {
   const stage = new Stage(host, world_of(model));
   const unregister = model.commands.register(stage.commands);
@@ -36,7 +36,8 @@ function world_of(model: Model): ViewWorld {
       if (how === 'only') model.selection.set(entities);
       else if (how === 'add') model.selection.add(entities);
       else toggle(model, entities);
-      // A clicked entity is shown in the tree; a rectangle would open half of the tree.
+      // Reveal a clicked entity in the tree, but not the entities of a rectangle, which would open
+      // half of it.
       if (entities.length === 1 && model.selection.has(entities[0])) model.reveal(entities[0]);
     },
     on_selection: (changed) => later(() => void model.selection.entities.value, changed),
@@ -70,7 +71,7 @@ function world_of(model: Model): ViewWorld {
   };
 }
 
-/** One by one would tell everybody as often. */
+/** Changes the selection once, because each change notifies all subscribers. */
 function toggle(model: Model, entities: readonly Entity[]): void {
   const out = entities.filter((entity) => model.selection.has(entity));
   const gone = new Set(out.map(({ index }) => index));
@@ -78,7 +79,7 @@ function toggle(model: Model, entities: readonly Entity[]): void {
   model.selection.set([...kept, ...entities.filter(({ index }) => !gone.has(index))]);
 }
 
-/** Calls when what `read` reads is another, not for what it is now. */
+/** Calls `changed` when the signals that `read` reads change, but not for their current values. */
 function later(read: () => void, changed: () => void): () => void {
   let is_first = true;
   return effect(() => {

@@ -1,5 +1,5 @@
-// The interface that the viewport needs from the world and its editors. It knows nothing else of
-// the page.
+// The interface that the viewport needs from the world and its editors. The viewport uses nothing
+// else of the page.
 import type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity } from 'muster-client';
 
 export type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity };
@@ -14,8 +14,8 @@ export interface Quat extends Vec3 {
 }
 
 /**
- * As scene.Transform has it: relative to the nearest ancestor with a Transform. Omitted parts do
- * not change.
+ * In the form of scene.Transform: relative to the nearest ancestor with a Transform. Omitted parts
+ * stay unchanged.
  */
 export interface TransformPut {
   entity: Entity;
@@ -25,18 +25,19 @@ export interface TransformPut {
 }
 
 /**
- * Some entities' Transforms being changed by hand: one step of undo, however many times they are
- * put.
+ * A manual change of some entities' Transforms. It is a single undo step, regardless of the number
+ * of calls of put().
  */
 export interface TransformEdit {
   /**
-   * It was refused, or somebody else has changed all that it changes: nothing that is put is sent.
+   * True if the change was refused, or if others have changed all of its Transforms. Further values
+   * are not sent.
    */
   readonly is_over: boolean;
-  /** May come as often as the pointer moves; who makes the edit sends less. */
+  /** May be called for every movement of the pointer; the implementation sends fewer updates. */
   put(values: readonly TransformPut[]): void;
   end(): void;
-  /** The values from before are written back. */
+  /** Restores the previous values. */
   cancel(): void;
 }
 
@@ -45,17 +46,17 @@ export type SelectHow = 'only' | 'add' | 'toggle';
 export interface ViewWorld {
   entities(): Iterable<ReplicaEntity>;
   get(entity: Entity): ReplicaEntity | undefined;
-  /** Its scene.Transform. */
+  /** Returns the entity's scene.Transform. */
   transform(entity: Entity): { position: Vec3; rotation: Quat; scale: Vec3 } | undefined;
-  /** All values of a component by full name, if they are stored side by side. */
+  /** Returns all values of a component by full name if the component is packed. */
   column(name: string): ReplicaColumn | undefined;
   /** Returns the content of a `text` field; empty if it is unknown. */
   text(hash: bigint): string;
-  /** The world's schema has scene.Transform. */
+  /** Returns true if the world's schema has scene.Transform. */
   has_transforms(): boolean;
   /**
-   * `changes` is told of each state of the world, and of parts of one, `reset` that everything is
-   * to be read again. Returns what ends it.
+   * Calls `changes` for each state of the world or part of one, and `reset` when everything must be
+   * read again. Returns a function that ends this.
    */
   follow(changes: (changes: ReplicaChanges) => void, reset: () => void): () => void;
 
@@ -64,23 +65,23 @@ export interface ViewWorld {
   select(entities: readonly Entity[], how: SelectHow): void;
   on_selection(changed: () => void): () => void;
 
-  /** False: offline, or without the right to. */
+  /** False without a connection or without the right to edit. */
   may_edit(): boolean;
   on_may_edit(changed: () => void): () => void;
   begin_edit(title: string): TransformEdit;
 
-  /** A file of the world's folder. Fails with an Error that says why. */
+  /** Fetches a file from the world's folder. Fails with an Error that gives the reason. */
   fetch_file(path: string): Promise<ArrayBuffer>;
   log(level: 'note' | 'problem', text: string): void;
-  /** A menu for what is selected, at a place of the window. */
+  /** Opens a menu for the selection at a position of the window. */
   menu?(x: number, y: number): void;
-  /** The entity under the pointer, here or in a list, or null. */
+  /** Returns the entity under the pointer, in the viewport or a list, or null. */
   hovered(): Entity | null;
   hover(entity: Entity | null): void;
   on_hovered(changed: () => void): () => void;
 }
 
-/** One thing that a key, a menu or a button does: a Command of the page. */
+/** A command for a key, a menu or a button; see Command. */
 export interface ViewCommand {
   id: string;
   title: string;
