@@ -5,7 +5,7 @@ import { BatchKind, hash32, hash64, id_text, muster, nil, session } from 'muster
 import type { Batch, Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
 
 import { Edits } from '../../../../client/editor/src/model/edits.js';
-import type { EditedWorld } from '../../../../client/editor/src/model/edits.js';
+import type { EditedWorld } from '../../../../client/editor/src/model/edited_world.js';
 import { Log } from '../../../../client/editor/src/model/log.js';
 import { Notices } from '../../../../client/editor/src/model/notices.js';
 import { Scripted } from '../../ts/scripted.js';
