@@ -7,6 +7,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/host.h"
 #include "tests/model/trial_types.h"
+#include "tests/support/id_or_nil.h"
 
 namespace naive {
 
@@ -14,8 +15,6 @@ using namespace trial;
 using muster::Has;
 
 namespace {
-
-Entity id_or_nil(const muster::Created& made) { return made ? made.or_stop() : Entity{}; }
 
 /// The sets of components that the typed functions are called with.
 template <class F, class... Cs>
@@ -313,7 +312,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::cancel: made.receipt = registry.cancel(a.number); break;
     case Do::create:
       with_rows(a.rows, [&](const auto&... cs) {
-        made.made.push_back(id_or_nil(registry.create_under(a.parent, a.text, cs...)));
+        made.made.push_back(test::id_or_nil(registry.create_under(a.parent, a.text, cs...)));
       });
       break;
     case Do::create_many:
@@ -357,7 +356,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
                                        .clash = a.clash,
                                        .count = static_cast<std::uint32_t>(a.number),
                                        .ids = &made.made};
-        made.number = id_or_nil(registry.spawn(a.text, how, cs...)).bits();
+        made.number = test::id_or_nil(registry.spawn(a.text, how, cs...)).bits();
       });
       break;
     case Do::merge: made.receipt = registry.apply_template(a.target, a.text, &made.made); break;

@@ -441,18 +441,18 @@ void Saver::merge() {
   if (file_.merge_is_due(bytes)) begin_merge();
 }
 
-Steps Saver::step(Saving& of) {
+StepResult Saver::step(Saving& of) {
   if (in_steps_) {
     merge();
     const WalUse& use = file_.wal_use();
-    if (use.is_merging() && use.length() >= steps_wait_at * file_.merge_bytes()) return Steps::wait;
+    if (use.is_merging() && use.length() >= steps_wait_at * file_.merge_bytes()) return StepResult::wait;
   }
   const auto begun = Clock::now();
   in_steps_ = do_step(of);
   step_size_.made_step(begun, Clock::now());
-  if (!in_steps_) return Steps::over;
+  if (!in_steps_) return StepResult::over;
   merge();
-  return Steps::more;
+  return StepResult::more;
 }
 
 bool Saver::do_step(Saving& of) {

@@ -172,7 +172,7 @@ class Saver {
   void note_saved(std::uint64_t version);
   void keep_size();
   /// Writes part of a running save, on the queue's thread.
-  Steps step(Saving& of);
+  StepResult step(Saving& of);
   /// Writes one step of the save. Returns false if it was the last.
   bool do_step(Saving& of);
   CheckpointSlice slice() const;

@@ -40,9 +40,9 @@ void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
   came_.notify_one();
 }
 
-void WriteQueue::add_steps(std::move_only_function<Steps()> step) {
+void WriteQueue::add_steps(std::move_only_function<StepResult()> step) {
   if (!has_thread()) {
-    while (step() != Steps::over) std::this_thread::yield();
+    while (step() != StepResult::over) std::this_thread::yield();
     return;
   }
   {
@@ -111,10 +111,10 @@ void WriteQueue::run() {
     if (step_) {
       goes_on_ = false;
       lock.unlock();
-      const Steps said = step_();
+      const StepResult said = step_();
       lock.lock();
-      step_waits_ = said == Steps::wait && !goes_on_;
-      if (said == Steps::over) {
+      step_waits_ = said == StepResult::wait && !goes_on_;
+      if (said == StepResult::over) {
         step_ = nullptr;
         tell_over(lock);
       }

@@ -15,7 +15,7 @@
 namespace muster {
 
 /// The result of a step.
-enum class Steps : std::uint8_t {
+enum class StepResult : std::uint8_t {
   more,  ///< call the step again
   wait,  ///< call it again after other work, or after go_on()
   over,
@@ -44,7 +44,7 @@ class WriteQueue {
   /// Adds work in steps. Once its turn in the queue comes, `step` is called until it ends, with one
   /// piece of later work between two calls. `step` must not throw. Do not add another until the
   /// last step has ended.
-  void add_steps(std::move_only_function<Steps()> step);
+  void add_steps(std::move_only_function<StepResult()> step);
   /// Continues a step that returned `wait`. Any thread.
   void go_on();
   /// Waits until all work and all steps are done. After that and until the next add(), the caller
@@ -61,7 +61,7 @@ class WriteQueue {
   struct Work {
     std::size_t bytes;
     std::move_only_function<void()> f;
-    std::move_only_function<Steps()> step;  // used instead of f
+    std::move_only_function<StepResult()> step;  // used instead of f
   };
   /// Starts the thread if necessary. Returns false if it cannot be started.
   bool has_thread();
@@ -80,7 +80,7 @@ class WriteQueue {
   Condition came_, went_;
   std::deque<Work> waiting_ MUSTER_GUARDED_BY(mutex_);
   std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // bytes of waiting and current work
-  std::move_only_function<Steps()> step_;            // set only by the thread, under the lock
+  std::move_only_function<StepResult()> step_;            // set only by the thread, under the lock
   bool step_waits_ MUSTER_GUARDED_BY(mutex_) = false, goes_on_ MUSTER_GUARDED_BY(mutex_) = false;
   bool working_ MUSTER_GUARDED_BY(mutex_) = false, ends_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;

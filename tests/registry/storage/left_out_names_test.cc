@@ -8,6 +8,7 @@
 #include "registry/entity_registry.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
+#include "tests/support/id_or_nil.h"
 
 namespace left_out_names_test {
 
@@ -70,7 +71,7 @@ std::vector<std::uint64_t> answers(bool by_template, std::uint32_t seed) {
       case 0: told(r.rename(any(), name())); break;
       case 1: told(r.reparent(any(), any())); break;
       case 2: told(r.destroy(any())); break;
-      case 3: all.push_back(r.create_under(any(), name(), Health{4})); break;
+      case 3: all.push_back(test::id_or_nil(r.create_under(any(), name(), Health{4}))); break;
       case 4: told(r.push(any(), Rename{.name = r.intern(name()), .clash = NameClash::suffix})); break;
       case 5: told(r.rename(any(), "")); break;
       case 6: told(r.reparent(any(), {})); break;
