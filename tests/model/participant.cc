@@ -312,7 +312,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::cancel: made.receipt = registry.cancel(a.number); break;
     case Do::create:
       with_rows(a.rows, [&](const auto&... cs) {
-        made.made.push_back(test::id_or_nil(registry.create_under(a.parent, a.text, cs...)));
+        made.made.push_back(muster::test::id_or_nil(registry.create_under(a.parent, a.text, cs...)));
       });
       break;
     case Do::create_many:
@@ -356,7 +356,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
                                        .clash = a.clash,
                                        .count = static_cast<std::uint32_t>(a.number),
                                        .ids = &made.made};
-        made.number = test::id_or_nil(registry.spawn(a.text, how, cs...)).bits();
+        made.number = muster::test::id_or_nil(registry.spawn(a.text, how, cs...)).bits();
       });
       break;
     case Do::merge: made.receipt = registry.apply_template(a.target, a.text, &made.made); break;

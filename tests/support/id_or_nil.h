@@ -3,8 +3,8 @@
 
 #include "registry/entity_registry.h"
 
-namespace test {
+namespace muster::test {
 
 inline muster::Entity id_or_nil(const muster::Created& made) { return made ? made.or_stop() : muster::Entity{}; }
 
-}  // namespace test
+}  // namespace muster::test

@@ -21,7 +21,7 @@ TEST_CASE("between two steps one piece of the work that came meanwhile is done, 
   queue.add_steps([&, begun = go.get_future(), left = 3]() mutable {
     if (left == 3) begun.wait();
     done += 's';
-    return --left > 0 ? Steps::more : Steps::over;
+    return --left > 0 ? StepResult::more : StepResult::over;
   });
   queue.add(1, [&] { done += 'b'; });
   queue.add(1, [&] { done += 'c'; });
@@ -38,14 +38,14 @@ TEST_CASE("steps go on where nothing else comes; a queue that ends does all of t
     for (const char name : {'s', 't'}) {
       queue.add_steps([&, name, left = 3]() mutable {
         done += name;
-        return --left > 0 ? Steps::more : Steps::over;
+        return --left > 0 ? StepResult::more : StepResult::over;
       });
       queue.drain();
     }
     CHECK(done == "sssttt");
     queue.add_steps([&, left = 5]() mutable {
       done += 'u';
-      return --left > 0 ? Steps::more : Steps::over;
+      return --left > 0 ? StepResult::more : StepResult::over;
     });
     queue.add(1, [&] { done += 'b'; });
   }
@@ -62,7 +62,7 @@ TEST_CASE("steps that are being done keep nobody from handing over work") {
       begun.set_value();
       wait.wait();
     }
-    return --left > 0 ? Steps::more : Steps::over;
+    return --left > 0 ? StepResult::more : StepResult::over;
   });
   begun.get_future().wait();
   CHECK(queue.is_idle());
@@ -83,7 +83,7 @@ TEST_CASE("whoever is told that work is over finds it over, and after steps is t
   told = &queue;
   queue.add(1, [] {});
   CHECK(after_work.get_future().get());
-  queue.add_steps([&] { return --steps > 0 ? Steps::more : Steps::over; });
+  queue.add_steps([&] { return --steps > 0 ? StepResult::more : StepResult::over; });
   CHECK(after_steps.get_future().get());
   queue.drain();
   CHECK(steps == 0);
@@ -96,7 +96,7 @@ TEST_CASE("a step that waits is called when other work was done or it may go on,
   WriteQueue queue;
   queue.add_steps([&] {
     ++calls;
-    return may ? Steps::over : Steps::wait;
+    return may ? StepResult::over : StepResult::wait;
   });
   while (calls == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -118,7 +118,7 @@ TEST_CASE("who may go on while it is about to wait does not wait, also where the
     std::thread other;
     {
       WriteQueue queue;
-      queue.add_steps([&] { return may ? Steps::over : Steps::wait; });
+      queue.add_steps([&] { return may ? StepResult::over : StepResult::wait; });
       other = std::thread([&] {
         may = true;
         queue.go_on();
@@ -133,9 +133,9 @@ TEST_CASE("a step that may go on while it is being done is called again, though 
   std::atomic<int> calls = 0;
   WriteQueue queue;
   queue.add_steps([&] {
-    if (++calls > 1) return Steps::over;
+    if (++calls > 1) return StepResult::over;
     queue.go_on();
-    return Steps::wait;
+    return StepResult::wait;
   });
   for (int ms = 0; ms < 10'000 && calls < 2; ++ms) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(calls == 2);
