@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from deadline import deadline  # noqa: E402
 from programs import Folder, run_tests  # noqa: E402
 
-HELLO_REGISTRY, PROGRAM, MUSTER = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:4])
+HELLO_REGISTRY, PROGRAM, MUSTER, SERVER = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:5])
 
 
 def serve(folder):
@@ -99,5 +99,5 @@ if __name__ == "__main__":
                           an_edit_that_was_durable_survives_a_kill, commands_find_the_program_by_its_world,
                           tools_muster_takes_the_world_that_is_served_in_the_current_folder,
                           a_second_start_names_the_one_that_has_the_world],
-                         lambda path: Folder(path, *sys.argv[3:5]))
+                         lambda path: Folder(path, MUSTER, SERVER))
     sys.exit(code)

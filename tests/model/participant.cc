@@ -153,7 +153,7 @@ void Participant::live_elsewhere(Random& random) {
       case 3: registry.destroy(one()); break;
       case 4: registry.set(one(), Armor{.factor = 3}); break;
       case 5: registry.remove<Tally>(one()); break;
-      case 6: there.push_back(registry.create_under(one(), "", Life{}, Tally{})); break;
+      case 6: there.push_back(muster::test::id_or_nil(registry.create_under(one(), "", Life{}, Tally{}))); break;
       case 7: there.push_back(registry.create(Has<Spark>{}, Has<Voice>{}, Wide{})); break;
       default:
         for (const Entity e : registry.create_many(3, Life{}, Tally{}, Link{.to = one(), .weight = 1}))

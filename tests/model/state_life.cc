@@ -112,7 +112,7 @@ std::string load_and_live(const StateRows& rows, bool& accepted, bool briefly) {
   r.each<>([&](Entity e) { all.push_back(e); });
   const auto some = std::min<std::size_t>(all.size(), briefly ? 4 : 20);
   for (std::size_t i = 0; i < some; ++i) {
-    r.create_under(all[i], "new", trial::Life{}).or_stop();
+    (void)r.create_under(all[i], "new", trial::Life{});
     r.rename(all[i], "renamed");
     r.reparent(all[all.size() - 1 - i], all[i]);
     (void)r.path(all[i]);
@@ -123,7 +123,7 @@ std::string load_and_live(const StateRows& rows, bool& accepted, bool briefly) {
     if (e.index % 3 == 0) parent = r.depth(e) < 4 ? e : Entity{};
   }
   for (int i = 0; i < 3; ++i) {
-    r.spawn(template_name(0), {.parent = all.empty() ? Entity{} : all[0]}).or_stop();
+    (void)r.spawn(template_name(0), {.parent = all.empty() ? Entity{} : all[0]});
     if (!all.empty()) r.apply_template(all[0], template_name(0));
   }
   r.push(trial::Tick{.step = 4});

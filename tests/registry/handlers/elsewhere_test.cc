@@ -10,6 +10,7 @@
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
 #include "tests/registry/game.h"
+#include "tests/support/id_or_nil.h"
 
 using namespace muster;
 using namespace game;
@@ -81,8 +82,8 @@ struct World {
                               ? Entity{}
                               : all[all.size() - 1 - random() % std::min<std::size_t>(all.size(), 9)];
     for (std::uint32_t i = 0; i <= random() % 4; ++i) {
-      const Entity e =
-          random() % 3 ? registry.create_under(parent, {}, Health{}) : registry.create_under(parent, {}, Count{number});
+      const Entity e = test::id_or_nil(random() % 3 ? registry.create_under(parent, {}, Health{})
+                                                    : registry.create_under(parent, {}, Count{number}));
       if (random() % 7 == 0) registry.set(e, Armor{});
       all.push_back(e);
     }

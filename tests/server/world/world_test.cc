@@ -12,6 +12,7 @@
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 #include "tests/server/world/saved_by_hand.h"
+#include "tests/support/id_or_nil.h"
 
 namespace world_test {
 
@@ -198,10 +199,16 @@ TEST_CASE(
       switch (choice) {
         case 0:
         case 1:
-          made[i] = registry->create(a % 3 ? "n" + std::to_string(a % 50) : "", game::Health{.value = amount});
+          made[i] = muster::test::id_or_nil(
+              registry->create(a % 3 ? "n" + std::to_string(a % 50) : "", game::Health{.value = amount}));
           break;
-        case 2: made[i] = registry->create_under(e, "", game::Health{}, game::Armor{.factor = amount}); break;
-        case 3: made[i] = registry->create_under(e, "c" + std::to_string(a % 9), game::Frozen{}); break;
+        case 2:
+          made[i] =
+              muster::test::id_or_nil(registry->create_under(e, "", game::Health{}, game::Armor{.factor = amount}));
+          break;
+        case 3:
+          made[i] = muster::test::id_or_nil(registry->create_under(e, "c" + std::to_string(a % 9), game::Frozen{}));
+          break;
         case 4: registry->destroy(e); break;
         case 5: registry->set(e, game::Armor{.factor = amount}); break;
         case 6: registry->remove<game::Armor>(e); break;
