@@ -9,6 +9,7 @@
 #include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
+#include "tests/support/id_or_nil.h"
 
 namespace direct_spawn_test {
 
@@ -66,21 +67,21 @@ struct Side final : InputSink, ColumnPreserver {
       switch (below(14)) {
         case 0:
         case 1:
-        case 2: all.push_back(registry.spawn(what)); break;
+        case 2: all.push_back(muster::test::id_or_nil(registry.spawn(what))); break;
         case 3:
         case 4:
           if (registry.spawn(what, {.parent = any(), .ids = &ids})) all.insert(all.end(), ids.begin(), ids.end());
           break;
-        case 5: registry.spawn(what, {.name = "named"}).or_stop(); break;
+        case 5: (void)registry.spawn(what, {.name = "named"}); break;
         case 6: (void)registry.spawn(what, {.parent = any(), .clash = NameClash::refuse, .count = 1 + below(3)}); break;
-        case 7: registry.spawn(what, {}, Health{.value = 7}).or_stop(); break;
+        case 7: (void)registry.spawn(what, {}, Health{.value = 7}); break;
         case 8: registry.destroy(any()); break;
         case 9:
           if (const Entity found = registry.find_child(any(), below(2) == 0 ? "a" : "n3")) registry.rename(found, "b");
           break;
         case 10: registry.host().begin_version(); break;
         case 11: registry.post(any(), Destroy{}); break;
-        case 12: all.push_back(registry.spawn("unknown")); break;
+        case 12: all.push_back(muster::test::id_or_nil(registry.spawn("unknown"))); break;
         case 13: registry.reparent(any(), any()); break;
       }
       if (all.size() > 500) {

@@ -71,11 +71,9 @@ class Changer {
  private:
   void create() {
     const std::string name = random_.percent(60) ? "n" + std::to_string(random_.below(1000)) : "";
-    Entity made;
-    if (random_.percent(50))
-      made = registry_.create_under(someone_or_nil(), name, arena::Health{});
-    else
-      made = registry_.create_under(someone_or_nil(), name, arena::Position{}, arena::Hidden{});
+    const Created made = random_.percent(50)
+                             ? registry_.create_under(someone_or_nil(), name, arena::Health{})
+                             : registry_.create_under(someone_or_nil(), name, arena::Position{}, arena::Hidden{});
     if (made) living_.push_back(made);
   }
 

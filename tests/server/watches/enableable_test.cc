@@ -1,6 +1,7 @@
 // Who watches is told of components that come and go without their rows moving as of any other.
 #include "tests/registry/enableable.h"
 #include "tests/server/watches/follower.h"
+#include "tests/support/id_or_nil.h"
 #include "tests/support/random.h"
 
 namespace enableable_test {
@@ -27,8 +28,10 @@ struct Watched {
 void change(EntityRegistry& r, std::vector<Entity>& all, Random& random) {
   const auto someone = [&] { return all[random.below(all.size())]; };
   switch (random.below(14)) {
-    case 0: all.push_back(r.create_under(someone(), "", Life{}, Shield{.strength = 1})); return;
-    case 1: all.push_back(r.create_under(someone(), "", Life{}, Stunned{}, Aura{})); return;
+    case 0:
+      all.push_back(muster::test::id_or_nil(r.create_under(someone(), "", Life{}, Shield{.strength = 1})));
+      return;
+    case 1: all.push_back(muster::test::id_or_nil(r.create_under(someone(), "", Life{}, Stunned{}, Aura{}))); return;
     case 2:
       if (all.size() > 40) {
         const std::size_t at = 1 + random.below(all.size() - 1);
