@@ -195,7 +195,7 @@ class Watcher {
   }
 
   void take_values(const Received& frame, const session::Values& rows, bool print) {
-    if (!print || is_kept_by_registry(rows.component)) return;
+    if (!print || !values_ || is_kept_by_registry(rows.component)) return;
     const TypeDescriptor& type = *world_.types().find(rows.component);
     for (std::size_t i = 0; i < rows.entities.size() && !over_lines(); ++i) {
       const std::byte* const value = std::as_bytes(std::span(rows.values)).data() + i * rows.value_bytes;

@@ -140,7 +140,7 @@ def entities_are_spawned_moved_renamed_and_destroyed(folder):
         equal(folder.error(REFUSED, "rename", "ork", "gate"), 'the name "gate" is taken by a sibling')
         holds(folder.run("reparent", "ork", "/"), "is now /ork")
         holds(folder.run("reparent", "town", "ork"), "is now /ork/town")
-        holds(folder.error(REFUSED, "reparent", "ork", "tower"), "below itself")
+        holds(folder.error(REFUSED, "reparent", "ork", "tower"), "would become its own descendant")
         holds(folder.error(USAGE, "reparent", "tower", "/", "--before", "ork"), "roots have no order")
         holds(folder.error(USAGE, "spawn", "elf", "--before", "ork"), "roots have no order")
         holds(folder.run("destroy", "tower", "gate"), "/ork/town/tower (", "/ork/town/gate (", "destroyed")

@@ -6,7 +6,7 @@ from shared import MUSTER, UNREACHABLE, USAGE, equal, holds
 
 
 def usage_is_explained(folder):
-    holds(folder.run("--help"), "import", "watch", "Exit codes: 0 done")
+    holds(folder.run("--help"), "import", "watch", "Exit codes: 0 success")
     holds(folder.run("set", "--help"), "Component.field")
     holds(folder.run("--version"), "muster 0")
     holds(folder.error(USAGE), "A subcommand is required", "muster --help")

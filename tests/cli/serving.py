@@ -24,11 +24,11 @@ def a_server_that_cannot_listen_makes_nothing(folder):
     equal([path.name for path in folder.path.iterdir()], ["file"])
 
 
-def a_limit_that_there_is_none_of_is_told_with_those_there_are(folder):
+def an_unknown_limit_is_refused_and_the_known_ones_are_listed(folder):
     for limit in ("texts", "texts_max", "texts_max=", "texts_max=-1", "texts_max=4294967296", "texts_max=5x", "=5"):
         server = folder.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", "--limit", limit, stderr=subprocess.PIPE)
         equal(server.wait(timeout=20), 2)
-        holds(server.stderr.read(), f"--limit {limit}: it is NAME=NUMBER", " depth_max ", " world_texts_max ")
+        holds(server.stderr.read(), f"--limit {limit}: expected NAME=NUMBER", " depth_max ", " world_texts_max ")
         equal(list(folder.path.iterdir()), [])
 
 

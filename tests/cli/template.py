@@ -33,7 +33,7 @@ def templates_are_defined_spawned_and_merged(folder):
         equal(folder.json("spawn", "/town/two", "--template", "game.man", "--suffix")["path"], "/town/two~2")
         folder.run("spawn", "/town/one", "--template", "game.man", "--before", "/town/two")
         equal([child["name"] for child in folder.json("ls", "town")], ["tower", "gate", "one", "two", "two~2"])
-        holds(folder.error(REFUSED, "spawn", "/town/x", "--template", "game.man", "--before", "/town/two/mate"), "no child")
+        holds(folder.error(REFUSED, "spawn", "/town/x", "--template", "game.man", "--before", "/town/two/mate"), "before is not a child of the parent that")
 
         folder.run("spawn", "/town/gate/mate")
         equal(folder.run("merge", "/town/gate", "game.pair").split("  ")[1], "merged with game.pair, 2 created\n")

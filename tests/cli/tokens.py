@@ -69,21 +69,21 @@ def a_list_of_users_that_is_cut_off_is_not_served(folder):
     holds(server.stderr.read(), "game.muster-users: it has 0 users")
 
 
-def a_list_of_users_that_is_no_file_is_refused_at_once(folder):
+def a_list_of_users_that_is_not_a_file_is_refused_at_once(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     users = folder.path / "game.muster-users"
     for make in (os.mkfifo, os.mkdir):
         make(users)
         server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", stderr=subprocess.PIPE)
         equal(server.wait(timeout=20), 6)
-        holds(server.stderr.read(), "game.muster-users", "no regular file")
+        holds(server.stderr.read(), "game.muster-users", "not a regular file")
         users.unlink() if make is os.mkfifo else users.rmdir()
 
 
-def an_address_file_that_is_no_file_is_not_waited_for(folder):
+def an_address_file_that_is_not_a_file_is_not_waited_for(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     os.mkfifo(folder.path / "game.muster-server.json", 0o600)
-    holds(folder.error(UNREACHABLE, "info", "--world", "game.muster"), "game.muster-server.json", "no regular file")
+    holds(folder.error(UNREACHABLE, "info", "--world", "game.muster"), "game.muster-server.json", "not a regular file")
     holds(folder.error(UNREACHABLE, "info"), "no world is served in this folder")
 
 

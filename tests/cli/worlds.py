@@ -66,7 +66,7 @@ def import_uses_the_server_of_a_served_world(folder):
               'the name "model" is taken; leave --name out, or "model~2" is free')
         equal(folder.json("import", TOWN, "game.muster")["path"], "/town_model")
         equal(folder.json("import", TOWN, "game.muster")["path"], "/town_model~2")
-        holds(folder.error(USAGE, "import", TOWN, "game.muster", "--schema", GAME), "is served already")
+        holds(folder.error(USAGE, "import", TOWN, "game.muster", "--schema", GAME), "is already served")
 
 
 def a_broken_model_changes_nothing(folder):

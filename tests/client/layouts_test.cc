@@ -164,9 +164,9 @@ TEST_CASE("each way in which two layouts differ is found", "[client]") {
   refused(it.client.set(creep, td::Shield{}),
           "td.Shield" + other + "td.Shield: is enableable here, but not in this program");
   refused(it.client.set(creep, td::Side{}),
-          "td.Side" + other + "td.Side.team: red of td.Team is 2, and 1 in this program");
+          "td.Side" + other + "td.Side.team: red of td.Team is 2, but 1 in this program");
   refused(it.client.push(creep, td::Ask{}),
-          "td.Ask" + other + "td.Ask.side: red of td.Team is 2, and 1 in this program");
+          "td.Ask" + other + "td.Ask.side: red of td.Team is 2, but 1 in this program");
   refused(it.client.push(creep, td::Gone{}), "the world has no type td.Gone");
   BatchBuilder gone;
   gone.append(creep, td::Gone{});

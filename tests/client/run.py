@@ -67,7 +67,7 @@ def an_address_file_of_a_server_that_is_gone_is_not_believed(folder):
     beside = folder.path / "w.muster-server.json"
     assert beside.exists()
     said = folder.run("info", "--world", "w.muster", exit=3)
-    assert "w.muster" in said and "gone" in said, said
+    assert "w.muster" in said and "has ended" in said, said
     # Nor is one whose number another process has by now: nobody answers there, or not with this world.
     left = json.loads(beside.read_text())
     left["pid"] = os.getpid()

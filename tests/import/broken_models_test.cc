@@ -42,9 +42,9 @@ TEST_CASE("a model that is not there, is a folder, is empty or of no known forma
   CHECK(has(refusal(folder.write("empty.glb", "")), "empty"));
   CHECK(has(refusal(folder.write("letter.txt", "Dear Ann")), "No suitable reader"));
   CHECK(has(refusal(folder.write("none", "no suffix")), "No suitable reader"));
-  CHECK(has(refusal("/dev/null"), "no regular file"));
+  CHECK(has(refusal("/dev/null"), "it is not a regular file"));
   REQUIRE(mkfifo((folder.path() / "pipe.glb").c_str(), 0600) == 0);
-  CHECK(has(refusal(folder.path() / "pipe.glb"), "no regular file"));
+  CHECK(has(refusal(folder.path() / "pipe.glb"), "it is not a regular file"));
 }
 
 TEST_CASE("a pipe that a model names as one of its files is not waited for") {
@@ -60,16 +60,16 @@ TEST_CASE("JSON with a mistake in it is told with line and column") {
   const test::Folder folder;
   const auto why = [&](std::string_view text) { return refusal(folder.write("a.gltf", text)); };
   CHECK(has(why("{\"asset\": {\"version\": \"2.0\"},\n \"nodes\": [{\"translation\": [NaN, 0, 0]}]}"),
-            "no valid JSON: line 2, column 29"));
-  CHECK(has(why("{\"asset\": {\"version\": \"2.0\"}, }"), "no valid JSON: line 1, column 31"));
-  CHECK(has(why("{\"asset\": {\"version\": \"2.0\"}} {}"), "no valid JSON: line 1"));
+            "it is not valid JSON: line 2, column 29"));
+  CHECK(has(why("{\"asset\": {\"version\": \"2.0\"}, }"), "it is not valid JSON: line 1, column 31"));
+  CHECK(has(why("{\"asset\": {\"version\": \"2.0\"}} {}"), "it is not valid JSON: line 1"));
   CHECK(has(why("{\"asset\": {\"version\": \"2.0\"},\n \"nodes\": [{\"translation\": [1e999, 0, 0]}]}"),
-            "no valid JSON: line 2, column 33: number overflow parsing '1e999'"));
-  CHECK(has(why("1e999"), "no valid JSON: line 1, column 5: number overflow"));
+            "it is not valid JSON: line 2, column 33: number overflow parsing '1e999'"));
+  CHECK(has(why("1e999"), "it is not valid JSON: line 1, column 5: number overflow"));
   CHECK(has(why("[]"), "its JSON is not an object"));
   CHECK(has(why(std::string("\xff\xfe{\0}\0", 6)), "UTF-16"));
   const std::string deep(2'000'000, '[');
-  CHECK(has(why(deep), "no valid JSON"));
+  CHECK(has(why(deep), "it is not valid JSON"));
 }
 
 TEST_CASE("a glTF file that contradicts itself is refused with the place") {

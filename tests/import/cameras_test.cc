@@ -119,7 +119,7 @@ TEST_CASE("a 3DS camera is where the file says, and its direction is told to be 
   CHECK(own.x + node.x == Approx(-65.86771));
   CHECK(own.y + node.y == Approx(16.121307));
   CHECK(own.z + node.z == Approx(-2.4250183));
-  CHECK(has(model.warnings, "turn it yourself"));
+  CHECK(has(model.warnings, "rotate it yourself"));
 }
 
 }  // namespace cameras_test

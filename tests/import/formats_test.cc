@@ -72,7 +72,7 @@ TEST_CASE("an FBX file comes in by its unit and axes, as metres with +Y up") {
   }
 }
 
-TEST_CASE("an FBX file whose unit or axes make no sense says so and comes in as it is") {
+TEST_CASE("an FBX file with an impossible unit or contradictory axes says so and comes in as it is") {
   const test::Folder folder;
   std::string text = test::read_file(test::models / "z_up_inch.fbx");
   text.replace(text.find("\"UpAxis\", \"int\", \"Integer\", \"\",2"), 32, "\"UpAxis\", \"int\", \"Integer\", \"\",0");
@@ -80,7 +80,7 @@ TEST_CASE("an FBX file whose unit or axes make no sense says so and comes in as 
   const ImportedModel model = read(folder.write("odd.fbx", text));
   REQUIRE(model.warnings.size() == 2);
   CHECK(model.warnings[0].find("UnitScaleFactor") != std::string::npos);
-  CHECK(model.warnings[1].find("axes make no sense") != std::string::npos);
+  CHECK(model.warnings[1].find("axes are contradictory") != std::string::npos);
   check_point(world(model, place_of(model, "mast"), {0, 0, 0}), {0.1, 0.2, 0.3});
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("objects of one name in an .obj are one entity each, with all of their
 TEST_CASE("a format whose unit and axes are not read says how its numbers are taken") {
   const ImportedModel model = read(test::models / "yard.obj");
   REQUIRE(model.warnings.size() == 1);
-  CHECK(model.warnings[0].find("metres and +Y as up") != std::string::npos);
+  CHECK(model.warnings[0].find("meters and +Y as up") != std::string::npos);
 }
 
 TEST_CASE("a Collada file without a mesh gets none") {

@@ -139,7 +139,7 @@ unsigned compare(const std::filesystem::path& file) {
   CHECK(found.lights == scene->mNumLights);
   CHECK(found.cameras == scene->mNumCameras);
   for (const std::string& warning : model->warnings)
-    if (warning.find("metres and +Y as up") == std::string::npos) FAIL_CHECK(warning);
+    if (warning.find("meters and +Y as up") == std::string::npos) FAIL_CHECK(warning);
   return seen.nodes;
 }
 
