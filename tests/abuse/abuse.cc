@@ -39,26 +39,18 @@ class Field {
     std::vector<std::string> arguments = {
         "--plugin",     options.plugin, "--hz",       hz,
         "--token-file", token_file,     "--autosave", "0"};  // a save's copy is no part of what is judged
-    ServerLimits limits;
     for (const auto& [name, value] : options.limits) {
-      if (!set_limit(limits, name, value)) throw std::runtime_error("no limit is called " + name);
+      if (!set_limit(limits_, name, value)) throw std::runtime_error("no limit is called " + name);
       arguments.push_back("--limit");
       arguments.push_back(name + "=" + std::to_string(value));
     }
     server_.emplace(options.server, options.folder + "/abused.muster", arguments, options.folder + "/log");
     client_.emplace(connect());
-    create_users();
-    known_.learn(client_->types(), random_);
-    learn_entities();
-    for (std::uint32_t i = 0; i < options.sessions; ++i)
-      abusers_.push_back(std::make_unique<Abuser>(random_.next(), known_, server_->address(), tokens_, report));
-    report_.memory_begin = server_->memory_bytes();
-    // A cascade may wait while the next one comes to be.
-    report_.memory_sum = memory_sum(limits, report_.memory_begin) + 2 * RegistryOptions{}.cascade_bytes_max;
   }
 
-  /// Until the time is over.
+  /// Lets the abusers in, and abuses the server until the time is over.
   void run(nanoseconds time) {
+    let_abusers_in();
     Honest honest(server_->address(), tokens_[3], known_, report_);
     const auto begin = Clock::now();
     auto look_due = begin;
@@ -100,6 +92,16 @@ class Field {
     if (!made) throw std::runtime_error(made.error().text);
     return std::move(*made);
   }
+  void let_abusers_in() {
+    create_users();
+    known_.learn(client_->types(), random_);
+    learn_entities();
+    for (std::uint32_t i = 0; i < options_.sessions; ++i)
+      abusers_.push_back(std::make_unique<Abuser>(random_.next(), known_, server_->address(), tokens_, report_));
+    report_.memory_begin = server_->memory_bytes();
+    // A cascade may wait while the next one comes to be.
+    report_.memory_sum = memory_sum(limits_, report_.memory_begin) + 2 * RegistryOptions{}.cascade_bytes_max;
+  }
   void create_users() {
     for (const session::Role role : {session::Role::view, session::Role::edit, session::Role::control}) {
       const auto number = static_cast<std::uint8_t>(role);
@@ -132,6 +134,7 @@ class Field {
   const AbuseOptions& options_;
   AbuseReport& report_;
   Random random_;
+  ServerLimits limits_;
   Tokens tokens_;
   std::optional<ServerProcess> server_;
   std::optional<Client> client_;
