@@ -10,6 +10,7 @@
 #include "registry/host.h"
 #include "registry/storage/bulk_rows.h"
 #include "tests/registry/game.h"
+#include "tests/support/id_or_nil.h"
 #include "tests/support/open_storage.h"
 
 using namespace muster;
@@ -102,8 +103,8 @@ class World {
         case 10: registry.set(any(), Frozen{}, Slots{}); break;
         case 11: registry.remove<Health>(any()); break;
         case 12: registry.remove<Frozen>(any()); break;
-        case 13: add(registry.create_under(any(), {}, Health{value})); break;
-        case 14: add(registry.create_under(any(), "name", Count{1})); break;
+        case 13: add(muster::test::id_or_nil(registry.create_under(any(), {}, Health{value}))); break;
+        case 14: add(muster::test::id_or_nil(registry.create_under(any(), "name", Count{1}))); break;
         case 15: registry.reparent(any(), below(3) == 0 ? Entity{} : any()); break;
         case 16: tree(below(40)); break;
         case 17: destroy_span(below(static_cast<std::uint32_t>(all.size()) + 1)); break;

@@ -63,7 +63,7 @@ TEST_CASE("the log is told of refusals once a second, with their number", "[door
   CHECK(
       lines[1] ==
       "refused 10001 connections before their Hello was accepted, 10000 for a wrong token; the last was ::1: no Hello "
-      "came in time");
+      "arrived in time");
   refusals.tell(start + 5s);
   CHECK(lines.size() == 2);
 }
