@@ -16,7 +16,8 @@ constexpr std::int32_t left_out = -1;
 /// Copies the types to keep, and renumbers the types that fields refer to.
 class Reduction {
  public:
-  explicit Reduction(const reflection::Schema& from) : from_(from) {
+  explicit Reduction(const reflection::Schema& from, const std::set<std::string>& files_without_comments = {})
+      : from_(from), files_without_comments_(files_without_comments) {
     objects_.assign(from.objects()->size(), left_out);
     enums_.assign(from.enums()->size(), left_out);
   }
@@ -32,6 +33,10 @@ class Reduction {
       else
         enums_[index] = 0;
     }
+  }
+  void keep_all() {
+    objects_.assign(objects_.size(), 0);
+    enums_.assign(enums_.size(), 0);
   }
   std::vector<std::byte> made() {
     renumber(objects_);
@@ -66,6 +71,11 @@ class Reduction {
     for (const String* line : *lines) made.push_back(copy(line));
     return to_.CreateVector(made);
   }
+  /// Returns null if the file is one of those without comments.
+  Offset<Vector<Offset<String>>> copy_comment(const Vector<Offset<String>>* lines, const String* file) {
+    if (file && files_without_comments_.contains(file->str())) return {};
+    return copy(lines);
+  }
   Offset<Vector<Offset<reflection::KeyValue>>> copy(const Vector<Offset<reflection::KeyValue>>* attributes) {
     if (!attributes) return {};
     std::vector<Offset<reflection::KeyValue>> made;
@@ -87,14 +97,14 @@ class Reduction {
     for (const reflection::EnumVal* value : *from.values()) {
       const auto name = copy(value->name());
       const auto type = copy(value->union_type());
-      const auto doc = copy(value->documentation());
+      const auto doc = copy_comment(value->documentation(), from.declaration_file());
       values.push_back(reflection::CreateEnumVal(to_, name, value->value(), type, doc));
     }
     const auto name = copy(from.name());
     const auto all = to_.CreateVector(values);
     const auto type = copy(from.underlying_type());
     const auto attributes = copy(from.attributes());
-    const auto doc = copy(from.documentation());
+    const auto doc = copy_comment(from.documentation(), from.declaration_file());
     const auto file = copy(from.declaration_file());
     return reflection::CreateEnum(to_, name, all, from.is_union(), type, attributes, doc, file);
   }
@@ -104,7 +114,7 @@ class Reduction {
       const auto name = copy(field->name());
       const auto type = copy(field->type());
       const auto attributes = copy(field->attributes());
-      const auto doc = copy(field->documentation());
+      const auto doc = copy_comment(field->documentation(), from.declaration_file());
       fields.push_back(reflection::CreateField(to_, name, type, field->id(), field->offset(), field->default_integer(),
                                                field->default_real(), field->deprecated(), field->required(),
                                                field->key(), attributes, doc, field->optional(), field->padding()));
@@ -112,13 +122,14 @@ class Reduction {
     const auto name = copy(from.name());
     const auto all = to_.CreateVector(fields);
     const auto attributes = copy(from.attributes());
-    const auto doc = copy(from.documentation());
+    const auto doc = copy_comment(from.documentation(), from.declaration_file());
     const auto file = copy(from.declaration_file());
     return reflection::CreateObject(to_, name, all, from.is_struct(), from.minalign(), from.bytesize(), attributes, doc,
                                     file);
   }
 
   const reflection::Schema& from_;
+  const std::set<std::string> files_without_comments_;
   std::vector<std::int32_t> objects_, enums_;  // their numbers in the reduced schema
   flatbuffers::FlatBufferBuilder to_;
 };
@@ -130,6 +141,12 @@ std::vector<std::byte> reduce_schema(std::span<const std::byte> bfbs, const std:
   Reduction reduction(schema);
   for (std::uint32_t i = 0; i < schema.objects()->size(); ++i)
     if (names.contains(schema.objects()->Get(i)->name()->str())) reduction.keep(i);
+  return reduction.made();
+}
+
+std::vector<std::byte> drop_comments(std::span<const std::byte> bfbs, const std::set<std::string>& files) {
+  Reduction reduction(*reflection::GetSchema(bfbs.data()), files);
+  reduction.keep_all();
   return reduction.made();
 }
 

@@ -31,6 +31,7 @@ constexpr const char* usage =
     "  --ts FILE        the TypeScript module to write\n"
     "  --ts-with FILE   the module also has the types of this included schema (\"parts.fbs\");\n"
     "                   may be given several times\n"
+    "  --ts-bare        the binary schema in the module has no comments on the module's types\n"
     "  --bfbs FILE      also write the binary schema there\n"
     "  --questions FILE also write the table of the questions that a server answers\n"
     "  --questions-page FILE  the same for people, in Markdown\n"
@@ -50,7 +51,7 @@ enum ExitCode { good = 0, wrong_schema = 1, wrong_usage = 2 };
 struct Options {
   std::string input, header, typescript, bfbs, questions, questions_page, depfile, flatc = "flatc";
   std::vector<std::string> include_folders, parts;
-  bool in_tree = false, check = false, help = false;
+  bool in_tree = false, ts_bare = false, check = false, help = false;
 };
 
 int complain(const std::string& what) {
@@ -71,6 +72,8 @@ std::string read_options(int count, char** words, Options& options) {
       options.help = true;
     } else if (word == "--in-tree") {
       options.in_tree = true;
+    } else if (word == "--ts-bare") {
+      options.ts_bare = true;
     } else if (word == "--check") {
       options.check = true;
     } else if (word == "-o") {
@@ -186,7 +189,7 @@ int main(int count, char** words) {
     return complain(options.input,
                     "does not say what " + stem + ".fbs declares: make it with flatc --bfbs-filenames FOLDER",
                     wrong_schema);
-  HeaderInput input{*schema, bfbs, stem, {}, options.parts, options.in_tree};
+  HeaderInput input{*schema, bfbs, stem, {}, options.parts, !options.ts_bare, options.in_tree};
   const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
   for (const std::string& file : files)
     if (file != "//" + stem + ".fbs")

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/reduce.h"
 #include "schema/schemac/output.h"
 
 namespace muster::schemac {
@@ -76,11 +77,21 @@ class Typescript {
           "  answer(): TypeKey<A extends (infer Each)[] ? Each : A>;\n"
           "}\n\n";
     text += "/** The binary schema of " + input_.stem + ".fbs in base64. */\nexport const schema = '" +
-            base64(input_.bfbs) + "';\n" + body;
+            (input_.ts_comments ? base64(input_.bfbs) : base64(bare_schema())) + "';\n" + body;
     return text;
   }
 
  private:
+  /// Returns the binary schema without comments on the types of this module.
+  std::vector<std::byte> bare_schema() const {
+    std::set<std::string> files;
+    for (const EnumDescriptor& type : input_.schema.enums)
+      if (home(type.file) == file_) files.insert(type.file);
+    for (const TypeDescriptor& type : input_.schema.types)
+      if (home(type.file) == file_) files.insert(type.file);
+    return drop_comments(input_.bfbs, files);
+  }
+
   /// Returns the file whose module contains the types of `file`.
   const std::string& home(const std::string& file) const {
     const bool part = std::ranges::find(input_.parts, file.substr(file.rfind('/') + 1)) != input_.parts.end();

@@ -225,3 +225,39 @@ TEST_CASE("A schema that is reduced has the types that were named and what they 
         Names{"golden.Chat", "golden.Line", "golden.Vec3", "golden.Team", "golden.Trait", "muster.Entity"});
   CHECK(names({"golden.Nobody"}).empty());
 }
+
+TEST_CASE("A schema can drop the comments on the types of some files; it has all else that it had", "[load]") {
+  const auto whole = std::as_bytes(muster::TypeTraits<golden::Health>::schema);
+  const muster::Schema all = load(muster::TypeTraits<golden::Health>::schema);
+  const std::string own = type(all, "golden.Health").file;
+  const auto bare = muster::load_schema(muster::drop_comments(whole, {own}));
+  REQUIRE(bare);
+  REQUIRE(bare->types.size() == all.types.size());
+  bool some_are_kept = false;
+  for (std::size_t i = 0; i < all.types.size(); ++i) {
+    const TypeDescriptor &now = bare->types[i], &was = all.types[i];
+    CHECK(now.name == was.name);
+    CHECK(now.fingerprint == was.fingerprint);
+    CHECK((now.default_bytes == was.default_bytes));
+    const bool is_kept = was.file != own;
+    some_are_kept = some_are_kept || (is_kept && !was.doc.empty());
+    CHECK(now.doc == (is_kept ? was.doc : ""));
+    REQUIRE(now.fields.size() == was.fields.size());
+    for (std::size_t k = 0; k < was.fields.size(); ++k) {
+      CHECK(now.fields[k].doc == (is_kept ? was.fields[k].doc : ""));
+      CHECK(now.fields[k].unit == was.fields[k].unit);
+    }
+  }
+  CHECK(some_are_kept);
+  REQUIRE(bare->enums.size() == all.enums.size());
+  for (std::size_t i = 0; i < all.enums.size(); ++i) {
+    const muster::EnumDescriptor &now = bare->enums[i], &was = all.enums[i];
+    CHECK(now.name == was.name);
+    CHECK(now.doc == (was.file == own ? "" : was.doc));
+    REQUIRE(now.values.size() == was.values.size());
+    for (std::size_t k = 0; k < was.values.size(); ++k) {
+      CHECK(now.values[k].value == was.values[k].value);
+      CHECK(now.values[k].doc == (was.file == own ? "" : was.values[k].doc));
+    }
+  }
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { BadBytes, default_bytes, hash32, hash64, place_of, read_struct, TypeTable } from 'muster-client';
+import { BadBytes, default_bytes, hash32, hash64, place_of, read_struct, session, TypeTable } from 'muster-client';
 
 import * as everything from './everything.js';
 import * as odd from './odd.js';
@@ -35,6 +35,16 @@ test('a binary schema gives the ids and fingerprints that schemac writes', () =>
     ++keys;
   }
   assert.ok(keys >= 10, `only ${keys} types`);
+});
+
+test('the schema of the session in the client has no comments on its own types, and those on the messages of every world', () => {
+  const types = new TypeTable();
+  types.add_schema(new Uint8Array(Buffer.from(session.schema, 'base64')));
+  for (const type of types) {
+    const docs = [type.doc, ...type.fields.map((field) => field.doc)].join('');
+    if (type.name.startsWith('muster.session.')) assert.equal(docs, '', type.name);
+  }
+  assert.notEqual(types.get('muster.SetField').doc, '');
 });
 
 test('descriptors know what the schema says: units, ranges, defaults, documentation', () => {
