@@ -160,7 +160,11 @@ export class World {
     this.clients.push(client);
     return client;
   }
-  /** The page for somebody else, whose token is in the token file too. */
+  /** The token of a new user with that right. */
+  token_for(role: string): string {
+    return this.run('token', 'create', role + '_user', '--role', role, '--world', this.path).trim();
+  }
+  /** The page for another user. */
   url_for(token: string): string {
     return `http://${this.address}/#token=${encodeURIComponent(token)}`;
   }

@@ -1,6 +1,6 @@
 // Entities: found, selected, created, spawned, duplicated, renamed, hung elsewhere, deleted, and all of it taken back.
 import assert from 'node:assert/strict';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { nil, session } from 'muster-client';
@@ -146,7 +146,6 @@ test('open nodes are open again after a reload; where the browser keeps nothing 
 });
 
 test('a duplicate has every component that this session may write', async (t) => {
-  const token = 'the token of somebody who may edit';
   const options = ['-I', given('MUSTER_SOURCES')];
   const world = await World.serve(t, options, ({ folder }) => {
     const path = join(folder, 'guarded.fbs');
@@ -154,14 +153,13 @@ test('a duplicate has every component that this session may write', async (t) =>
       (right) => `struct For_${right} (component, remote: "${right}") { value:float; }`,
     );
     writeFileSync(path, ['include "schema/muster.fbs";', 'namespace guarded;', ...components].join('\n'));
-    appendFileSync(join(folder, 'token'), `edit ${token}\n`);
     options.push('--schema', path);
   });
   const other = await world.connect();
   const camp = await other.create(nil, 'camp');
   const parts = ['view', 'edit', 'control', 'admin'].map((right) => [`guarded.For_${right}`, { value: 5 }] as const);
   await other.create(camp, 'orc', ...parts);
-  const editor = await Editor.open(t, world, { width: 1280, height: 720 }, world.url_for(token));
+  const editor = await Editor.open(t, world, { width: 1280, height: 720 }, world.url_for(world.token_for('edit')));
   await editor.open_row('camp');
   await editor.select('orc');
   await editor.page.keyboard.press('ControlOrMeta+d');

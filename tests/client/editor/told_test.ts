@@ -1,6 +1,6 @@
 // What the page says and shows when it is not as usual: no key, no WebGL, a paused clock, little room, many fields, another tab.
 import assert from 'node:assert/strict';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { nil } from 'muster-client';
@@ -111,12 +111,9 @@ test('the list of messages follows bursts until somebody scrolls up, and again f
 });
 
 test('a paused world has no ticks in a second; saving says why it is not possible; a chooser opens where its menu was', async (t) => {
-  const editors = 'the token of one who may edit';
-  const world = await World.serve(t, [...schema, '--hz', '20'], ({ folder }) =>
-    appendFileSync(join(folder, 'token'), `edit ${editors}\n`),
-  );
+  const world = await World.serve(t, [...schema, '--hz', '20']);
   const other = await world.connect();
-  const editor = await Editor.open(t, world, { width: 1280, height: 720 }, world.url_for(editors));
+  const editor = await Editor.open(t, world, { width: 1280, height: 720 }, world.url_for(world.token_for('edit')));
   const { page } = editor;
   const bar = page.locator('.status-bar');
   await until('it counts', async () => /\d+(\.\d)?\s*ticks\/s/.test(await bar.innerText()) && !/\b0\.0\s*ticks/.test(await bar.innerText()));

@@ -426,7 +426,7 @@ test('a wrong token, a wrong address and a server that is gone are told apart', 
   const beside = world.path + '-server.json';
   for (const bit of [0o040, 0o020, 0o010, 0o004, 0o002, 0o001]) {
     chmodSync(beside, 0o600 | bit);
-    assert.throws(() => read_address_file(world.path), /can be read by others: its token is not secret/);
+    assert.throws(() => read_address_file(world.path), /can be read by others, so its token is not secret/);
   }
   chmodSync(beside, 0o600);
   await world.kill();

@@ -1,8 +1,5 @@
 // Duplicates of living trees: what they hold, whom their references mean, in which order they are made, and what is left out.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { nil, Replica } from 'muster-client';
 import type { Entity } from 'muster-client';
@@ -53,15 +50,11 @@ test('a root that lies in another one of them is made where it is, and one that 
 });
 
 test('what this session may not write is left out, by name', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-tokens-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const tokens = ['the token of the owner here', 'the token of one who edits'];
-  writeFileSync(join(folder, 'token'), `${tokens[0]}\nedit ${tokens[1]}\n`, { mode: 0o600 });
-  const world = await World.serve(t, 'everything.bfbs', '--token-file', join(folder, 'token'));
-  const owner = await world.connect('tcp', { token: tokens[0] });
+  const world = await World.serve(t);
+  const owner = await world.connect();
   const orc = await owner.create(nil, 'orc', ['golden.Config', { speed: 1 }], ['golden.Dead', {}]);
   const elf = await owner.create(nil, 'elf', ['golden.Config', { speed: 1 }]);
-  const editor = await world.connect('tcp', { token: tokens[1] });
+  const editor = await world.connect('tcp', { token: world.run('token', 'create', 'ann', '--role', 'edit', '--world', world.path).trim() });
   const copied = await copy_trees(editor, [orc, elf]);
   assert.deepEqual([copied.left_out, copied.made.map(({ components }) => Object.keys(components))], [['golden.Config'], [['golden.Dead'], []]]);
   const whole = await copy_trees(owner, [orc]);
