@@ -162,7 +162,8 @@ export class World {
   }
   /** The token of a new user with that right. */
   token_for(role: string): string {
-    return this.run('token', 'create', role + '_user', '--role', role, '--world', this.path).trim();
+    const made = this.run('token', 'create', role + '_user', '--role', role, '--world', this.path, '--json');
+    return (JSON.parse(made) as { token: string }).token;
   }
   /** The page for another user. */
   url_for(token: string): string {
