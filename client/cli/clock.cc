@@ -69,7 +69,7 @@ std::string run_text(const session::ClockState& state) {
 
 /// Returns the next `count` type ids, which belong to the current row.
 std::vector<TypeId> part(std::span<const TypeId> all, std::size_t& next, std::uint32_t count) {
-  if (all.size() - next < count) fail(Exit::unreachable, "the server's answer makes no sense");
+  if (all.size() - next < count) fail(Exit::unreachable, "the server's answer is invalid");
   const auto own = all.subspan(next, count);
   next += count;
   return {own.begin(), own.end()};
@@ -127,7 +127,7 @@ void handlers(const Common& common) {
     const std::size_t rows = page.handlers.size();
     if (page.names.size() != rows || page.messages.size() != rows || page.changes.size() != rows ||
         page.enabled.size() != rows || page.write_counts.size() != rows || page.read_counts.size() != rows)
-      fail(Exit::unreachable, "the server's answer makes no sense");
+      fail(Exit::unreachable, "the server's answer is invalid");
     std::size_t next_write = 0, next_read = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       const auto writes = part(page.writes, next_write, page.write_counts[i]);

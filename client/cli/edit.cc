@@ -364,7 +364,7 @@ void reload(const Common& common, const std::string& plugin) {
   const session::Reloaded done = must(world.client().ask(session::Reload{.plugin = plugin}));
   const std::size_t count = done.plugins.size();
   if (done.builds.size() != count || done.builds_before.size() != count || done.changed.size() != count)
-    fail(Exit::unreachable, "the server's answer makes no sense");
+    fail(Exit::unreachable, "the server's answer is invalid");
   if (common.json) {
     JsonWriter out;
     out.open_object().member("sequence", done.sequence).key("plugins").open_array();

@@ -4,7 +4,7 @@ from shared import REFUSED, UNREACHABLE, USAGE, equal, holds
 
 HEALTH, UNIT, DAMAGE, SAY = (hash32("game." + name) for name in ("Health", "Unit", "Damage", "Say"))
 NAME, CHILD_OF = hash32("muster.Name"), hash32("muster.ChildOf")
-NO_SENSE = "the server's answer makes no sense"
+INVALID = "the server's answer is invalid"
 SECOND = 1_000_000_000
 GONE = 987654321  # no type of the world
 
@@ -112,7 +112,7 @@ def handlers_come_in_pages_with_what_each_writes_and_reads(folder):
     for wrong in ({"names": ["hit"]}, {"messages": [DAMAGE]}, {"changes": [0]}, {"enabled": [1]}, {"write_counts": [1]},
                   {"read_counts": [2]}, {"write_counts": [1, 1]}, {"read_counts": [2, 2]}):
         with spoken(folder, pages(**wrong)) as world:
-            equal(world.error(UNREACHABLE, "handlers"), NO_SENSE)
+            equal(world.error(UNREACHABLE, "handlers"), INVALID)
 
 
 def reload_says_of_each_plugin_what_it_is_and_was(folder):
@@ -126,7 +126,7 @@ def reload_says_of_each_plugin_what_it_is_and_was(folder):
         equal(world.question("Reload", 1), {"plugin": "a.so"})
     for part in ("builds", "builds_before", "changed"):
         with spoken(folder, {"Reload": said("Reloaded", answer | {part: answer[part][:2]})}) as world:
-            equal(world.error(UNREACHABLE, "reload"), NO_SENSE)
+            equal(world.error(UNREACHABLE, "reload"), INVALID)
     with spoken(folder, {"Reload": fault(107, "a.so: no such file")}) as world:
         equal(world.error(REFUSED, "reload"), "a.so: no such file")
 

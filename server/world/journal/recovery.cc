@@ -252,7 +252,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
     }
     if (type == TypeTraits<Grant>::id) {
       if (grant_again(record)) return;
-      note_failure(group, sequence, "ids that were granted then are used by now");
+      note_failure(group, sequence, "the ids that it granted are already in use");
     } else if (serves_edits(type)) {
       posts_first_ = false;
       registry_.host().replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push},

@@ -37,7 +37,7 @@ std::expected<void, PaceFault> Pacer::set(const Pace& pace, Clock::time_point no
   if (pace.speed < Pace::speed_min || pace.speed > Pace::speed_max)
     return fault("speed", "out_of_range", "a clock's speed is from 0.01 to 100");
   if (pace.steps > 0 && hz_ == 0 && !polled_)
-    return fault("steps", "no_ticks", "this world has no ticks (0 Hz), so there is none to step to");
+    return fault("steps", "no_ticks", "this world has no ticks (0 Hz), so it cannot be stepped");
   if (pace.steps > 0 && !pace.paused)
     return fault("steps", "not_paused", "the clock runs: single ticks are made while it is paused");
   if (pace.steps > Pace::steps_max)
