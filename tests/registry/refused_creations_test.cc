@@ -92,7 +92,7 @@ TEST_CASE("a spawn is refused with what does not fit") {
   CHECK(registry.spawn("hut", {.name = "town", .clash = NameClash::refuse}).text() ==
         "the name \"town\" is taken by " + id(town) + " (/town)");
   CHECK(registry.spawn("hut", {.name = "two", .clash = NameClash::refuse, .count = 2}).text() ==
-        "several trees cannot have the one name \"two\"");
+        "several trees cannot share the name \"two\"");
   CHECK(registry.spawn("hut", {.parent = house, .before = town}).text() ==
         "the sibling " + id(town) + " (/town) is not a child of the parent");
   CHECK(registry.spawn("hut", {}, Name{}).text() == "muster.Name is kept by the registry and cannot be given");
