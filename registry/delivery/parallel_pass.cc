@@ -484,7 +484,7 @@ void ParallelPass::run_stage(const PassSchedule& schedule) {
     nodes_[i].waits = static_cast<std::uint32_t>(
         std::ranges::count_if(earlier, [&](std::uint32_t other) { return nodes_[other].in_stage; }));
   }
-  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // to be opened by the others
+  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // opened later
   for (const std::uint32_t i : stage_) open_next(i);
   lock.unlock();
   if (tasks == 0) return;

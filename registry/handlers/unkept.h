@@ -1,6 +1,6 @@
-// Restricts the handlers of messages that no journal records (journal: "never"). Such a message is
-// delivered once and cannot be replayed, so saved state must not depend on it, and its handlers may
-// only read.
+// Restricts the handlers of messages that journals do not record (journal: "never"). Such a message
+// is delivered once and cannot be replayed. Therefore, saved state must not depend on it, and its
+// handlers may only read.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace muster {
 
-/// True if journals leave out the message's values.
+/// True if journals omit the values of this message.
 inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.journal == JournalPolicy::never; }
 
-/// The handlers of unkept messages, and the rules for them and for handlers that share resources
-/// with them.
+/// The handlers of unkept messages, with the rules for these handlers and for those that share
+/// resources with them.
 class UnkeptHandlers {
  public:
   /// Throws a SetupError that names handler and message if `handler` is for such a message and
@@ -28,7 +28,7 @@ class UnkeptHandlers {
   void check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const;
   void add(const Handler& handler) { handlers_.push_back(&handler); }
   void remove(const Handler& handler) { std::erase(handlers_, &handler); }
-  /// Handlers visited so far. Used by tests of complexity.
+  /// Returns the number of handlers visited so far. Used by complexity tests.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
