@@ -65,8 +65,8 @@ class RowsAhead {
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// Returns the number of rows to prefetch. Prefetching starts when as many of the current rows
-  /// remain.
+  /// Returns the number of rows to prefetch. Prefetching starts when the same number of the
+  /// current rows remains.
   std::uint32_t rows() const noexcept { return rows_; }
   /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
