@@ -223,8 +223,8 @@ class Storage : private StorageContents {
   /// Changes whenever a chunk is added, removed, or laid out anew, or a version begins. Code that
   /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Prefetches `asked_rows` rows some distance before the last row of a group's last chunk, and
-  /// the directory entries of their ids. These rows will soon fill holes, and the processor does not
+  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and the
+  /// directory entries of their ids. These rows will soon fill holes, and the processor does not
   /// detect backward reads. Useful for registries with at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
   /// Like ask_for_last_rows(), but prefetches only the ids and directory entries.
