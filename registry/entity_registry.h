@@ -195,7 +195,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Destroys the entity and all its descendants, children first. A dead target is counted in the
   /// receipt.
   [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
-  /// Adds or overwrites components.
+  /// Adds components to an entity, or overwrites existing ones.
   template <ComponentType... Cs>
   Receipt set(Entity e, const Cs&... components);
   /// Removes a component. Refused (missing_component) if the entity does not have C.
@@ -277,7 +277,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// or if a term with a source other than self writes.
   Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
                          HandlerOptions options = {});
-  using WrongSubscriptions::subscribe;  // the last: compilers show candidates in this order
+  using WrongSubscriptions::subscribe;  // last, because compilers list candidates in this order
   /// Enables or disables all handlers with this name, for all messages, including handlers that are
   /// added later. This is a message, so the setting is saved.
   Receipt set_handler_enabled(std::string_view name, bool enabled);

@@ -110,7 +110,7 @@ class RegistryHost : public RegistryReader {
   /// session (`author`, or 0 for the host), its request number, and its user.
   Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0,
                      std::uint64_t user = 0);
-  /// Posts batches, under the same conditions as push_batch().
+  /// Posts batches. They must meet the same conditions as for push_batch().
   void post_batch(std::span<const std::byte> batches);
   /// Repeats an input of another registry, of any kind, from the envelope and bytes that a sink
   /// received there. If both registries had the same state, handlers, and options before the first

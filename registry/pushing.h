@@ -17,7 +17,7 @@ namespace muster {
 
 // --- push ---
 
-/// Returns the arena for the batch of a push. deliver_pushed() must be called afterwards. Registers
+/// Returns the arena for the batch of a push. deliver_pushed() must be called afterward. Registers
 /// the type. Stops the program if called inside a handler.
 template <GeneratedType M>
 Arena& EntityRegistry::open() {

@@ -14,7 +14,7 @@ class EntityRegistry;
 
 namespace detail {
 
-/// Why an entity was not created.
+/// The reason why an entity was not created.
 struct RefusedCreation {
   Refusal refusal;
   std::string text;

@@ -73,7 +73,7 @@ class SavedRows final : public ManagerRows {
 
 bool same(const SavedManager& a, const SavedManager& b) noexcept { return a.head == b.head && a.parts == b.parts; }
 
-/// Passes on a manager's parts and counts them.
+/// Passes the parts of a manager to a ManagerRows, and counts them.
 class PartSink final : public ManagerSink {
  public:
   PartSink(std::uint64_t key, std::uint64_t moment, ManagerRows& to) : key_(key), moment_(moment), to_(to) {}

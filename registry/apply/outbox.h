@@ -86,7 +86,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
 
   void destroy(Entity target) { arena_.append(target, Destroy{}); }
-  /// Adds or overwrites components.
+  /// Adds components to an entity, or overwrites existing ones.
   template <ComponentType... Cs>
   void set(Entity target, const Cs&... components) {
     (types_.need<Cs>(), ...);

@@ -9,13 +9,13 @@ namespace muster {
 
 enum class RefusalCode : std::uint8_t {
   none,
-  dead_entity,        ///< the target, the parent or a referenced entity is not alive
+  dead_entity,        ///< the target, the parent, or a referenced entity is not alive
   id_not_granted,     ///< Create with an id that was never granted or is already in use
   unknown_component,  ///< no such component type, or not a component
   missing_component,  ///< SetField on a component that the entity does not have
   unknown_field,
   name_taken,      ///< a sibling already has that name
-  bad_name,        ///< empty, or its text is unknown
+  bad_name,        ///< the name is empty, or its text is unknown
   cycle,           ///< the new parent is the entity itself or one of its descendants
   value_mismatch,  ///< compare-and-set found unexpected bytes
   text_collision,  ///< two different texts have the same hash
@@ -63,7 +63,7 @@ struct Receipt {
   std::uint32_t refused = 0;
   /// True if the cascade reached its limit. The rest is delivered with the next input.
   bool cut_short = false;
-  Refusal refusal = {};  ///< the first one, if refused > 0
+  Refusal refusal = {};  ///< the first refusal, if refused > 0
 };
 
 }  // namespace muster

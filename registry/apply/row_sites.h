@@ -34,7 +34,7 @@ consteval std::uint64_t site_key(std::uint64_t kind) {
 class SealedBytes {
  public:
   void keep(std::span<const std::byte> sealed);
-  /// Aligned to 16.
+  /// Returns the stored batch, which is aligned to 16 bytes.
   void* data() const noexcept { return bytes_.get(); }
 
  private:

@@ -44,7 +44,7 @@ class Structure {
  public:
   /// `state` is the registry's state or one under construction. `state` and `types` must outlive
   /// this object. Whenever the contents of the state are exchanged, forget_plans() must be called
-  /// afterwards.
+  /// afterward.
   Structure(RegistryState& state, TypesKnown& types)
       : storage_(state.storage),
         types_(types),
@@ -123,7 +123,7 @@ class Structure {
   struct Merged {
     Entity entity;
     TypeId component;
-    bool added;  ///< false: the component was changed
+    bool added;  ///< true if it was added; false if it was changed
   };
   std::span<const Merged> merged() const noexcept { return merged_; }
 

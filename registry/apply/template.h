@@ -114,7 +114,7 @@ class TemplateTable {
     /// Nodes with children that are not in the index of names (see Names).
     std::vector<std::uint32_t> unlisted;
     std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index of names
-    bool patched = false;               ///< true if a node refers to another
+    bool patched = false;               ///< true if any node refers to another node
     /// The batch of the previous spawn of a single tree from outside. Empty if there was none.
     struct Sealed {
       SealedBytes bytes;

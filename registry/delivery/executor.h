@@ -24,11 +24,11 @@ class Executor {
 /// Statistics about passes, collected while a registry has an executor with more than one worker.
 /// No decision depends on them.
 struct PassCounters {
-  std::uint64_t spread = 0;  ///< passes that ran on several workers
+  std::uint64_t spread = 0;  ///< number of passes that ran on several workers
 
   /// Passes that were too small to be spread, or had nothing to run in parallel.
   std::uint64_t alone = 0;
-  std::uint64_t tasks = 0;     ///< work items of the passes that were spread
+  std::uint64_t tasks = 0;     ///< number of tasks in the passes that were spread
   std::uint64_t barriers = 0;  ///< number of times that a handler's rows waited for rows at a
                                ///< smaller depth
   std::uint64_t branches = 0;  ///< number of tasks that were whole branches of the hierarchy

@@ -55,7 +55,7 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
 
 /// Releases most of an arena's memory after a burst, but keeps as much as ordinary ticks need.
 void give_back(Arena& arena) noexcept {
-  constexpr std::size_t storm = 256, kept = 64;  // segments
+  constexpr std::size_t storm = 256, kept = 64;  // in segments
   if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
     arena.trim(kept * arena.segment_bytes());
 }

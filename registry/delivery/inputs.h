@@ -1,5 +1,5 @@
-// The life of an input, regardless of where it comes from. Everything that happens to a registry
-// happens as part of an input:
+// The life of an input, regardless of its source. Everything that happens to a registry happens as
+// part of an input:
 //
 //   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
@@ -59,7 +59,7 @@ class Inputs {
 
   // --- entry points ---
 
-  /// Pushes the single batch in RegistryCore::pushing, which is empty afterwards.
+  /// Pushes the single batch in RegistryCore::pushing, which is empty afterward.
   Receipt push() {
     return push([](Arena&) {});
   }

@@ -37,7 +37,7 @@ struct RegistryOptions {
   /// If false, every input takes the general way (registry/delivery/inputs.h), to which all
   /// shortcuts must be equivalent. Intended for tests. The results do not depend on this setting.
   bool shortcuts = true;
-  Executor* executor = nullptr;  ///< see set_executor
+  Executor* executor = nullptr;  ///< see RegistryHost::set_executor
 
   /// Passes that are expected to take less than this, based on their rows and on recent times, run
   /// on a single worker. If 0, every pass is spread, for tests. The results do not depend on this

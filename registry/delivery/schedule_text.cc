@@ -142,7 +142,7 @@ std::string Words::not_there(std::string_view name) const {
 
 std::vector<std::uint32_t> Words::way(std::uint32_t from, std::uint32_t to) const {
   constexpr std::uint32_t unseen = ~0u;
-  std::vector<std::uint32_t> next(schedule_.nodes.size(), unseen);  // towards `to`
+  std::vector<std::uint32_t> next(schedule_.nodes.size(), unseen);  // toward `to`
   std::deque<std::uint32_t> open{to};
   while (!open.empty()) {
     const std::uint32_t at = open.front();

@@ -47,7 +47,7 @@ enum class Inside : std::uint64_t {
   nobody,
   handlers,
   readers
-};  // must be as wide as the values that is_quiet() combines it with
+};  // must be as wide as the values with which is_quiet() combines it
 
 inline Inside inside_of(const Handler& handler) noexcept {
   return static_cast<Inside>(reinterpret_cast<std::uintptr_t>(&handler));

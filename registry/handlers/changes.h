@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// T was added by Create or Set. `[](const Added<Health>&, const Health& health, Entity self)
-/// {...}`
+/// T was added by Create or Set. A handler may look like this:
+/// `[](const Added<Health>&, const Health& health, Entity self) {...}`
 template <class T>
 struct Added {};
 /// T is being removed by Remove or Destroy. Destroy removes it from children before their parents.

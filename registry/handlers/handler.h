@@ -37,7 +37,7 @@ enum class Source : std::uint8_t {
   other,           ///< the entity that the message names, or else its nearest ancestor that has T
 };
 
-/// One component that a handler uses.
+/// A component that a handler uses.
 struct Term {
   TypeId type = 0;
   Access access = Access::read;

@@ -21,7 +21,7 @@
 namespace muster {
 
 /// Belongs to a single registry and its thread. Must outlive its recording
-/// (RegistryProfile::set_trace) and may be written to a file afterwards.
+/// (RegistryProfile::set_trace) and may be written to a file afterward.
 class Trace {
  public:
   /// Keeps the most recent `slices_max` slices, but at least 1. Each recorded slice occupies 64

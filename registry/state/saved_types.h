@@ -44,7 +44,7 @@ class SavedTypes {
   /// converted, or states that no schema contains the type.
   [[nodiscard]] std::expected<Reading, SchemaError> reading(TypeId saved);
   bool is_saved(TypeId id) const noexcept { return then_.contains(id); }
-  /// True if any type's byte layout, name or enum values have changed.
+  /// True if any type's byte layout, name, or enum values have changed.
   bool differs() const noexcept { return differs_; }
   /// Returns the types with which the state was saved. Valid until more types are added.
   const TypeTable& then();

@@ -23,7 +23,7 @@ enum class StateSection : std::uint16_t {
   directory = 3,       ///< key: page; generations and states of ids
   free_queue = 4,      ///< one row: the free indices, in order
   grants = 5,          ///< unused, because grants are saved as states of ids
-  archetypes = 6,      ///< key: archetype number; its component type ids, sizes and fingerprints
+  archetypes = 6,      ///< key: archetype number; its component type ids, sizes, and fingerprints
   chunks = 7,          ///< key: chunk uid; archetype, depth, place in its group, number of rows
   columns = 8,         ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)
   hierarchy = 9,       ///< key: page; order of children

@@ -42,7 +42,7 @@ struct StoredType {
 
 struct ColumnSlot {
   std::byte* data = nullptr;
-  std::uint64_t version = 0;  ///< version of the last write; see Storage::touch
+  std::uint64_t version = 0;  ///< version of the most recent write; see Storage::touch
 };
 
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;

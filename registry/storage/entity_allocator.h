@@ -20,10 +20,10 @@ enum class OnWrap : std::uint8_t { reuse, retire };
 /// A Layout has:
 ///   Id                       the id type;  static Id make(index, generation);  static index(Id), generation(Id)
 ///   Slot                     data per index; static generation(const Slot&), set_generation(Slot&, g)
-///   index_count              indices there can be;  generation_last  the largest generation
+///   index_count              limit on indices;  generation_last  the largest generation
 ///   first_generation         of a fresh index;  first_index  1 if index 0 is reserved for nil, else 0
-///   minimum_free             indices are reused only while the FIFO holds more than this many
-///   on_wrap                  if an index whose generations are used up starts over or is retired
+///   minimum_free             indices are reused only while the FIFO contains more than this number
+///   on_wrap                  whether an index out of generations starts over or is retired
 template <class Layout>
 class EntityAllocator {
  public:

@@ -37,7 +37,7 @@ class TemplateTree {
     std::uint32_t offset = 0;
     std::uint32_t node = 0;  ///< the node's key
   };
-  /// A component or a message.
+  /// The value of a component or a message.
   struct Value {
     TypeId type = 0;
     std::uint64_t fingerprint = 0;
