@@ -25,8 +25,8 @@ enum Arithmetic : std::uint32_t {
 /// Explains what is wrong with code for which arithmetic_here() returned `found`, and how to fix
 /// it, in a phrase such as "was compiled with ...". Returns an empty string if `found` is 0.
 [[nodiscard]] std::string arithmetic_fault(std::uint32_t found);
-/// Explains what is wrong with the rounding mode of the processor on this thread, in a phrase such
-/// as "flushes ...". Returns an empty string if nothing is wrong.
+/// Explains what is wrong with how the processor rounds results on this thread, in a phrase such as
+/// "flushes ...". Returns an empty string if nothing is wrong.
 [[nodiscard]] std::string rounding_fault();
 /// Reports both kinds of faults to `told`, or to stderr if `told` is null. Reports each sentence
 /// only once per process. May be called from any thread.

@@ -131,7 +131,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
               count - made.size(),
               [&](std::size_t left) {
                 const Storage::Run run = call.create_run(left, *site->archetype, far);
-                // Copy the ids now, while they are still in the core's own cache.
+                // Copy the ids now, while they are still in the core's L1 cache.
                 append_ids(made, run.chunk->ids() + run.begin, run.count);
                 return run;
               },

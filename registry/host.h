@@ -143,16 +143,16 @@ class RegistryHost : public RegistryReader {
 
   // --- ids and texts ---
 
-  /// Grants ids that were never used to another thread or a session, which can then create entities
-  /// without a round trip. The grant consists of `count` indices, starting with that of the
-  /// returned entity, all with generation 1. Reuses a returned range if one is long enough. Always
-  /// succeeds, except that the program is stopped once all 2^32 indices are used up.
+  /// Grants never-used ids to another thread or a session, which can then create entities without a
+  /// round trip. The grant consists of `count` indices, starting with that of the returned entity,
+  /// all with generation 1. Reuses a returned range if one is long enough. Always succeeds, except
+  /// that the program is stopped once all 2^32 indices are used up.
   Entity grant(std::uint32_t count, std::uint64_t author);
   /// Takes back the unused ids of a grant. Runs of 64 or more are held for later grants; the
   /// registry itself uses up shorter runs. Ids that are used or were never granted are ignored. The
   /// grantee must not create any further entities with these ids.
   void return_grant(Entity first, std::uint32_t count);
-  /// Drops those of these texts that are not referenced by components, names, templates, pending
+  /// Drops the given texts that are not referenced by components, names, templates, pending
   /// messages (posted, carried, or timed), or disabled handlers. This is a message, so a replay
   /// also drops the texts. The caller must omit texts that are still referenced elsewhere, such as
   /// by sessions or the host. The order of the remaining texts does not change.

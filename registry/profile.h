@@ -43,7 +43,7 @@ class RegistryProfile : public RegistryFigures {
   /// Records into `trace` while the registry is observed, or stops recording if null. The trace
   /// must outlive the recording.
   void set_trace(Trace* trace);
-  /// Makes the batches of handlers' pushes contain the message that caused each push
+  /// Records, in the batches that handlers push, the message that caused each push
   /// (messages/causes.h), so that traces show the chain of causes. Messages in a run are then
   /// delivered one at a time, with the same results. Initially off, which adds no bytes. Messages
   /// from timers have no cause.

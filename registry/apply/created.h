@@ -1,5 +1,5 @@
-// The result of creating an entity when the registry may refuse to: with a name, under a parent, or
-// from a template.
+// The result of creating an entity in a way that the registry may refuse: with a name, under a
+// parent, or from a template.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The interface for logs that record the edits made by sessions, for example to undo them.
-// Structure passes a log each structural message that a session sent, as it applies the message.
+// The interface for logs that record the edits made by sessions, for example to undo them. When
+// Structure applies a structural message that a session sent, it passes the message to the log.
 // Messages from handlers, timers, and the host are not edits.
 #pragma once
 

@@ -43,8 +43,8 @@ double Branches::share_out(const Storage& storage, std::uint32_t cut) {
       ++below_[top[row]];
     }
   });
-  // Assign the rows at the cut depth in order. Each job gets an equal share of the rows that
-  // remain, divided among the jobs that remain.
+  // Assign the rows at the cut depth in order. Each job gets the number of remaining rows divided
+  // by the number of remaining jobs.
   const auto jobs = static_cast<std::uint32_t>(jobs_.size());
   job_.resize(below_.size());
   std::uint64_t left = rows, taken = 0, largest = 0;

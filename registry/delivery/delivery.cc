@@ -133,8 +133,8 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   if (!route.writes_message) return whole_run(route, run, receipt);
-  // Handlers change a copy of part of the run. The part must be small enough for the core's cache,
-  // and large enough to make up for the cost of looking up columns.
+  // Handlers change a copy of part of the run. The part must be small enough for the core's L1
+  // cache, and large enough to make up for the cost of looking up columns.
   constexpr std::uint32_t copied_bytes_max = 256 * 1024;
   const std::uint32_t step = std::max(1u, copied_bytes_max / run.bytes);
   for (std::uint32_t begin = 0; begin < run.count; begin += step) {

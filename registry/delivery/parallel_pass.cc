@@ -523,8 +523,8 @@ void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
       turned += tasks_[t].turned;
     }
     learn(const_cast<Handler&>(*node.handler), rows_of(*node.handler), ns);
-    // If most tasks of a handler wait for all earlier ones, a single task is faster. The handler is
-    // split again after some time.
+    // If most tasks of a handler wait for all earlier ones, a single task is cheaper. The handler
+    // is split again after some time.
     if (serial_below_ns_ > 0 && end - first > 1 && turned * 4 > end - first) node.in_turn = 64;
   }
 }

@@ -158,8 +158,8 @@ struct RegistryCore {
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:
-  /// Calls all sinks. If a sink throws an exception, the input does not take place, so calls
-  /// on_withdrawn for the sinks before it.
+  /// Calls all sinks. If a sink throws an exception, the input does not take place, and
+  /// on_withdrawn is called for the sinks before it.
   struct Several final : InputSink {
     explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc

@@ -24,7 +24,7 @@ bool from_ancestors(Source source) noexcept {
          source == Source::up_to;
 }
 
-/// True if there cannot be an entity for which both handlers run on its own row.
+/// True if there cannot be an entity on whose own row both handlers run.
 bool never_meet(const Handler& a, const Handler& b) noexcept {
   const auto asks_what_excludes = [](const Handler& asks, const Handler& excludes) {
     for (const Term& s : asks.terms)
@@ -148,7 +148,7 @@ class Waiting {
  public:
   explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}
 
-  /// Returns the handlers that handler `number` must wait for, ascending. Numbers must be
+  /// Returns the handlers that handler `number` must wait for, in ascending order. Numbers must be
   /// consecutive.
   std::vector<std::uint32_t> next(std::uint32_t number) {
     const Handler& h = *handlers_[number];

@@ -32,7 +32,8 @@ struct MessageRoute {
   /// effects as delivering the messages one at a time.
   bool whole_runs = true;
   bool writes_message = false;
-  /// Not `none` only if this is the route of a change to `component` rather than of a message.
+  /// The kind of change if this is the route of a change to `component` rather than of a message;
+  /// otherwise `none`.
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message
@@ -105,7 +106,7 @@ class HandlerTable {
   /// stops the program instead.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
-  /// Stores a handler that was subscribed inside another handler until begin(). Sets its ordinal.
+  /// Stores, until begin(), a handler that was subscribed inside another handler. Sets its ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
   /// Adds a handler that was stored by keep(). Returns false if the handler has ended in the
   /// meantime. Throws the same exceptions as add(), except that an exception from the handler's

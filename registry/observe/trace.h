@@ -30,7 +30,7 @@ class Trace {
 
   std::size_t slices() const noexcept { return slices_.size(); }
   /// Returns the number of slices that were overwritten, or were not recorded because a batch had
-  /// too many.
+  /// too many slices.
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 

@@ -11,7 +11,7 @@
 namespace muster {
 
 struct IdStates {
-  /// Number of states that are 0, that are `alive`, and that are greater than `parked`.
+  /// Numbers of states that equal 0, that equal `alive`, and that are greater than `parked`.
   std::uint32_t unused = 0, alive = 0, large = 0;
 };
 

@@ -93,7 +93,7 @@ class LayoutChange {
                                                       const TypeDescriptor& now, const LayoutChange::Find& find_now);
 
 /// True if the values of an enum must be matched by name because some of their numbers have
-/// changed. A parameter is null if the type is not an enum.
+/// changed. Pass null for a type that is not an enum.
 [[nodiscard]] bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now);
 
 }  // namespace muster

@@ -53,9 +53,9 @@ class StateSink {
   virtual ~StateSink() = default;
   /// Called before the bytes of a row are built. Returns true if an earlier save of this registry
   /// stored the row at this version and it is still stored; row() is then not called for it. For a
-  /// chunk, `version` is that of its newest column. In this case, true covers the columns as well,
-  /// and neither function is called for them. Not called for rows that are written at every save. A
-  /// sink that always returns false receives all rows.
+  /// chunk, `version` is that of its newest column. Returning true for a chunk also covers its
+  /// columns; neither function is then called for them. Not called for rows that are written at
+  /// every save. A sink that always returns false receives all rows.
   virtual bool has(const StateKey&, std::uint64_t /*version*/) { return false; }
   /// Stores a row. `bytes` are valid only during the call. Rows for which a save calls neither
   /// function no longer exist.
@@ -81,8 +81,8 @@ struct MendedState {
   std::string text() const;  ///< a sentence for users
 };
 
-/// Corrections that were made during loading. They do not prevent loading, because anything that
-/// could be saved must be possible to open again.
+/// Corrections that were made during loading. They do not prevent loading, so everything that was
+/// saved can be loaded again.
 struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< number of corrected values

@@ -33,9 +33,9 @@ Group& Archetype::need_group(std::uint32_t depth) {
 
 namespace {
 
-/// What memory is used for. Blocks for the same purpose are adjacent. For a column, the purpose is
-/// its type id. If a type id equals one of these values, blocks of equal size share a shelf, which
-/// is harmless.
+/// The purpose of a block of memory. Blocks for the same purpose are adjacent. For a column, the
+/// purpose is its type id. If a type id equals one of these values, blocks of equal size share a
+/// shelf, which is harmless.
 enum Purpose : std::uint32_t { headers, rows, ids, parents };
 
 /// The layout of the memory for a chunk's columns.

@@ -237,8 +237,8 @@ struct Row {
 };
 
 /// Returns the types of a row's entity, in ascending order. If the row lacks some types of its
-/// archetype, the list is stored in `room`. The result is valid as long as the archetype and
-/// `room`.
+/// archetype, the list is stored in `room`. The result is valid as long as the archetype and `room`
+/// exist.
 std::span<const TypeId> types_of(Row row, std::vector<TypeId>& room);
 /// Marks all types of the archetype as present in rows [begin, end).
 void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept;

@@ -32,9 +32,9 @@ class ColumnPreserver {
   /// Called while the chunk still has its old rows and row count, and the slot still has its old
   /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before the memory of a chunk is reused, whether or not its columns were preserved. The
-  /// chunk is either dropped, or its rows were laid out anew in other memory, in a chunk with the
-  /// same uid.
+  /// Called before the memory of a chunk is reused, whether or not its columns were preserved.
+  /// Either the chunk is being dropped, or its rows have been laid out again in other memory, in a
+  /// chunk with the same uid.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
@@ -103,7 +103,7 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && locator_of(*entry, e) < Locator::no_row;
   }
-  /// Returns the bits() of a live entity's Locator, or for other ids a number >= Locator::no_row.
+  /// Returns the bits() of a live entity's Locator. For other ids, returns Locator::no_row or more.
   [[gnu::always_inline]] std::uint64_t locate(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() ? locator_of(*entry, e) : ~std::uint64_t{0};

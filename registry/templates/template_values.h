@@ -24,8 +24,8 @@ std::string joined(std::span<const std::string> parts, const char* between = ", 
 std::string quoted(std::string_view text);
 }  // namespace template_text
 
-/// Checks that apply to everything in a template file. Stores the first error. Every check returns
-/// false if something is wrong.
+/// The checks that apply to everything in a template file. Stores the first error. Every check
+/// returns false if something is wrong.
 class TemplateChecks {
  public:
   TemplateChecks(std::string_view file, const TemplateLimits& limits)
