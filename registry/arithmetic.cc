@@ -11,8 +11,8 @@ namespace {
 bool flushes_denormals() {
   const volatile double smallest_normal = std::numeric_limits<double>::min();
   const volatile double smallest = std::numeric_limits<double>::denorm_min();
-  const volatile double half = smallest_normal / 2;   // 0 if results are flushed
-  const volatile double twice = smallest + smallest;  // 0 if operands are
+  const volatile double half = smallest_normal / 2;   // 0 if results are flushed to zero
+  const volatile double twice = smallest + smallest;  // 0 if operands are flushed to zero
   return std::bit_cast<std::uint64_t>(double{half}) == 0 || std::bit_cast<std::uint64_t>(double{twice}) == 0;
 }
 

@@ -1,7 +1,7 @@
-// Equal inputs give equal bits only if each floating-point operation is rounded separately, as IEEE
-// 754 specifies. Compilers do so with -ffp-contract=off and without -ffast-math, but no macro
-// reveals the former. Therefore, this header tests a few operations, compiled with the flags of the
-// including file.
+// Equal inputs produce equal bits only if every floating-point operation is rounded separately, as
+// IEEE 754 specifies. Compilers do so with -ffp-contract=off and without -ffast-math, but there is
+// no macro that reveals the former. Therefore, this header tests a few operations, which are
+// compiled with the flags of the file that includes it.
 #pragma once
 
 #include <bit>
@@ -16,26 +16,26 @@
 
 namespace muster {
 
-/// Bits of the result of arithmetic_here(). 0 means that each operation is rounded separately.
+/// Bits of the result of arithmetic_here(). 0 means that every operation is rounded separately.
 enum Arithmetic : std::uint32_t {
   arithmetic_contracted = 1,  ///< a * b + c is rounded once: -ffp-contract=off is missing
-  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it implies
+  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it implies, is set
 };
 
 /// Explains what is wrong with code for which arithmetic_here() returned `found`, and how to fix
-/// it, as in "was compiled with ..."; empty for 0.
+/// it, in a phrase such as "was compiled with ...". Returns an empty string if `found` is 0.
 [[nodiscard]] std::string arithmetic_fault(std::uint32_t found);
-/// Explains what is wrong with the processor's rounding on this thread, as in "flushes ..."; empty
-/// if nothing is.
+/// Explains what is wrong with how the processor rounds results on this thread, in a phrase such as
+/// "flushes ...". Returns an empty string if nothing is wrong.
 [[nodiscard]] std::string rounding_fault();
-/// Reports both to `told`, or to stderr if `told` is null. Prints each sentence once per process.
-/// May be called from any thread.
+/// Reports both kinds of faults to `told`, or to stderr if `told` is null. Reports each sentence
+/// only once per process. May be called from any thread.
 void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
 
 namespace detail {
 
-/// Checks the flags of the calling file and returns bits of Arithmetic. Each file has its own copy
-/// of the function, so that the linker cannot merge them.
+/// Checks the compiler flags of the calling file and returns bits of Arithmetic. Each file has its
+/// own copy of this function, so that the linker cannot merge the copies.
 [[maybe_unused, gnu::noinline]] static std::uint32_t arithmetic_here() noexcept {
   const auto unknown = [](float value) {
     const volatile float seen = value;

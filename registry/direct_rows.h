@@ -1,9 +1,10 @@
-// Creates and destroys single entities, and adds and removes their components, if the host calls
-// while nothing is waiting and no handler must be called. The batch is sealed and shown to the
-// sinks; a HostCall (registry/delivery/host_call.h), which knows the component types, writes the
-// row. The bytes, ids, rows, versions, counters and receipts are the same as from Delivery and
-// Structure, which handle everything else and the first call with each list of components
-// (registry/apply/row_sites.h). Members of EntityRegistry.
+// Creates and destroys single entities, and adds and removes their components, for calls of the
+// host that are made while no messages are pending and no handler has to be called. The batch is
+// sealed and shown to the sinks. Then, a HostCall (registry/delivery/host_call.h) that knows the
+// component types writes the row. The bytes, ids, rows, versions, counters, and receipts are
+// identical to those from Delivery and Structure, which process all other calls and the first call
+// with each list of components (registry/apply/row_sites.h). The functions are members of
+// EntityRegistry.
 #pragma once
 
 #include "registry/apply/fill_rows.h"
@@ -14,12 +15,13 @@ namespace muster {
 
 namespace detail {
 
-/// True for component lists that may take the direct path: short ones without runtime components.
+/// True if a component list may take the direct path: it must be short and must not contain runtime
+/// components.
 template <ComponentType... Cs>
 constexpr bool direct_list =  // NOLINTNEXTLINE(misc-redundant-expression)
     sizeof...(Cs) <= site_components_max && (std::is_void_v<typename RuntimeOf<Cs>::type> && ...);
 
-/// Writes values into a row whose columns have been touched.
+/// Writes values into a row. The columns must have been touched.
 template <ComponentType... Cs>
 [[gnu::always_inline]] inline void put_values([[maybe_unused]] const OpenChunk& open, [[maybe_unused]] std::size_t row,
                                               const Cs&... values) noexcept {
@@ -32,7 +34,7 @@ template <ComponentType... Cs>
   (put(values), ...);
 }
 
-/// Returns the kept batch with a new target and new values.
+/// Returns the stored batch with a new target and new values.
 template <MessageType M, ComponentType... Cs>
 [[gnu::always_inline]] inline std::span<const std::byte> sealed_rows(const SealedBytes& kept, Entity target,
                                                                      const Cs&... values) noexcept {
@@ -129,7 +131,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
               count - made.size(),
               [&](std::size_t left) {
                 const Storage::Run run = call.create_run(left, *site->archetype, far);
-                // Copy the ids now, while they are in the core's L1 cache.
+                // Copy the ids now, while they are still in the core's L1 cache.
                 append_ids(made, run.chunk->ids() + run.begin, run.count);
                 return run;
               },
@@ -176,7 +178,7 @@ template <ComponentType... Cs>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const std::uint64_t place = core.state.storage.locate(e); place < Locator::no_row) [[likely]] {
-        // Adding or removing an enableable component usually moves no row.
+        // Adding or removing an enableable component usually does not move a row.
         if constexpr (!(EnableableType<Cs> && ...))
           if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.state.storage, place)) {
             const HostCall call(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
@@ -231,7 +233,7 @@ template <ComponentType... Cs>
 template <ComponentType C>
 [[gnu::always_inline]] inline Receipt EntityRegistry::remove(Entity e) {
   static constexpr Remove message{.component = TypeTraits<C>::id};
-  // Names are excluded, because they are also in an index.
+  // Names are excluded, because they are also stored in an index.
   if constexpr (detail::direct_list<C> && TypeTraits<C>::id != TypeTraits<Name>::id) {
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
     RegistryCore& core = core_;
@@ -249,7 +251,7 @@ template <ComponentType C>
           return remove_first<C>(row);
         if constexpr (EnableableType<C>)
           if (row.presence(site->presences[0]) == 0) [[unlikely]]
-            return push(e, message);  // this is refused
+            return push(e, message);  // this will be refused
         const HostCall call(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
         if constexpr (EnableableType<C>)
           call.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));

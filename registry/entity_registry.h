@@ -1,4 +1,4 @@
-// The facade through which every change to entities passes, as a message.
+// The facade through which every change to entities passes as a message.
 //
 //   registry.push(orc, Damage{...})
 //     while nothing is waiting   straight to its handler; a sink sees a sealed batch owned by its type's route
@@ -10,11 +10,11 @@
 //     settle                     counters, receipt
 //     cascade                    deliver what handlers wrote to their Outbox (registry/apply/outbox.h)
 //
-// A registry may be used by one thread at a time; other threads reach it through the inbox
-// (registry/host.h). Handlers must not use it: doing so stops the program with an error that names
-// the handler. They may only call alive, name, path, parent and children, whose results cannot
-// change before the handlers return. If an InputSink throws, every call that makes an input passes
-// the exception on, and the input has not happened.
+// A registry may be used by only one thread at a time. Other threads access it through the inbox
+// (registry/host.h). Handlers must not use the registry; if one does, the program is stopped with
+// an error that names the handler. Handlers may call only alive, name, path, parent, and children,
+// whose results cannot change before the handlers return. If an InputSink throws an exception, the
+// call that made the input passes it on, and the input does not take place.
 #pragma once
 
 #include <cstdint>
@@ -66,71 +66,72 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
   using WrongReads::find, WrongReads::get, WrongReads::has;
   /// Warns once per process, through options.on_warning, if the calling file was compiled with
-  /// different floating-point settings (`arithmetic`: those found there).
+  /// different floating-point settings. `arithmetic` describes the settings of that file.
   explicit EntityRegistry(RegistryOptions options = {}, std::uint32_t arithmetic = detail::arithmetic_here());
   ~EntityRegistry();
   EntityRegistry(const EntityRegistry&) = delete;
   EntityRegistry& operator=(const EntityRegistry&) = delete;
 
-  // --- reading: pointers and references are valid until the next push, flush or advance ---
+  // --- reading: pointers and references are valid until the next push, flush, or advance ---
 
-  /// Reads one array entry. False for ids that are nil, stale or were never issued.
+  /// Reads a single array element. False for ids that are nil, stale, or were never issued.
   bool alive(Entity e) const noexcept { return storage().alive(e); }
-  /// Null if the entity is not alive or lacks C. Tags have no value: use has().
+  /// Returns null if the entity is not alive or does not have C. Tags have no value; use has().
   template <ComponentType C>
   const C* find(Entity e) const noexcept;
-  /// Stops the program with an error that names the entity and the component if it is missing.
+  /// Stops the program with an error that names the entity and the component if C is missing.
   template <ComponentType C>
   const C& get(Entity e) const noexcept;
   template <ComponentType C>
   bool has(Entity e) const noexcept;
-  /// Looks up a value by run-time type. Null if absent; for a tag that is present, a pointer that
-  /// is not null and must not be read.
+  /// Looks up a value by its run-time type. Returns null if it is absent. For a tag that is
+  /// present, returns a non-null pointer that must not be dereferenced.
   const std::byte* find(Entity e, TypeId component) const noexcept;
   /// Calls f(Entity, const Cs&...) or f(const Cs&...) for every entity that has all of Cs, in row
-  /// order (depth, archetype, position); each<>(f) calls f(Entity) for every entity. Stops the
-  /// program if f adds, removes or moves rows.
+  /// order (depth, archetype, position). each<>(f) calls f(Entity) for every entity. Stops the
+  /// program if f adds, removes, or moves rows.
   template <class... Cs, class F>
   void each(F&& f) const;
   std::uint64_t entity_count() const noexcept { return storage().rows(); }
 
-  // For entities that are not alive, these return nil, 0 or an empty text.
+  // For entities that are not alive, these functions return nil, 0, or an empty string.
   Entity parent(Entity e) const noexcept;
-  /// 0 for roots.
+  /// Returns the depth in the hierarchy, which is 0 for roots.
   std::uint32_t depth(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept;
   Entity next_sibling(Entity e) const noexcept;
   std::uint32_t child_count(Entity e) const noexcept;
-  /// Empty if it has none. Valid for the lifetime of the registry.
+  /// Returns an empty string if the entity has no name. Valid for the lifetime of the registry.
   std::string_view name(Entity e) const noexcept;
-  /// For example "/squad/unit~2". Unnamed entities appear as "#index:generation".
+  /// Returns a path such as "/squad/unit~2". Unnamed entities appear as "#index:generation".
   std::string path(Entity e) const;
-  /// The child of `parent` (nil: a root) with that name, or nil.
+  /// Returns the child of `parent` with this name, or nil. If `parent` is nil, searches the roots.
   Entity find_child(Entity parent, std::string_view name) const noexcept;
-  /// Finds an entity by path: names joined by `/`, in which `/` and `\` are escaped by `\`. A
-  /// leading `/` is allowed. Nil if there is none.
+  /// Finds an entity by its path, which consists of names joined by `/`. Within names, `/` and `\`
+  /// are escaped by `\`. A leading `/` is allowed. Returns nil if there is no such entity.
   Entity find_path(std::string_view path) const;
 
-  // --- push: delivers now ---
+  // --- push: delivers immediately ---
   //
-  // First delivers posted messages, then this one, then everything that its handlers push. Nothing
-  // is reported as an error. The receipt counts the targets of this message that were handled,
-  // unhandled (alive, but without a handler), dead or refused (with the first refusal), and tells
-  // whether the cascade was cut short.
+  // Each push first delivers posted messages, then its own message, and then everything that its
+  // handlers push. Errors are not reported. The receipt counts how many targets of this message
+  // were handled, unhandled (alive, but without a handler), dead, or refused. It also contains the
+  // first refusal and states whether the cascade was cut short.
 
-  /// Sends to one entity.
+  /// Sends a message to a single entity.
   template <MessageType M>
   [[gnu::always_inline]] Receipt push(Entity target, const M& message);
-  /// Sends one payload to several entities. An empty span is not an input.
+  /// Sends a single payload to several entities. An empty span is not an input.
   template <MessageType M>
   Receipt push(std::span<const Entity> targets, const M& message);
-  /// Sends to every matching entity: a pass.
+  /// Sends a message to every matching entity, as a pass.
   template <MessageType M>
   Receipt push(const M& message);
-  /// Sends to the `parts` (a mask of SubtreeParts) of an entity's lineage.
+  /// Sends a message to those parts of an entity's lineage that `parts` (a mask of SubtreeParts)
+  /// selects.
   template <MessageType M>
   Receipt push_subtree(Entity target, std::uint64_t parts, const M& message);
-  /// Sends a table to one entity, or to every matching entity if `target` is nil.
+  /// Sends a table to a single entity, or to every matching entity if `target` is nil.
   template <TableMessageType M>
     requires NativeTable<M>
   Receipt push(Entity target, const M& message);
@@ -138,7 +139,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     requires NativeTable<M>
   Receipt push(const M& message);
 
-  // --- post: waits for the next push, flush or advance ---
+  // --- post: waits for the next push, flush, or advance ---
 
   template <MessageType M>
   void post(Entity target, const M& message);
@@ -149,173 +150,183 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   template <TableMessageType M>
     requires NativeTable<M>
   void post(Entity target, const M& message);
-  /// Delivers posted messages, then the contents of the inbox, then everything handlers push. The
-  /// counts are sums. If nothing was waiting, this is not an input.
+  /// Delivers posted messages, then the contents of the inbox, and then everything that handlers
+  /// push. The counts in the receipt are totals. If there was nothing to deliver, the call is not
+  /// an input.
   Receipt flush();
 
   // --- time: the host moves the registry's clock ---
 
-  /// Posts a message to be delivered at `due_ns`, or at once if that is past. Returns the timer.
+  /// Posts a message that is delivered at `due_ns`, or immediately if this time has passed. Returns
+  /// the timer.
   template <MessageType M>
   TimerId post_at(std::uint64_t due_ns, Entity target, const M& message);
   template <MessageType M>
   TimerId post_at(std::uint64_t due_ns, const M& message);
-  /// Ignores unknown numbers and timers that have already fired.
+  /// Cancels a timer. Ignores unknown timers and those that have already fired.
   Receipt cancel(TimerId timer) { return push(CancelTimer{.timer = timer}); }
-  /// Delivers posted messages, then moves the clock: each due time up to now + ns gets its own
-  /// flush, with the clock set to it. Does not read the inbox. The clock stops at 2^64 - 1 ns and
-  /// never goes back.
+  /// Delivers posted messages and then moves the clock forward. For each due time up to now + ns,
+  /// sets the clock to that time and performs a separate flush. Does not read the inbox. The clock
+  /// stops at 2^64 - 1 ns and never goes back.
   Receipt advance(std::uint64_t ns);
   std::uint64_t now_ns() const noexcept;
 
-  // --- structure: each call is a message that is pushed and delivered at once ---
+  // --- structure: each call is a message that is pushed and delivered immediately ---
 
-  /// Creates a root without a name. This cannot be refused.
+  /// Creates a root without a name. This is never refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
-  /// Creates a root. Refused without effect if another root has the name, or if a different text
-  /// has the name's hash.
+  /// Creates a root with a name. Refused without effect if another root has the name, or if a
+  /// different text has the same hash as the name.
   template <ComponentType... Cs>
   [[gnu::always_inline]] Created create(std::string_view name, const Cs&... components) {
     return Created(create_named<Cs...>(Entity{}, name, components...));
   }
-  /// Creates the last child of `parent` (nil: a root); `name` may be empty. Refused without effect
-  /// if the parent is dead or the name is taken.
+  /// Creates an entity as the last child of `parent`, or as a root if `parent` is nil. `name` may
+  /// be empty. Refused without effect if the parent is dead or the name is taken.
   template <ComponentType... Cs>
   [[gnu::always_inline]] Created create_under(Entity parent, std::string_view name, const Cs&... components) {
     return Created(create_named<Cs...>(parent, name, components...));
   }
   /// Creates `count` unnamed roots with the same values. If memory runs out (std::bad_alloc), some
-  /// may have been created; their ids are lost.
+  /// of them may have been created, and their ids are lost.
   template <ComponentType... Cs>
   std::vector<Entity> create_many(std::uint32_t count, const Cs&... components);
-  /// Destroys the entity and all below it, children first. A dead target is counted in the receipt.
+  /// Destroys the entity and all its descendants, children first. A dead target is counted in the
+  /// receipt.
   [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
-  /// Adds or overwrites components.
+  /// Adds components to an entity, or overwrites existing ones.
   template <ComponentType... Cs>
   Receipt set(Entity e, const Cs&... components);
-  /// Refused (missing_component) if the entity lacks C.
+  /// Removes a component. Refused (missing_component) if the entity does not have C.
   template <ComponentType C>
   Receipt remove(Entity e);
-  /// Moves the entity under `parent` (nil: to the roots), before its child `before` (nil: last).
-  /// Refused without effect if the parent is dead, is the entity itself, or lies below it.
+  /// Moves the entity under `parent`, or to the roots if `parent` is nil. It is placed before the
+  /// child `before`, or at the end if `before` is nil. Refused without effect if the parent is
+  /// dead, is the entity itself, or is one of its descendants.
   Receipt reparent(Entity e, Entity parent, Entity before = {}) {
     return push(e, Reparent{.parent = parent, .before = before});
   }
-  /// Renames the entity; an empty name removes its name. Refused if a sibling has the name, or if a
-  /// different text has the name's hash.
+  /// Renames the entity. An empty name removes its name. Refused if a sibling already has the name,
+  /// or if a different text has the same hash as the name.
   Receipt rename(Entity e, std::string_view name);
 
   // --- templates ---
 
-  /// Spawns a tree from a template, as one message. `root` adds to or replaces the template's
-  /// components of the root. The result is the root's id (of the first tree if options.count is
-  /// more than one). Refused without effect if the template is unknown, options.count is 0, or the
-  /// place or the name does not fit.
+  /// Spawns a tree from a template with a single message. The components in `root` are added to
+  /// those that the template gives the root, or replace them. The result is the id of the root, or
+  /// of the first root if options.count is greater than one. Refused without effect if the template
+  /// is unknown, if options.count is 0, or if the parent, the sibling, or the name is not valid.
   template <ComponentType... Cs>
   [[gnu::always_inline]] Created spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     return Created(spawn_with<Cs...>(what, options, root...));
   }
-  /// Applies a template to a living tree, matching nodes by child names and creating missing ones.
-  /// Writes the ids of all nodes to `ids`, if given, in pre-order. Refused if unknown.
+  /// Applies a template to a living tree. Nodes are matched by child names, and missing nodes are
+  /// created. If `ids` is not null, it receives the ids of all nodes in pre-order. Refused if the
+  /// template is unknown.
   Receipt apply_template(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
-  /// Defines a template or replaces the one of that name. Throws SetupError if the tree contradicts
-  /// itself (TemplateTree::compile); other errors are refusals.
+  /// Defines a template, or replaces the one with the same name. Throws SetupError if the tree is
+  /// inconsistent (TemplateTree::compile). Other errors are reported as refusals.
   Receipt define_template(const TemplateTree& tree);
 
   // --- types and texts ---
 
-  /// All types this registry knows. Add schemas before messages of their types arrive.
+  /// Returns all types that this registry knows. Schemas must be added before messages of their
+  /// types arrive.
   TypeTable& types() noexcept;
   const TypeTable& types() const noexcept;
-  /// Registers a compiled type, which otherwise happens at first use. Throws SetupError if a known
-  /// type of that name has a different layout.
+  /// Registers a compiled type. Otherwise, this happens when the type is first used. Throws
+  /// SetupError if a known type with the same name has a different layout.
   template <GeneratedType T>
   void add_type() {
     known().need<T>();
   }
-  /// Registers a runtime component (registry/storage/runtime_type.h) with a hook f(T&, Entity) that
-  /// is called now for existing values, and for all after a load. The hook may read the registry.
+  /// Registers a runtime component (registry/storage/runtime_type.h). The hook f(T&, Entity) is
+  /// called now for existing values, and for all values after a load. The hook may read the
+  /// registry.
   template <RuntimeType T>
   void add_runtime_type(std::function<void(T&, Entity)> restore = {});
-  /// Adds the text to the world (by a message, if it is new) and returns its hash. On a hash
-  /// collision with another text it is refused, and the result is the empty text. Servers do not
-  /// drop texts that were interned in this process, so code that keeps a Text out of the registry's
-  /// sight (in a handler, a manager or a runtime component) must intern it at each start.
+  /// Adds the text to the world, by a message if it is new, and returns its hash. If a different
+  /// text has the same hash, the text is refused and the result is the empty text. Servers do not
+  /// drop texts that were interned in this process. Therefore, code that stores a Text where the
+  /// registry cannot see it (in a handler, a manager, or a runtime component) must intern the text
+  /// at each start.
   Text intern(std::string_view text);
-  /// The bytes of a text; empty if unknown. Valid until the next push.
+  /// Returns the bytes of a text, or an empty view if it is unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
 
   // --- handlers ---
 
-  /// Subscribes a function or lambda whose first parameter is the message and whose others form the
-  /// query (registry/handlers/parameters.h). `name` is used for ordering, journals and lookup; it
-  /// must be unique per message type unless empty. Throws SetupError without subscribing if the
-  /// name is taken, the order is contradictory, or the handler does more than read although no
-  /// journal records its message (registry/handlers/unkept.h).
+  /// Subscribes a function or lambda. Its first parameter is the message, and the others form the
+  /// query (registry/handlers/parameters.h). `name` is used for ordering, journals, and lookup. It
+  /// may be empty; otherwise, it must be unique for each message type. Throws SetupError without
+  /// subscribing the handler if the name is taken, if the order is contradictory, or if no journal
+  /// records the message and the handler does more than read (registry/handlers/unkept.h).
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
-  /// Subscribes a function known at compile time, `subscribe<take_damage>("game.take_damage")`,
-  /// which is inlined into the loop over rows.
+  /// Subscribes a function that is known at compile time and is inlined into the loop over rows, as
+  /// in `subscribe<take_damage>("game.take_damage")`.
   template <auto function>
   Subscription subscribe(std::string name, HandlerOptions options = {});  // not for lambdas
-  /// Subscribes a member function; the object must outlive the subscription.
+  /// Subscribes a member function. The object must outlive the subscription.
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const, HandlerOptions options = {});
-  /// Subscribes by run-time ids. Throws SetupError for unknown types and for writes to anything but
-  /// self.
+  /// Subscribes a handler that is defined by run-time ids. Throws SetupError if a type is unknown,
+  /// or if a term with a source other than self writes.
   Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
                          HandlerOptions options = {});
-  using WrongSubscriptions::subscribe;  // the last: compilers show candidates in this order
-  /// Enables or disables all handlers of this name, of any message, including later ones. This is a
-  /// message, so it is saved.
+  using WrongSubscriptions::subscribe;  // last, because compilers list candidates in this order
+  /// Enables or disables all handlers with this name, for all messages, including handlers that are
+  /// added later. This is a message, so the setting is saved.
   Receipt set_handler_enabled(std::string_view name, bool enabled);
 
   // --- state ---
 
-  /// A hash of everything that determines the future: rows in row order, hierarchy, ids, texts,
-  /// queue, timers, clock.
+  /// Returns a hash of everything that determines the future of the registry: rows in row order,
+  /// the hierarchy, ids, texts, the queue, timers, and the clock.
   std::uint64_t hash() const;
-  /// Writes all rows, including posted and carried-over messages. Changes nothing. To track
-  /// versions, call RegistryHost::begin_version() right before each save: later changes then have a
-  /// greater version. Must not be called inside a handler.
+  /// Writes all rows, including posted and carried messages. Does not change anything. To track
+  /// versions, call RegistryHost::begin_version() immediately before each save; later changes then
+  /// have a greater version. Must not be called inside a handler.
   void save(StateSink& sink) const;
   /// Loads saved rows into a separate state, which then replaces the current one. If this fails or
-  /// the source throws, the registry is unchanged. Invalid bool and enum values are corrected and
-  /// listed in the report, so that anything that was saved can be loaded.
+  /// the source throws an exception, the registry is unchanged. Invalid bool and enum values are
+  /// corrected and listed in the report, so that any saved state can be loaded.
   ///
-  /// Wiring is unaffected: handlers, subscriptions, managers, sinks, preservers, the executor, and
-  /// lanes with their contents. Managers receive their saved state, or the state they had when
-  /// added; if one refuses or throws, those before it get back the state they had. Restore hooks
-  /// are called last. A load is not an input: sinks do not see it. Texts passed to intern() earlier
-  /// must be interned again, as at a start. Needs memory for both states.
+  /// The following are not affected: handlers, subscriptions, managers, sinks, preservers, the
+  /// executor, and lanes with their contents. Managers receive their saved state, or the state that
+  /// they had when they were added. If a manager refuses the state or throws an exception, the
+  /// managers before it get their previous state back. Restore hooks are called last. A load is not
+  /// an input, so sinks do not see it. Texts that were passed to intern() earlier must be interned
+  /// again, as at a start. Requires memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
-  /// The number of the last input that was shown to sinks.
+  /// Returns the sequence number of the most recent input that was shown to sinks.
   std::uint64_t sequence() const noexcept { return core_.state.sequence; }
-  /// The current version, which grows with every save: each column of a chunk carries the version
-  /// of its last change. See Storage::touch.
+  /// Returns the current version, which increases with every save. Each column of a chunk stores
+  /// the version of its most recent change; see Storage::touch.
   std::uint64_t version() const noexcept { return storage().version(); }
 
   // --- neighbors ---
 
-  /// Adds an owner of external data, which must be removed before it is destroyed. The manager
+  /// Adds an owner of external data. It must be removed before it is destroyed. The manager
   /// receives the state that was saved or left behind under its name, now and at each load().
   /// Throws SetupError if the name is taken or the manager refuses that state.
   void add_manager(std::string name, Manager& manager);
-  /// Removes a manager. Its state is kept, saved with the registry, and given to the next manager
-  /// of that name, as when a plugin is reloaded.
+  /// Removes a manager. Its state is stored, saved with the registry, and passed to the next
+  /// manager of that name, for example when a plugin is reloaded.
   void remove_manager(Manager& manager);
-  /// Return the calls that servers, savers, replays and replicas need. Defined in registry/host.h.
+  /// Return the calls that servers, savers, replays, and replicas need. Defined in registry/host.h.
   RegistryHost host() noexcept;
   RegistryReader host() const noexcept;
-  /// Return the figures and traces of what takes time. Defined in registry/profile.h.
+  /// Return timing statistics and traces. Defined in registry/profile.h.
   RegistryProfile profile() noexcept;
   RegistryFigures profile() const noexcept;
 
  private:
-  /// Interns a name for the registry itself. If this is refused, `refused` receives the refusal.
+  /// Interns a name on behalf of the registry itself. If the name is refused, `refused` receives
+  /// the receipt.
   Text intern_name(std::string_view text, Receipt* refused = nullptr);
   friend class RegistryReader;
   friend class RegistryHost;
@@ -325,7 +336,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   friend class StateWriter;
   friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
-  /// Small messages are passed by value: the rarely taken call then need not put them in memory.
+  /// Small messages are passed by value, so that a rarely taken call does not force them into
+  /// memory.
   template <class M>
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
 
@@ -336,14 +348,14 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     if (core_.inside != Inside::nobody) [[unlikely]]
       used_inside_handler();
   }
-  /// Stops the program inside handlers. Handlers declare their reads as parameters, so that passes
-  /// give the same results on any number of workers.
+  /// Stops the program if called inside a handler. Handlers must declare what they read as
+  /// parameters, so that passes produce the same results on any number of workers.
   void check_reading() const noexcept {
     if (core_.inside != Inside::nobody && core_.inside != Inside::readers) [[unlikely]]
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
-  /// Stops the program because get() found no such component.
+  /// Stops the program because get() did not find the component.
   [[noreturn]] void nothing_to_get(Entity e, std::string_view component) const noexcept;
 
   // --- registry/reading.h ---
@@ -363,47 +375,49 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   std::byte* post_first(Entity target, Passed<M> message);
   template <MessageType M>
   std::byte* post_slowly(Entity target, Passed<M> message);
-  // Takes components by value: a reference could be to a row that moves while waiting messages are
-  // delivered.
+  // Takes components by value, because a reference might refer to a row that moves while pending
+  // messages are delivered.
   template <ComponentType... Cs>
   detail::Made create_named(Entity parent, std::string_view name, Cs... components);
   template <ComponentType... Cs>
   detail::Made spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
-  /// Delivers a push that sinks have seen, while nothing is waiting. Equivalent to Inputs::push.
+  /// Delivers a push that sinks have already seen, while no messages are pending. Equivalent to
+  /// Inputs::push.
   Receipt push_direct(MessageRoute& route, Entity target, void* message);
-  /// `place` is from Storage::locate(). Null if it is not a row, or no handler takes the route's
-  /// message for it.
+  /// Returns data about the chunk of a place from Storage::locate(). Returns null if `place` is not
+  /// a row, or if no handler processes the route's message for it.
   const KnownChunk* learn_chunk(MessageRoute& route, std::uint64_t place);
   template <MessageType M>
   void tell_pushed(InputSink& sink, MessageRoute& route, Entity target, const M& message);
-  /// Finishes push_direct() if no handler took the message, a handler pushed, or a sink wants
-  /// receipts. Returns registry memory, so that the caller's receipt need not be in memory.
+  /// Completes push_direct() if no handler took the message, a handler pushed, or a sink wants
+  /// receipts. Returns a reference to the registry's own receipt, so that the caller's does not
+  /// have to be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);
   const Receipt& end_handled_push();
-  /// Must be called in a catch block: stops the program because a handler threw.
+  /// Stops the program because a handler threw an exception. Must be called from a catch block.
   [[noreturn]] void handler_failed();
 
   // --- registry/delivery/inputs.h ---
   Receipt deliver_pushed();
-  /// Reserves ids for the batch's targets and writes them to `ids`. `waited`: Inputs::wait_over()
-  /// was just called.
+  /// Reserves ids for the targets of the batch and writes them to `ids`. `waited` is true if
+  /// Inputs::wait_over() was just called.
   Receipt deliver_new(std::span<Entity> ids, bool waited = false);
 
   // --- registry/refused_creations.cc ---
-  /// Explains why a creation was refused. `receipt` is null if its message was not pushed, because
-  /// a different text has the name's hash or the template cannot be spawned.
+  /// Explains why a creation was refused. `receipt` is null if the message was not pushed because a
+  /// different text has the same hash as the name, or because the template cannot be spawned.
   [[gnu::cold]] detail::Made refuse_create(Entity parent, std::string_view name, const Receipt* receipt) const;
   [[gnu::cold]] detail::Made refuse_spawn(std::string_view what, const SpawnOptions& options,
                                           const Receipt* receipt) const;
 
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
-  /// Prepares `message` and delivers waiting messages. Returns the place for the ids of all nodes;
-  /// empty if the name or the template is refused, or if the spawn would have no nodes.
+  /// Prepares `message` and delivers pending messages. Returns the memory for the ids of all nodes,
+  /// which is empty if the name or the template is refused or the spawn would not have any nodes.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
-  /// Spawns an unnamed tree of a template already spawned that way, while nothing is waiting and no
-  /// handler must be called. Equivalent to the general way; returns nil and does nothing if the
-  /// general way is needed.
+  /// Spawns an unnamed tree from a template that was already spawned that way. Requires that no
+  /// messages are pending and no handler has to be called. Equivalent to the general way. If the
+  /// general way is required, returns nil and has no effect.
   Entity spawn_direct(std::string_view what, const SpawnOptions& options);
 
   // --- registry/direct_rows.h ---
@@ -424,8 +438,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   void end_handler(std::uint64_t ordinal);
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
 
-  // A direct member instead of a pointer, so that code inlined into a loop need not reload a
-  // pointer after each call.
+  // A direct member instead of a pointer, so that code inlined into a loop does not have to reload
+  // a pointer after each call.
   RegistryCore core_;
   std::unique_ptr<Impl> impl_;
 };

@@ -30,7 +30,7 @@ std::span<const TypeId> RegistryReader::components(Entity e) const noexcept {
   read_.check_reading();
   const Row row = storage().find(e);
   if (!row) return {};
-  // Limit on remembered component sets, which grow in number as callers keep changing and reading
+  // Limit on remembered sets of components. Their number grows as callers keep changing and reading
   // components.
   constexpr std::size_t kept_max = 256;
   std::vector<TypeId> types;
@@ -64,7 +64,7 @@ std::vector<std::pair<Entity, std::uint32_t>> RegistryReader::left_grants() cons
   for (std::uint32_t i = 1; i < kept.size(); ++i) {
     if (!goes(i)) continue;
     const std::uint32_t first = i;
-    // The end of the range. Used ids within the range do not end it.
+    // The end of the range. A used id in the middle of the range does not end it.
     std::uint32_t end = i + 1;
     for (; i < kept.size() && !kept[i]; ++i)
       if (goes(i)) end = i + 1;
@@ -122,7 +122,7 @@ Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte
   require(recorded.sequence == registry_.core_.state.sequence + 1,
           "RegistryHost::replay: not the input that comes next");
   if (!registry_.core_.state.input.empty()) {
-    // A batch saved as posted: replaying it must deliver it first.
+    // A batch that was saved as posted. The replay must deliver it first.
     require(recorded.kind == InputKind::post, "RegistryHost::replay: something else was posted");
     registry_.core_.state.input.seal();
     registry_.core_.state.input.pop_front();
@@ -153,7 +153,7 @@ Entity RegistryHost::grant(std::uint32_t count, std::uint64_t author) {
   registry_.check_outside();
   registry_.known().need<Grant>();
   Entity first;
-  // Waiting messages may take ids, so they must be delivered before this.
+  // Pending messages may take ids, so they must be delivered first.
   registry_.impl_->inputs.push([&](Arena& pushing) {
     first = {registry_.core_.state.storage.next_grant(count), 1};
     pushing.append_world(Grant{.first = first.index, .count = count, .author = author});

@@ -1,5 +1,5 @@
-// Figures and traces of what takes time in a registry (docs/observability.md). Neither is part of
-// the state or affects results.
+// Timing statistics and traces of a registry (docs/observability.md). They are not part of the
+// state and do not affect results.
 #pragma once
 
 #include <vector>
@@ -12,40 +12,41 @@ namespace muster {
 
 class Trace;  // registry/observe/trace.h
 
-/// Reads the figures of the registry to which it refers. Returned by profile() of a const registry.
+/// Reads the statistics of the registry to which it refers. Returned by profile() of a const
+/// registry.
 class RegistryFigures {
  public:
   explicit RegistryFigures(const EntityRegistry& registry) noexcept : read_(registry) {}
 
   bool observing() const noexcept;
-  /// Returns the figures in order of subscription. Includes handlers that have ended, but not those
-  /// that were never called.
+  /// Returns the statistics of handlers, in the order of subscription. Includes handlers that have
+  /// ended, but not those that were never called.
   std::vector<HandlerFigures> handler_figures() const;
-  /// Returns the figures in the order in which the types were first delivered.
+  /// Returns the statistics of message types, in the order in which the types were first delivered.
   std::vector<MessageFigures> message_figures() const;
-  /// Counts the passes since set_executor() was called with more than one worker.
+  /// Returns the counts of passes since set_executor() was called with more than one worker.
   const PassCounters& pass_counters() const noexcept;
 
  private:
   const EntityRegistry& read_;
 };
 
-/// Also controls what is measured. Returned by EntityRegistry::profile().
+/// Also controls what is measured. Returned by profile() of a registry that is not const.
 class RegistryProfile : public RegistryFigures {
  public:
   explicit RegistryProfile(EntityRegistry& registry) noexcept : RegistryFigures(registry), registry_(registry) {}
 
-  /// Starts or stops counting and timing deliveries. Starting resets the figures; they remain
-  /// readable after stopping. Off initially, which costs nothing: the only test is one that a push
-  /// makes anyway.
+  /// Starts or stops counting and timing deliveries. Starting resets the statistics, which remain
+  /// readable after stopping. Initially off, which costs nothing, because the only test is one that
+  /// every push makes anyway.
   void observe(bool on);
-  /// Records into `trace` while observing; null stops the recording. The trace must outlive the
-  /// recording.
+  /// Records into `trace` while the registry is observed, or stops recording if null. The trace
+  /// must outlive the recording.
   void set_trace(Trace* trace);
-  /// Makes handlers' pushes carry the message that caused them in their batch's bytes
-  /// (messages/causes.h), so that traces show the chain. Runs are then delivered message by
-  /// message, with the same results. Off initially, which adds no bytes. Messages from timers have
-  /// no cause.
+  /// Records, in the batches that handlers push, the message that caused each push
+  /// (messages/causes.h), so that traces show the chain of causes. Messages in a run are then
+  /// delivered one at a time, with the same results. Initially off, which adds no bytes. Messages
+  /// from timers have no cause.
   void record_causes(bool on);
 
  private:

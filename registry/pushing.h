@@ -1,5 +1,5 @@
-// EntityRegistry's push and post calls. If nothing else must be done, the inlined code calls a
-// handler directly or appends to an open batch. Everything else takes the general way
+// The push and post calls of EntityRegistry. If nothing else has to be done, the inlined code calls
+// a handler directly or appends to an open batch. All other cases take the general way
 // (registry/delivery/inputs.h).
 #pragma once
 
@@ -17,8 +17,8 @@ namespace muster {
 
 // --- push ---
 
-/// Returns the arena for the batch of a push; deliver_pushed() must follow. Stops the program
-/// inside handlers. Makes the type known.
+/// Returns the arena for the batch of a push. deliver_pushed() must be called afterward. Registers
+/// the type. Stops the program if called inside a handler.
 template <GeneratedType M>
 Arena& EntityRegistry::open() {
   check_outside();
@@ -49,7 +49,7 @@ Arena& EntityRegistry::open() {
   return {.sequence = core.state.sequence, .handled = 1};
 }
 
-/// Shows the sinks the batch that the route owns.
+/// Shows the batch that the route owns to the sinks.
 template <MessageType M>
 [[gnu::always_inline]] inline void EntityRegistry::tell_pushed(InputSink& sink, MessageRoute& route, Entity target,
                                                                const M& message) {
@@ -75,8 +75,8 @@ template <MessageType M>
   }
   return push_queued<M>(target, message);
 }
-/// The general way, which the first push of a type also takes: it stores the type's route with its
-/// sealed batch.
+/// The general way. The first push of a type also takes it, so that the type's route and its sealed
+/// batch are stored.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
   open<M>().append(target, message);
@@ -93,7 +93,7 @@ Receipt EntityRegistry::push_rows(Entity target, const M& message, const Cs&... 
 }
 template <MessageType M>
 Receipt EntityRegistry::push(std::span<const Entity> targets, const M& message) {
-  if (targets.empty()) return check_outside(), Receipt{};  // no message, so no input
+  if (targets.empty()) return check_outside(), Receipt{};  // no message, so there is no input
   open<M>().append_shared(targets, message);
   return deliver_pushed();
 }
@@ -129,7 +129,7 @@ Arena& EntityRegistry::posting() {
 }
 template <MessageType M>
 inline void EntityRegistry::post(Entity target, const M& message) {
-  // Batches are opened only outside handlers, and only for known types.
+  // Batches are opened only outside handlers and only for known types.
   input().extend_or(target, message, [&] { return post_first<M>(target, message); });
 }
 template <MessageType M>
@@ -139,7 +139,7 @@ template <MessageType M>
       return next;
   return post_slowly<M>(target, message);
 }
-/// A separate function, so that post_first() need not save registers.
+/// A separate function, so that post_first() does not have to save registers.
 template <MessageType M>
 [[gnu::noinline]] std::byte* EntityRegistry::post_slowly(Entity target, Passed<M> message) {
   return posting<M>().append_and_tell(target, message);
@@ -179,7 +179,7 @@ detail::Made EntityRegistry::create_named(Entity parent, std::string_view name, 
   (known().need<Cs>(), ...);
   const Text text = name.empty() ? Text{} : intern_name(name);
   if (!text && !name.empty()) [[unlikely]]
-    return refuse_create(parent, name, nullptr);  // no entity is created without the name
+    return refuse_create(parent, name, nullptr);  // no entity is created if its name is refused
   open<Create>().append_rows(Entity{}, Create{.parent = parent, .name = text}, components...);
   Entity made;
   const Receipt receipt = deliver_new({&made, 1});
@@ -210,13 +210,13 @@ detail::Made EntityRegistry::spawn_with(std::string_view what, const SpawnOption
 inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
   Receipt refused;
   const Text text = intern_name(name, &refused);
-  if (refused.refused) return refused;  // do not remove the existing name
+  if (refused.refused) return refused;  // the existing name must not be removed
   return push(e, Rename{.name = text});
 }
 inline Receipt EntityRegistry::set_handler_enabled(std::string_view name, bool enabled) {
   Receipt refused;
   const Text text = intern_name(name, &refused);
-  if (refused.refused) return refused;  // do not switch handlers that have no name
+  if (refused.refused) return refused;  // handlers that have no name must not be switched
   return push(EnableHandler{.name = text, .enabled = enabled});
 }
 

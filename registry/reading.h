@@ -1,4 +1,4 @@
-// EntityRegistry's calls that read components.
+// The calls of EntityRegistry that read components.
 #pragma once
 
 #include <tuple>

@@ -1,4 +1,4 @@
-// Explains in a sentence why an entity was not created.
+// Composes the sentences that explain why an entity was not created.
 #include <string>
 
 #include "messages/require.h"
@@ -15,7 +15,7 @@ std::string id_and_path(const EntityRegistry& registry, Entity e) {
   return registry.alive(e) ? id + " (" + registry.path(e) + ')' : id;
 }
 
-/// The entity that was to be created. `name` may be empty.
+/// The entity that was supposed to be created. `name` may be empty.
 struct Wanted {
   Entity parent, before;
   std::string_view name, what;

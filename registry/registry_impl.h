@@ -40,7 +40,7 @@ struct EntityRegistry::Impl {
   Hierarchy& hierarchy = state.hierarchy;
   TypesKnown& types = core.types;
   RegistryOptions options;
-  const CascadeBounds own_bounds;  // bounds from the options; loaded state may have others
+  const CascadeBounds own_bounds;  // limits from the options; a loaded state may have others
   TextTable& texts = state.texts;
   Structure structure;
   Managers managers;
@@ -50,19 +50,19 @@ struct EntityRegistry::Impl {
   Outbox outbox;
   Spawner spawner;
   Delivery delivery;
-  std::unique_ptr<ParallelPass> parallel;  // null if there is one worker
-  std::unique_ptr<Observer> observer;      // null if never observed
+  std::unique_ptr<ParallelPass> parallel;  // null if there is only one worker
+  std::unique_ptr<Observer> observer;      // null if the registry was never observed
   Trace* trace = nullptr;
-  bool counting = false;  // if true, `observer` counts
+  bool counting = false;  // true if `observer` is counting
   Inputs inputs;
   UnknownNames unknown_names;
   std::vector<Entity> spawn_ids;
   std::unordered_set<std::uint64_t> host_texts;  // texts passed to intern() in this process
   std::shared_ptr<EntityRegistry*> self;
 
-  /// Null unless the registry is observed.
+  /// Returns the observer, or null if the registry is not being observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
-  /// Passes the observer to all parts that need it. While observed, pushes take the general way.
+  /// Passes the observer to all parts that need it. Pushes take the general way while it is set.
   void note_observed() {
     delivery.set_observer(watching());
     inputs.set_observer(watching());
@@ -70,16 +70,16 @@ struct EntityRegistry::Impl {
     const bool observed = counting || cascade.causes() || !options.shortcuts;
     core.general_way = (core.general_way & RegistryCore::was_resumed) | (observed ? RegistryCore::observed : 0);
   }
-  /// Warns about names in the options of new handlers that match nothing.
+  /// Warns about names in the options of new handlers that do not match anything.
   void tell_unknown_names();
-  /// Calls the restore hook of this runtime type, or of all if 0, for every existing value, in row
-  /// order.
+  /// Calls the restore hook of this runtime type, or of all runtime types if `type` is 0, for every
+  /// existing value, in row order.
   void restore_values(TypeId type);
-  /// Does the work of restore_values(), during which the hooks may only read the registry.
+  /// Performs the work of restore_values(), during which the hooks may only read the registry.
   void call_restorers(TypeId type);
-  /// Must be called after the state's contents were exchanged. Clears all caches outside the state.
-  /// Caches that compare Storage's stamp(), chunk_changes(), structure() or version() need not be
-  /// cleared, because the exchange changed these numbers.
+  /// Clears all caches outside the state. Must be called after the contents of the state were
+  /// exchanged. Caches that compare the stamp(), chunk_changes(), structure(), or version() of the
+  /// Storage do not have to be cleared, because the exchange has changed these numbers.
   void forget_contents();
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h

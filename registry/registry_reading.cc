@@ -1,4 +1,4 @@
-// The parts of EntityRegistry that read texts, types, the hierarchy, names, paths and the clock.
+// The parts of EntityRegistry that read texts, types, the hierarchy, names, paths, and the clock.
 #include <ranges>
 
 #include "registry/registry_impl.h"

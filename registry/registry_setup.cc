@@ -1,5 +1,5 @@
 // The parts of EntityRegistry that programs and plugins use to add handlers, workers, runtime
-// components and managers.
+// components, and managers.
 #include <utility>
 
 #include "registry/handlers/dynamic_handler.h"

@@ -1,4 +1,4 @@
-// Makes handlers from functions, lambdas and member functions, and subscribes them.
+// Creates handlers from functions, lambdas, and member functions, and subscribes them.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state
   return add_handler(std::move(handler));
 }
 
-// Compilers show this line if the options do not fit.
+// Compilers display this line if the options do not fit.
 // clang-format off
 template <class F>
 Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {  // options: {.priority = 1, .before = {"name"}, .after = {"name"}} in this order

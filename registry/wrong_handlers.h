@@ -1,5 +1,5 @@
 // Explains in one sentence what is wrong with a handler, and what to write instead. Correct
-// handlers instantiate nothing from this file: see is_right_signature
+// handlers do not instantiate anything in this file; see is_right_signature
 // (registry/handlers/signature.h).
 #pragma once
 
@@ -62,13 +62,13 @@ inline constexpr bool is_span = false;
 template <class T>
 inline constexpr bool is_span<std::span<T>> = true;
 
-/// Explains why a word's types are wrong.
+/// Explains what is wrong with the types of a query word.
 template <class Word>
 constexpr void explain_word() {
   if constexpr (Word::filters) {
     explain_component<typename Word::Value>();
   } else if constexpr (Word::writes && !std::is_same_v<typename Word::Value, Entity>) {
-    // The word's own class reports this.
+    // The class of the word itself reports this.
   } else if constexpr (!ComponentType<typename Word::Value>) {
     explain_component<typename Word::Value>();
   } else if constexpr (is_tag<typename Word::Value>) {
@@ -80,9 +80,9 @@ constexpr void explain_word() {
   }
 }
 
-/// True if a parameter is an int, or a reference or pointer to one. A compiler that reports an
-/// unknown type continues as if the type were int. Therefore, a mistake about an int is reported
-/// only when code is generated, after everything else has compiled.
+/// True if a parameter is an int, or a reference or pointer to int. After reporting an unknown
+/// type, a compiler continues as if the type were int. Therefore, an error about an int is reported
+/// only during code generation, after everything else has compiled.
 template <class P>
 inline constexpr bool perhaps_unknown =
     std::is_same_v<std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<P>>>, int>;
@@ -146,7 +146,7 @@ constexpr void explain_parameter() {
         "Outbox& or Spawner&");
   }
 }
-/// Explains the first parameter that is wrong.
+/// Explains what is wrong with the first unsuitable parameter.
 template <class P, class... Ps>
 constexpr void explain_parameters() {
   if constexpr (QueryWord<P>)

@@ -1,5 +1,5 @@
-// The result of creating an entity that may be refused: under a name or a parent, or from a
-// template.
+// The result of creating an entity in a way that the registry may refuse: with a name, under a
+// parent, or from a template.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,13 @@ class EntityRegistry;
 
 namespace detail {
 
-/// Why an entity was not created.
+/// The reason why an entity was not created.
 struct RefusedCreation {
   Refusal refusal;
   std::string text;
 };
-/// The parts of a Created. Fits into two registers; the receiver owns `refused`.
+/// The result of an attempt to create an entity. Fits into two registers. If `refused` is not null,
+/// the receiver owns it.
 struct Made {
   Entity id;
   RefusedCreation* refused = nullptr;
@@ -27,9 +28,10 @@ struct Made {
 
 }  // namespace detail
 
-/// The id of a new entity, or the reason why it was refused. Converts to the id, so the result of
-/// create() can be used as an Entity. Taking the id of a refused entity stops the program with an
-/// error that contains text(). Code that can continue without the entity tests the value first:
+/// The id of a new entity, or the reason why the entity was not created. Converts to the id, so the
+/// result of create() can be used as an Entity. If the entity was refused, the conversion stops the
+/// program with an error that contains text(). Code that can continue without the entity should
+/// test the value first:
 ///
 ///   if (const muster::Created orc = registry.create("orc", Health{}))
 ///     registry.push(orc, Damage{.amount = 7});
@@ -47,11 +49,11 @@ class [[nodiscard(
       stop();
     return id_;
   }
-  /// The refusal; its code is none if the entity was created. Its `entity` is the one that text()
-  /// names.
+  /// Returns the refusal. Its code is `none` if the entity was created. Its `entity` is the one
+  /// that text() names.
   Refusal refusal() const noexcept { return refused_ ? refused_->refusal : Refusal{}; }
-  /// The refusal as a sentence; empty if the entity was created. Valid for the lifetime of this
-  /// value.
+  /// Returns the refusal as a sentence, or an empty string if the entity was created. Valid for the
+  /// lifetime of this value.
   std::string_view text() const noexcept { return refused_ ? refused_->text : std::string_view{}; }
 
  private:

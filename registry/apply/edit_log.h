@@ -1,6 +1,6 @@
-// The interface for logs of sessions' edits, for example to undo them. A log sees each message that
-// changes structure as Structure applies it, if a session sent the message. Messages from handlers,
-// timers and the host are not edits.
+// The interface for logs that record the edits made by sessions, for example to undo them. When
+// Structure applies a structural message that a session sent, it passes the message to the log.
+// Messages from handlers, timers, and the host are not edits.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,26 @@ struct Editor {
   std::uint64_t user = 0, request = 0;
 };
 
-/// A message from a session. Valid during the call.
+/// A message from a session. Valid only during the call.
 struct Edit {
   const Editor& by;
   TypeId type;
-  /// The target entities; empty for a message to the world. A message to many entities may be split
-  /// into several edits, in order.
+  /// The target entities; empty for a message to the world. A message with many targets may be
+  /// split into several consecutive edits.
   std::span<const Entity> targets;
   const std::byte* payload;           ///< the message; null for a table
-  std::span<const RowSetEntry> rows;  ///< components in the payload
-  std::span<const std::byte> table;   ///< the message if it is a table
+  std::span<const RowSetEntry> rows;  ///< components contained in the payload
+  std::span<const std::byte> table;   ///< the message if it is a table; otherwise empty
 };
 
-/// Called on the registry's thread. Must not use the registry, except for reading its storage and
-/// hierarchy.
+/// All functions are called on the registry's thread. They must not use the registry, except to
+/// read its storage and hierarchy.
 class EditLog {
  public:
   virtual ~EditLog() = default;
   /// Called before the edit changes anything.
   virtual void before(const Edit& edit) = 0;
-  /// Called after the edit was applied completely, or refused without effect.
+  /// Called after the edit was applied completely or was refused without effect.
   virtual void after(const Edit& edit, const Refusal& refusal) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Fills adjacent rows with one value, and copies out their ids.
+// Fills adjacent rows with a single value, and copies out their ids.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace muster {
 
-/// Writes `value` `count` times, starting at `to`. If `asks`, prefetches memory 2 KiB ahead. Writes
-/// groups of values that together fill whole registers, because compilers store single 12-byte
-/// values in two parts.
+/// Writes `value` `count` times, starting at `to`. If `asks` is true, prefetches memory 2 KiB
+/// ahead. Writes groups of values that together fill whole registers, because compilers store a
+/// single 12-byte value in two parts.
 template <bool asks, class Value>
   requires std::is_trivially_copyable_v<Value>
 void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
@@ -35,14 +35,15 @@ void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
   for (; count != 0; --count, to += sizeof(Value)) std::memcpy(to, &value, sizeof(Value));
 }
 
-/// Runs of rows in several chunks whose columns are filled one after another: each column is
-/// written through all chunks as one array. If chunks were created between columns, the processor
-/// would restart its prefetching for each chunk.
+/// Collects runs of rows in several chunks, so that their columns can be filled one after another:
+/// each column is written in all of the chunks before the next column is started. If chunks were
+/// created between columns, the processor would have to restart its prefetching for each chunk.
 class RunsTogether {
  public:
   std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }
-  /// Calls create(rows left), which returns a run, for up to `rows` rows of some chunks. Then has
-  /// them filled by fill(), even if create() throws. Returns the number of rows created.
+  /// Calls create(rows left) repeatedly; each call returns a run of new rows in a chunk. Stops
+  /// after `rows` rows or after a limited number of chunks. Then calls fill() to fill the rows,
+  /// even if create() throws. Returns the number of rows created.
   template <class Create, class Fill>
   std::size_t create(std::size_t rows, Create create, Fill fill) {
     count_ = 0;
@@ -65,8 +66,9 @@ class RunsTogether {
   std::size_t count_ = 0;
 };
 
-/// Appends `count` ids to `made`, which must have room. Copies the ids of a chunk one by one: the
-/// processor's own copy instruction, which the library uses at this size, takes longer.
+/// Appends `count` ids to `made`, which must have enough capacity. Copies the ids of a chunk one by
+/// one, because the processor's string-copy instruction, which the library uses at this size, is
+/// slower.
 inline void append_ids(std::vector<Entity>& made, const Entity* ids, std::size_t count) {
   struct OneByOne {
     using iterator_category = std::forward_iterator_tag;

@@ -1,6 +1,7 @@
-// The columns of the row that an entity leaves for another archetype: kept values are copied to the
-// new row, and the last row's values fill the hole. Most values have 4, 8, 12 or 16 bytes. The code
-// that copies these values knows the number of columns of each size, so it need not look up sizes.
+// Describes the columns of a row that an entity leaves when it moves to another archetype. Kept
+// values are copied to the new row, and the values of the chunk's last row fill the hole. Most
+// values have 4, 8, 12, or 16 bytes. The code that copies these values knows the number of columns
+// of each size, so it does not have to look up sizes.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace muster {
 
-/// The number of columns with values of 4, 8, 12 and 16 bytes, among those whose values are kept.
+/// The numbers of kept columns whose values have 4, 8, 12, and 16 bytes.
 struct ColumnCounts {
   static constexpr std::uint32_t sizes = 4;
   std::array<std::uint8_t, sizes> of{};
@@ -22,23 +23,24 @@ struct ColumnCounts {
   friend constexpr bool operator==(const ColumnCounts&, const ColumnCounts&) = default;
 };
 
-/// Sorted by how a column is handled, then by the size of its values.
+/// The columns of the old archetype, sorted by how they are handled, then by the size of their
+/// values.
 class LeftColumns {
  public:
-  /// Prepares for rows that move from one archetype to another and keep all values except those of
-  /// `types`. Both must be plain().
+  /// Prepares for rows that move between these archetypes and keep all values except those of
+  /// `types`. Both archetypes must be plain().
   void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
-  /// Stores the columns of `open`, the chunk that rows move to, and of `last`, whose last row fills
-  /// holes.
+  /// Stores the columns of `open`, the chunk that receives the rows, and of `last`, the chunk whose
+  /// last row fills holes.
   void aim(const Chunk& open, const Chunk& last) noexcept;
-  /// True if the functions below may be called: all values have a size in ColumnCounts, or are
-  /// small and left behind.
+  /// True if the functions below may be called. All values must then have a size in ColumnCounts,
+  /// or be small and left behind.
   bool usual() const noexcept { return usual_; }
   const ColumnCounts& counts() const noexcept { return counts_; }
 
-  /// Copies the values that a row keeps to row `to` of the chunk that rows move to. With `fills`,
-  /// all values of row `last`, the last of its group, then fill the hole. `counts` must be
-  /// counts(); `leaves` must be leaves_any().
+  /// Copies the values that a row keeps to row `to` of the receiving chunk. If `fills` is true,
+  /// then fills the hole with all values of row `last`, the last row of its group. `counts` must
+  /// equal counts(), and `leaves` must equal leaves_any().
   template <ColumnCounts counts, bool leaves, bool fills>
   [[gnu::always_inline]] void copy_counted(std::uint32_t to, Chunk& old, std::uint32_t hole,
                                            std::uint32_t last) const noexcept {
@@ -50,7 +52,7 @@ class LeftColumns {
     copy_each<16, fills, after12, counts.all()>(column, to, old, hole, last);
     if constexpr (leaves && fills) fill_left(column + counts.all(), old, hole, last);
   }
-  /// copy_counted() for any counts.
+  /// Like copy_counted(), for any counts.
   template <bool fills>
   [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
                                    std::uint32_t last) const noexcept {
@@ -62,21 +64,21 @@ class LeftColumns {
     if constexpr (fills) fill_left(column, old, hole, last);
   }
   bool leaves_any() const noexcept { return counts_.all() != columns_.size(); }
-  /// Prefetches values of Storage::asked_rows rows that will fill holes some moves later, if `last`
-  /// is the group's last chunk, and of the same number of rows that will leave then, if rows leave
-  /// in order from `row` on. `from_end`: they leave from the end, so they are the rows that would
-  /// fill holes.
+  /// Prefetches the values of the Storage::asked_rows rows that will leave a few moves later,
+  /// assuming that rows leave in order from `row` on. If `last` is the group's last chunk, also
+  /// prefetches the values of the same number of rows that will fill the holes. If `from_end` is
+  /// true, rows leave from the end, so they are the same rows that would fill the holes.
   void ask(const Chunk& old, std::uint32_t row, const Chunk& last, bool from_end) const noexcept;
-  /// Copies all kept values, of any size, to any row.
+  /// Copies all kept values, regardless of size, to any row.
   void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
 
  private:
   struct Column {
     std::uint32_t slot;  // slot of the old row, as an offset in bytes from the start of its chunk
     std::uint32_t bytes;
-    std::byte* into;    // column of the chunk that rows move to
+    std::byte* into;    // column of the chunk that receives the rows
     std::byte* filler;  // column of the chunk whose last row fills holes
-    std::uint16_t to;   // slot of `into`; no_column: the value is left behind
+    std::uint16_t to;   // slot of `into`, or no_column if the value is left behind
   };
   static std::byte* data_of(const Chunk& chunk, std::uint32_t slot) noexcept {
     return *reinterpret_cast<std::byte* const*>(reinterpret_cast<const std::byte*>(&chunk) + slot);
@@ -89,7 +91,8 @@ class LeftColumns {
     std::memcpy(into, place, bytes);
     if constexpr (fills) std::memcpy(place, column.filler + std::size_t{last} * bytes, bytes);
   }
-  /// Calls copy_one() for columns [begin, end). GCC warns about unrolling an empty loop.
+  /// Calls copy_one() for columns [begin, end). The condition avoids a GCC warning about unrolling
+  /// an empty loop.
   template <std::size_t bytes, bool fills, std::uint32_t begin, std::uint32_t end>
   [[gnu::always_inline]] static void copy_each([[maybe_unused]] const Column* column, std::uint32_t to, Chunk& old,
                                                std::uint32_t hole, std::uint32_t last) noexcept {
@@ -105,7 +108,7 @@ class LeftColumns {
       copy_one<bytes, fills>(*column, to, old, hole, last);
     return column;
   }
-  /// Fills the hole in the columns from `column` on, whose values are left behind.
+  /// Fills the hole in the columns from `column` on. The values of these columns are left behind.
   [[gnu::always_inline]] void fill_left(const Column* column, Chunk& old, std::uint32_t hole,
                                         std::uint32_t last) const noexcept {
     for (const Column* const end = columns_.data() + columns_.size(); column != end; ++column)

@@ -16,7 +16,7 @@ namespace {
 struct ManagerRow {
   std::uint32_t version = 0, name_bytes = 0;
 };
-constexpr std::uint32_t in_parts = 1u << 31;     // bit of the version
+constexpr std::uint32_t in_parts = 1u << 31;     // flag in the version field
 constexpr std::uint32_t part_none = 0xffffffff;  // no part has this number
 
 /// The head of a saved manager.
@@ -28,7 +28,8 @@ struct Head {
   std::uint32_t parts = 0;
 };
 
-/// Splits a row; false if it is truncated or its name does not match the key.
+/// Splits a row into its fields. Returns false if the row is truncated or its name does not match
+/// the key.
 bool split(std::uint64_t key, std::span<const std::byte> row, Head& head) {
   ManagerRow fixed;
   if (row.size() < sizeof fixed) return false;
@@ -45,7 +46,7 @@ bool split(std::uint64_t key, std::span<const std::byte> row, Head& head) {
   return !head.name.empty() && hash64(head.name) == key;
 }
 
-/// The head of a row that was checked.
+/// Returns the head of a row that has already been checked.
 Head head_of(std::uint64_t key, const SavedManager& saved) {
   Head head;
   require(split(key, saved.head, head), "Managers: an unchecked row");
@@ -72,7 +73,7 @@ class SavedRows final : public ManagerRows {
 
 bool same(const SavedManager& a, const SavedManager& b) noexcept { return a.head == b.head && a.parts == b.parts; }
 
-/// Passes on a manager's parts and counts them.
+/// Passes the parts of a manager to a ManagerRows, and counts them.
 class PartSink final : public ManagerSink {
  public:
   PartSink(std::uint64_t key, std::uint64_t moment, ManagerRows& to) : key_(key), moment_(moment), to_(to) {}
@@ -95,7 +96,7 @@ class PartSink final : public ManagerSink {
   }
   const std::uint64_t key_, moment_;
   ManagerRows& to_;
-  std::uint32_t parts_ = 0, next_ = 0;  // the smallest number that may follow
+  std::uint32_t parts_ = 0, next_ = 0;  // the smallest number that the next part may have
 };
 
 }  // namespace
@@ -198,7 +199,8 @@ void Managers::save_waiting(std::uint64_t key, const SavedManager& saved, Manage
 }
 
 void Managers::save(ManagerRows& to) const {
-  std::map<std::uint64_t, const ByName::value_type*> all;  // null: a waiting state
+  std::map<std::uint64_t, const ByName::value_type*> all;  // null for the saved state of an absent
+                                                           // manager
   for (const auto& [key, saved] : waiting_) all[key] = nullptr;
   for (const auto& each : managers_) all[hash64(each.first)] = &each;
   for (const auto& [key, present] : all) {

@@ -1,5 +1,6 @@
-// Lets a handler request what happens next. Every call appends to the end of the cascade, in call
-// order. Nothing is delivered until all handlers of the current message have returned.
+// Lets a handler request what should happen next. Each call appends to the end of the cascade, in
+// the order of the calls. Nothing is delivered until all handlers of the current message have
+// returned.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,9 @@ class TextTable;
 
 using TimerId = std::uint64_t;
 
-/// A handler's parameter, valid until the handler returns. "post" means later: no handler runs
-/// inside another. Calls never fail; the outcome of a message is decided and counted at delivery.
+/// A handler's parameter, valid until the handler returns. "post" means that a message is delivered
+/// later: a handler never runs inside another. Calls never fail. The outcome of a message is
+/// decided and counted when the message is delivered.
 class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequests, detail::WrongSubscriptions {
  public:
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
@@ -38,13 +40,13 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     if (!types_.seen<M>() || !arena_.extend(target, message)) [[unlikely]]
       post_otherwise(target, message);
   }
-  /// Sends one payload to a span of entities.
+  /// Sends a single payload to a span of entities.
   template <MessageType M>
   void post(std::span<const Entity> targets, const M& message) {
     types_.need<M>();
     arena_.append_shared(targets, message);
   }
-  /// Sends a message to the world: every handler runs for all entities that it matches.
+  /// Sends a message to the world. Each subscribed handler runs for all entities that it matches.
   template <MessageType M>
   void post(const M& message) {
     types_.need<M>();
@@ -57,14 +59,14 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     types_.need<M>();
     arena_.append_table(TypeTraits<M>::id, target, encode(message));
   }
-  /// Sends a message to the ancestors, the entity itself or the descendants of an entity. `parts`
+  /// Sends a message to any combination of an entity, its ancestors, and its descendants. `parts`
   /// is a mask of SubtreeParts.
   template <MessageType M>
   void post_subtree(Entity target, std::uint64_t parts, const M& message) {
     types_.need<M>();
     arena_.append_subtree(target, parts, message);
   }
-  /// Sends a message when the registry's clock reaches now + delay.
+  /// Sends a message to an entity when the registry's clock reaches now + delay.
   template <MessageType M>
   TimerId post_after(std::uint64_t delay_ns, Entity target, const M& message) {
     types_.need<M>();
@@ -80,11 +82,11 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     inner.append_world(message);
     return append_timed(delay_ns, inner.front());
   }
-  /// Cancels a message of post_after(). Does nothing if it was already delivered.
+  /// Cancels a message sent by post_after(). Has no effect if the message was already delivered.
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
 
   void destroy(Entity target) { arena_.append(target, Destroy{}); }
-  /// Adds or overwrites components.
+  /// Adds components to an entity, or overwrites existing ones.
   template <ComponentType... Cs>
   void set(Entity target, const Cs&... components) {
     (types_.need<Cs>(), ...);
@@ -97,21 +99,21 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   void reparent(Entity target, Entity parent, Entity before = {}) {
     arena_.append(target, Reparent{.parent = parent, .before = before});
   }
-  /// Names an entity. Takes the next free suffix if a sibling has the name.
+  /// Renames an entity. If a sibling already has the name, appends the next free suffix.
   void rename(Entity target, std::string_view name);
 
-  /// Subscribes like EntityRegistry::subscribe, but the handler starts when this request is
-  /// delivered. If its name is then taken, or the order is contradictory, the handler never starts,
-  /// and a refusal is counted. Handlers are code, not state: they must be subscribed again after a
-  /// load.
+  /// Subscribes a handler, as EntityRegistry::subscribe does, except that the handler becomes
+  /// active when this request is delivered. If its name is taken at that time, or its position in
+  /// the order is contradictory, the handler never becomes active and a refusal is counted.
+  /// Handlers are code, not state, so they must be subscribed again after a load.
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
-  /// Ends a handler when this request is delivered; until then it is still called.
+  /// Ends a subscription when this request is delivered. Until then, the handler is still called.
   void end(Subscription subscription);
-  /// Enables or disables the handlers of this name when this request is delivered.
+  /// Enables or disables the handlers with this name when this request is delivered.
   void set_handler_enabled(std::string_view name, bool enabled);
 
-  /// The time of the registry's clock, in ns.
+  /// Returns the time of the registry's clock, in nanoseconds.
   std::uint64_t now_ns() const noexcept { return now_ns_; }
 
  private:
@@ -122,7 +124,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
-  /// The rest of post(). A separate function, so that little code is inlined into a handler's loop.
+  /// The rest of post(), in a separate function so that little code is inlined into a handler's
+  /// loop.
   template <MessageType M>
   [[gnu::noinline]] void post_otherwise(Entity target, const M& message) {
     types_.need<M>();
@@ -131,7 +134,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
   Subscription keep(std::unique_ptr<Handler> handler);
 
-  BatchWriter& arena_;  // RegistryCore::cascade, or the worker's own during a pass that is spread
+  BatchWriter& arena_;  // RegistryCore::cascade, or the worker's own writer during a parallel pass
   TypesKnown& types_;
   TextTable& texts_;
   std::uint64_t& next_timer_;
@@ -144,15 +147,15 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
 class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
-  /// Returns the id of a new entity, which is final and may be used in messages and fields at once.
-  /// The entity is alive once its Create has been delivered. The Create may still be refused, for
-  /// example because the parent died first.
+  /// Returns the id of a new entity. The id is final and may immediately be used in messages and
+  /// fields. The entity is alive once its Create has been delivered. The Create may still be
+  /// refused, for example because the parent died first.
   template <ComponentType... Cs>
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
   }
-  /// create() for a child of `parent`. `name` may be empty; if a sibling has it, the next free
-  /// suffix is added.
+  /// Like create(), for a child of `parent`. `name` may be empty. If a sibling already has the
+  /// name, the next free suffix is appended.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     (outbox_.types_.need<Cs>(), ...);
@@ -161,10 +164,10 @@ class Spawner : detail::WrongUnnamedCreations {
                                components...);
     return made;
   }
-  /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root.
-  /// `root` adds to or replaces the template's components of the root. The ids are final. The Spawn
-  /// may be refused when it is delivered. Returns nil and sends nothing if the template is unknown
-  /// at the time of the call.
+  /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root. The
+  /// components in `root` are added to those that the template gives the root, or replace them. The
+  /// ids are final, but the Spawn may still be refused when it is delivered. If the template is
+  /// unknown at the time of the call, returns nil and sends nothing.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);
@@ -180,7 +183,7 @@ class Spawner : detail::WrongUnnamedCreations {
   Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
       : storage_(storage), outbox_(outbox), templates_(templates) {}
   Entity reserve();
-  /// Takes the ids into ids_; false if the template is unknown.
+  /// Reserves the ids and stores them in ids_. Returns false if the template is unknown.
   bool prepare(std::string_view what, const SpawnOptions& options, Spawn& message);
   Text intern(std::string_view name);
 

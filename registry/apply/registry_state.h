@@ -1,14 +1,14 @@
-// The state of a registry: everything that is saved and hashed, as one value.
+// The state of a registry: everything that is saved and hashed, held in one value.
 //
 //   EntityRegistry | state                          | wiring
 //                  | rows, ids, links, names, texts | types, handlers, managers, sinks, executor, observer, inbox
 //                  | templates, timers, what waits, |
 //                  | clock, sequence, counters      |
 //
-// A registry has its state at a fixed place. State that is loaded or swapped in
-// (RegistryHost::swap_state) moves to that place: references to a registry's Storage, Hierarchy
-// and so on stay valid and show the new contents. Pointers into the contents (rows, chunks,
-// archetypes, texts, templates) go with the state to which they belong.
+// A registry's state is at a fixed address. When a state is loaded or swapped in
+// (RegistryHost::swap_state), its contents move to that address, so references to a registry's
+// Storage, Hierarchy, and so on remain valid and refer to the new contents. Pointers into the
+// contents (rows, chunks, archetypes, texts, templates) move with the state to which they belong.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,11 @@
 namespace muster {
 
 struct RegistryCounters {
-  std::uint64_t messages = 0;  ///< delivered, counted by target
+  std::uint64_t messages = 0;  ///< messages delivered, counted once per target
   std::uint64_t unhandled = 0, dead = 0, refused = 0;
-  std::uint64_t carried = 0;    ///< number of times a cascade was cut short
-  std::uint64_t overtaken = 0;  ///< number of new inputs delivered before carried messages
+  std::uint64_t carried = 0;    ///< number of times that a cascade was cut short
+  std::uint64_t overtaken = 0;  ///< number of new inputs that were delivered before carried
+                                ///< messages
 
   /// Adds the results of delivered messages.
   void add(const Receipt& receipt) noexcept {
@@ -44,31 +45,33 @@ struct RegistryCounters {
   }
 };
 
-/// Limits on what the handlers of one input may push, in messages and in payload bytes. Anything
-/// beyond is carried over.
+/// Limits on what the handlers of one input may push, in messages and in payload bytes. Messages
+/// beyond a limit are carried over to the next input.
 struct CascadeBounds {
   std::uint64_t messages_max = 10'000'000;
   std::uint64_t bytes_max = 128u << 20;
 };
 
-/// How far a batch has been delivered: limits count messages, not batches.
+/// How much of a batch has been delivered. Needed because limits count messages rather than
+/// batches.
 struct BatchCursor {
   std::uint32_t message = 0;
   std::size_t offset = 0;  ///< for tables: offset of the next item in the body
 };
 
-/// Empty, or taken out of a registry. Users obtain one from RegistryReader::make_state() and
-/// swap_state(). Belongs to that registry, which must outlive it and whose thread uses it. The
-/// members are for the registry's own parts.
+/// A state that belongs to a registry: its current state, an empty one, or one that was swapped
+/// out. Users obtain states from RegistryReader::make_state() and swap_state(). The registry must
+/// outlive the state, and only the registry's thread may use it. The members are for the registry's
+/// own parts.
 struct RegistryState {
-  /// Makes an empty state that shares a registry's component types. Messages are stored in segments
-  /// of `segment_bytes` (Arena).
+  /// Creates an empty state that shares the component types of a registry. Messages are stored in
+  /// segments of `segment_bytes` (see Arena).
   RegistryState(std::shared_ptr<ComponentTypes> types, std::size_t segment_bytes);
-  /// Leaves the other state empty.
+  /// Leaves `other` empty.
   RegistryState(RegistryState&& other);
   RegistryState& operator=(RegistryState&& other);
-  /// Exchanges all contents with another state of the same registry. Does not update caches outside
-  /// the states; RegistryHost::swap_state does.
+  /// Exchanges all contents with another state of the same registry. Caches outside the states are
+  /// not updated; RegistryHost::swap_state updates them.
   void swap(RegistryState& other);
 
   Storage storage;
@@ -78,10 +81,11 @@ struct RegistryState {
   TemplateTable templates;
   Timers timers;
   HandlerStates handlers;
-  ManagerStates managers;  ///< of absent managers, or of all if outside the registry
+  ManagerStates managers;  ///< states of absent managers, or of all managers if outside the
+                           ///< registry
   Arena input;             ///< posted messages
   Arena cascade;           ///< messages pushed by handlers
-  BatchCursor cursor;      ///< position in the front batch of the cascade
+  BatchCursor cursor;      ///< position in the cascade's front batch
   Shown<std::uint64_t> sequence = 0;
   std::uint64_t now_ns = 0;
   std::uint64_t next_timer = 1;

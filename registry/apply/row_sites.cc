@@ -33,7 +33,7 @@ std::uint32_t MoveSite::move_any(Storage& storage, Entity e, Chunk& from_chunk, 
   return into.row;
 }
 
-/// A Way that copies the values with `Copy::copy(columns, to, old, hole, last)`.
+/// A Way that copies values by calling `Copy::copy(columns, to, old, hole, last)`.
 template <class Copy>
 std::uint32_t MoveSite::move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
   return storage.move_plain(e, *site.old, place, site.aim,
@@ -52,7 +52,7 @@ struct CopyAny {
   }
 };
 
-/// The maximum number of columns of usual sizes for which there is a specialized Way.
+/// The maximum number of columns of usual sizes for which a specialized Way exists.
 constexpr std::uint32_t counted_columns_max = 3;
 
 constexpr std::uint32_t number_of(const ColumnCounts& counts) noexcept {
@@ -82,7 +82,7 @@ MoveSite::Way MoveSite::way_of(const LeftColumns& columns) noexcept {
   if (!columns.usual()) return nullptr;
   const ColumnCounts& counts = columns.counts();
   if (counts.all() > counted_columns_max) return &move_by<CopyAny>;
-  // Indexed by the number of the counts; null if there are too many columns.
+  // Indexed by the number that encodes the counts. Null if there are too many columns.
   constexpr auto ways = []<bool leaves, std::uint32_t... numbers>(std::bool_constant<leaves>,
                                                                   std::integer_sequence<std::uint32_t, numbers...>) {
     constexpr auto way = []<std::uint32_t number>() -> Way {
@@ -115,7 +115,8 @@ std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& from_chunk, std:
       stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
       const std::uint32_t row = place & (Locator::rows_max - 1);
       storage.ask_for_last_ids(*aim.last);
-      // If the last row is leaving, so were the rows before it, and these have been prefetched.
+      // If the last row is leaving, rows leave from the end, and their ids have already been
+      // prefetched.
       const bool from_end = &from_chunk == aim.last && row + 1 == from_chunk.count;
       if (!from_end) {
         const std::ptrdiff_t soon = std::ptrdiff_t{row} + Storage::asked_rows_ahead;

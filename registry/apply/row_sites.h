@@ -1,6 +1,6 @@
-// Remembers where the rows of a list of components go, for calls of the host that create entities,
-// or add or remove components, while no handler must be called (registry/direct_rows.h). Only for
-// archetypes without runtime components.
+// Remembers where rows with a given list of components are placed. Used when the host creates
+// entities, or adds or removes components, and no handler has to be called
+// (registry/direct_rows.h). Supports only archetypes without runtime components.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace muster {
 
 constexpr std::size_t site_components_max = 8;
 
-/// A nonzero key for a list of component types in the order in which they are named.
+/// Returns a nonzero key for a list of component types, which depends on their order.
 template <ComponentType... Cs>
 consteval std::uint64_t site_key(std::uint64_t kind) {
   std::uint64_t key = kind;
@@ -29,12 +29,12 @@ consteval std::uint64_t site_key(std::uint64_t kind) {
   return key | 1;
 }
 
-/// The batch of a call with one list of components, kept between calls: the next call writes only
-/// its target and values.
+/// The batch of a call with a given list of components. It is kept between calls, so that the next
+/// call writes only its target and values.
 class SealedBytes {
  public:
   void keep(std::span<const std::byte> sealed);
-  /// Aligned to 16.
+  /// Returns the stored batch, which is aligned to 16 bytes.
   void* data() const noexcept { return bytes_.get(); }
 
  private:
@@ -42,16 +42,16 @@ class SealedBytes {
   std::size_t room_ = 0;
 };
 
-/// The last open chunk found for an archetype at depth 0.
+/// The open chunk most recently found for an archetype at depth 0.
 struct OpenChunk {
-  std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
+  std::uint64_t changes = 0;  ///< Storage::chunk_changes() when the chunk was found; 0 if never
   Chunk* chunk = nullptr;
-  /// In the order of a site's list; null for tags.
+  /// The columns, in the order of the site's component list; null for tags.
   std::array<std::byte*, site_components_max> columns{};
-  /// In the same order, for enableable types.
+  /// The presence columns of enableable types, in the same order.
   std::array<PresenceWord*, site_components_max> presences{};
 
-  /// True if the chunk is still the open one and has room for another row.
+  /// True if the chunk is still the archetype's open chunk and has room for another row.
   [[gnu::always_inline]] bool fits(const Storage& storage) const noexcept {
     return changes == storage.chunk_changes() && chunk->count < chunk->capacity;
   }
@@ -59,11 +59,11 @@ struct OpenChunk {
  private:
   friend class HostCall;
   friend struct MoveSite;
-  /// Finds or opens the open chunk.
+  /// Finds the open chunk, or opens one.
   void reopen(Storage& storage, Archetype& archetype, std::span<const TypeId> types);
 };
 
-/// Entities created with one list of components, at depth 0.
+/// The site of entities that are created at depth 0 with a given list of components.
 struct CreateSite {
   std::uint64_t key = 0;
   Archetype* archetype = nullptr;
@@ -71,31 +71,32 @@ struct CreateSite {
   SealedBytes sealed;
 };
 
-/// Entities of one archetype that gain a list of components, or lose one.
+/// The site of entities of one archetype that gain a given list of components, or lose one
+/// component.
 struct MoveSite {
   std::uint64_t key = 0;
   Archetype *from = nullptr, *to = nullptr;
-  /// Storage::chunk_changes() when `aim` and `columns` were set; 0 if not set.
+  /// Storage::chunk_changes() when `aim` and `columns` were set; 0 if they have not been set.
   std::uint64_t aimed = 0;
   Storage::MoveAim aim;
-  /// A move takes the slow path once the open chunk has this number of rows, because it is full or
-  /// because rows that will fill holes must be prefetched.
+  /// A move takes the slow path once the open chunk has this number of rows, either because the
+  /// chunk is full or because rows that will fill holes must be prefetched.
   std::uint32_t stop = 0;
-  /// Number of the chunk that a row left last, valid while `aimed` is. It is at depth 0, of `from`,
-  /// and touched. chunks_max if values have unusual sizes.
+  /// Number of the chunk that the previous row left; valid only while `aimed` is. The chunk belongs
+  /// to `from`, is at depth 0, and has been touched. chunks_max if any value has an unusual size.
   std::uint32_t known = Locator::chunks_max;
   Chunk* old = nullptr;
   OpenChunk open;  ///< the open chunk of `to`
   LeftColumns columns;
-  /// Slots in `to`, in the order of the list; no_column for tags.
+  /// Slots in `to`, in the order of the component list; no_column for tags.
   std::array<std::uint16_t, site_components_max> slots{};
   SealedBytes sealed;
-  std::array<TypeId, site_components_max> types{};  ///< the list, if it has any
+  std::array<TypeId, site_components_max> types{};  ///< the component list, if there is one
   std::size_t type_count = 0;
-  /// Parallel to `slots`: those of presence columns.
+  /// The slots of the presence columns, parallel to `slots`.
   std::array<std::uint16_t, site_components_max> presences{};
   /// True if move_known() may move the row at this place. Successive rows usually leave the same
-  /// chunk; nothing else about the chunk needs to be checked in that case.
+  /// chunk, and in that case nothing else about the chunk has to be checked.
   [[gnu::always_inline]] bool knows(const Storage& storage, std::uint64_t place) const noexcept {
     return place >> Locator::row_bits == known && aimed == storage.chunk_changes() && aim.open->count < stop;
   }
@@ -103,20 +104,20 @@ struct MoveSite {
  private:
   friend class HostCall;
   friend class RowSites;
-  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all
-  /// columns of the row. The entity's Locator has the bits `place`. Returns the new row's number in
-  /// the open chunk.
+  /// Moves the row of an entity at depth 0, with the values that it keeps, to `to`, and touches all
+  /// columns of the row. `place` holds the bits of the entity's Locator. Returns the number of the
+  /// new row in the open chunk.
   [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
     return way(*this, storage, e, place);
   }
-  /// Like move_known(), for any row of `from`, whose chunk is `from_chunk`.
+  /// Like move_known(), for any row of `from`. `from_chunk` is the row's chunk.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
-  /// move() for the row of an entity that has a parent: looks up its open chunk instead of
+  /// Like move(), for the row of an entity that has a parent. Looks up the open chunk instead of
   /// remembering it.
   Row move_below(Storage& storage, Entity e, Row row) const;
-  /// move() for rows with values of unusual sizes.
+  /// Like move(), for rows with values of unusual sizes.
   std::uint32_t move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
-  /// The function that move_known() calls; null if a value has an unusual size.
+  /// The function that move_known() calls; null if any value has an unusual size.
   using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, std::uint32_t place);
   template <class Copy>
   static std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place);
@@ -124,34 +125,35 @@ struct MoveSite {
   Way way = nullptr;
 };
 
-/// All sites of a registry. A component list has two places; if other lists have taken both, it
-/// takes the first.
+/// All sites of a registry. There are two places for each component list. If other lists occupy
+/// both, the list takes over the first one.
 class RowSites {
  public:
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
-  /// The last site used at the place of this list; it may belong to another key.
+  /// Returns the site most recently used at this list's place. It may belong to another key.
   [[gnu::always_inline]] MoveSite& recent(std::uint64_t key) noexcept { return *recent_[first_place(key, 0)]; }
   RowSites() { recent_.fill(moves_.data()); }
   RowSites(const RowSites&) = delete;
   RowSites& operator=(const RowSites&) = delete;
-  /// The site for rows of this chunk's archetype. Checks the last site first: its address does not
-  /// depend on the chunk, so its contents can be read before the chunk is known.
+  /// Returns the site for rows of the archetype of `chunk`. Checks the most recently used site
+  /// first: its address does not depend on the chunk, so its contents can be read before the chunk
+  /// is known.
   [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Chunk& chunk) noexcept {
     MoveSite* const recent = recent_[first_place(key, 0)];
     if (recent->key == key && recent->from == chunk.archetype) [[likely]]
       return recent;
     return find_move(key, chunk);
   }
-  /// Remembers `made`, the archetype of an entity just created with these components, unless it has
-  /// runtime components.
+  /// Remembers `made`, the archetype of an entity that was just created with these components.
+  /// Ignores archetypes with runtime components.
   void learn_create(std::uint64_t key, Archetype& made, std::span<const std::byte> sealed);
-  /// Remembers the archetypes of a row that was just moved, or written in place, unless one of them
-  /// has runtime components.
+  /// Remembers the archetypes of a row that was just moved or written in place. Ignores archetypes
+  /// with runtime components.
   void learn_move(std::uint64_t key, Archetype& from, Archetype& to, std::span<const TypeId> types,
                   std::span<const std::byte> sealed);
-  /// Must be called after slots of an archetype were reassigned: forgets everything.
+  /// Forgets everything. Must be called after the slots of an archetype were reassigned.
   void forget() noexcept;
 
  private:

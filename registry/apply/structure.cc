@@ -1,14 +1,14 @@
 // Rules that other code relies on:
 //
-// - Create and Rename specify what happens if a sibling has the name: `refuse` (edits) or `suffix`
-//   (handlers, imports, spawns).
+// - Create and Rename specify what happens if a sibling already has the name: `refuse` (for edits)
+//   or `suffix` (for handlers, imports, and spawns).
 // - A subtree is destroyed in reverse pre-order: children before parents, later siblings first.
-// - An archetype is created when a row needs it, so archetype numbers are state. A Set or a merge
-//   moves a row once.
-// - A template is spawned by one message to the ids of all its nodes. Extra components of its root
-//   are the batch's row set; other nodes are changed by separate messages. Its initial messages,
-//   and Activated, Loaded and Deactivated, are part of the structure message and are delivered
-//   before anything that is queued.
+// - An archetype is created when a row first needs it, so the numbering of archetypes is part of
+//   the state. A Set or a merge moves a row only once.
+// - A template is spawned by a single message to the ids of all its nodes. Extra components of the
+//   root are the batch's row set; other nodes are changed by separate messages. The template's
+//   initial messages, and Activated, Loaded, and Deactivated, are part of the structure message.
+//   They are delivered before anything that is queued.
 // - Padding is zero in every value, so equal values have equal bytes and hashes can be compared.
 #include "registry/apply/structure.h"
 
@@ -58,7 +58,7 @@ M read(const std::byte* payload) noexcept {
 }
 
 void Structure::grant(const Grant& grant) {
-  // Only the registry makes grants, so a replayed grant fits.
+  // Only the registry issues grants, so a replayed grant is always valid.
   storage_.grant(grant.first, grant.count);
 }
 
@@ -110,8 +110,8 @@ Refusal Structure::judge(const RowSetSpan& rows) {
 
 bool Structure::same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
   if (known.size() != rows.size()) return false;
-  // Compares field by field: rows of a batch that was just made on the stack must be read with the
-  // widths with which they were written.
+  // Compares field by field, because a batch may just have been built on the stack, and its rows
+  // must be read with the same widths with which they were written.
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i].type != rows[i].type || known[i].offset != rows[i].offset) return false;
   return true;
@@ -246,7 +246,7 @@ void Structure::destroy_linked(Entity top, Row row) {
 Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, const RowSetSpan& rows) {
   Row row = storage_.find(e);
   Archetype& from = *row.chunk->archetype;
-  const bool known = planned(rows, false, &from, set_plan_);  // and its components can be added
+  const bool known = planned(rows, false, &from, set_plan_);  // and the components can be added
   if (!known)
     if (Refusal refusal = judge(rows); refusal.code != RefusalCode::none) {
       refusal.entity = e;
@@ -294,13 +294,13 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
-  // Treats a runtime component as a tag, so that results do not depend on whether this process has
-  // values for it.
+  // Treats a runtime component as a tag, so that results do not depend on whether this process
+  // holds values for that component.
   if (column >= archetype.pod_slots || !row.has(message.component))
     return refuse(RefusalCode::missing_component, e, message.component);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
-  const std::uint32_t bytes = place->size;  // size of the whole array if the field names one
+  const std::uint32_t bytes = place->size;  // if the field is an array, the size of the whole array
   if (bytes != message.bytes || bytes > message.value.size())
     return refuse(RefusalCode::wrong_size, e, message.component, message.field);
   std::byte* value = row.at(column, type->size);
@@ -335,7 +335,8 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   const std::uint32_t old_depth = hierarchy_.depth(e);
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
   if (old_parent && old_parent == message.parent)
-    hierarchy_.unlink(e, old_parent);  // it is linked again, so its parent's index of names stays
+    hierarchy_.unlink(e, old_parent);  // the entity is linked again below, so the parent keeps its
+                                       // index of names
   else if (old_parent)
     unlink(e, old_parent);
   if (depth != old_depth) {

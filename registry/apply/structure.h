@@ -1,6 +1,6 @@
-// The only place where messages write structure: applies Create, Destroy, Set, Remove, SetField,
-// Reparent, Rename, InternText, grants and templates. Each is applied completely or refused without
-// effect.
+// The only place where messages change structure. Applies Create, Destroy, Set, Remove, SetField,
+// Reparent, Rename, InternText, grants, and templates. Each message is either applied completely or
+// refused without effect.
 //
 //   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
 //     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
@@ -8,9 +8,9 @@
 //       many rows at once           Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
 //       a tree                      Spawn                                           registry/apply/tree_rows.h
 //
-// Besides this, only HostCall writes rows, for some of the host's own calls
-// (registry/delivery/host_call.h). A load fills a separate state, and handlers write only values of
-// components. tests/checks/writes.py finds any other writer.
+// Apart from this class, only HostCall writes rows, for some of the host's own calls
+// (registry/delivery/host_call.h). A load fills a separate state, and handlers write only component
+// values. tests/checks/writes.py detects any other code that writes rows.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +34,17 @@
 
 namespace muster {
 
-/// Passed by reference: as the last of many arguments, a span would be stored in two halves, and
-/// reading it at once would wait for both stores.
+/// Always passed by reference: as the last of many arguments, a span would be stored in two halves,
+/// and an immediate read would have to wait for both stores.
 using RowSetSpan = std::span<const RowSetEntry>;
 
 class HostCall;
 
 class Structure {
  public:
-  /// `state` is the registry's, or one under construction. Both must outlive this. If the state's
-  /// contents are exchanged, forget_plans() must follow.
+  /// `state` is the registry's state or one under construction. `state` and `types` must outlive
+  /// this object. Whenever the contents of the state are exchanged, forget_plans() must be called
+  /// afterward.
   Structure(RegistryState& state, TypesKnown& types)
       : storage_(state.storage),
         types_(types),
@@ -56,14 +57,14 @@ class Structure {
 
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
   const Names& names() const noexcept { return names_; }
-  /// Returns the child of `parent` with this name, or nil. For callers that look up many names
-  /// (Names::find).
+  /// Returns the child of `parent` with this name, or nil. Intended for callers that look up many
+  /// names (see Names::find).
   Entity find_child(Entity parent, Text name) { return names_.find(parent, name); }
 
-  /// Sets the log that sees the edits of sessions from now on; null means none. The log must
-  /// outlive this object or the next call.
+  /// Sets the log that receives the edits of sessions from now on, or removes it if null. The log
+  /// must outlive this object or remain valid until the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
-  /// Marks that the messages of an input by `editor` are being applied, for this object's lifetime.
+  /// While this object exists, the messages being applied are those of an input from `editor`.
   class EditedBy {
    public:
     EditedBy(Structure& structure, const Editor& editor) noexcept : structure_(structure) {
@@ -78,36 +79,37 @@ class Structure {
     Structure& structure_;
   };
 
-  /// Applies a POD message to one entity; `rows` is the batch's row set. On success, the returned
-  /// code is none.
+  /// Applies a POD message to a single entity. `rows` is the batch's row set. On success, the code
+  /// of the returned refusal is `none`.
   [[gnu::always_inline]] Refusal apply(TypeId message, Entity target, const std::byte* payload,
                                        const RowSetSpan& rows) {
     return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
   }
-  /// Destroys the living entities in `ids`, in order, and returns their number.
+  /// Destroys the entities in `ids` that are alive, in order, and returns their number.
   std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
-  /// Messages to the world: Grant, ReturnGrant, and the table of InternText.
+  /// Functions for messages to the world: Grant, ReturnGrant, and the table of InternText.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::span<const std::byte> table);
 
   const TemplateTable& templates() const noexcept { return templates_; }
-  /// Returns the data remembered for spawning a template, or null if the template is unknown.
+  /// Returns the data that is remembered for spawning a template, or null if the template is
+  /// unknown.
   TemplateTable::Entry* find_template(Text name) noexcept { return templates_.find(name); }
-  /// Adds, replaces or forgets a template.
+  /// Adds, replaces, or removes a template.
   Refusal define(std::span<const std::byte> table);
-  /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows`
-  /// names the components that the roots also get from the payload.
+  /// Spawns trees whose nodes have the given ids: all nodes of the first tree in pre-order, then
+  /// those of the next. `rows` lists the additional components that the roots get from the payload.
   Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows) {
     return edited(TypeTraits<Spawn>::id, ids, payload, rows, {},
                   [&] { return spawn_all(message, ids, payload, rows); });
   }
-  /// Spawns one tree for a call of the host, under ids that were just taken (HostCall::take_ids).
-  /// The template must be planned(), and the message must have no name and no `before` sibling; it
-  /// cannot be refused. Equivalent to spawn() without rows.
+  /// Spawns a single tree for a call of the host, with ids that were just taken
+  /// (HostCall::take_ids). The template must be planned(), and the message must not have a name or
+  /// a `before` sibling. The spawn cannot be refused. Equivalent to spawn() without rows.
   void spawn_taken(const HostCall& call, TemplateTable::Entry& entry, const Spawn& message,
                    std::span<const Entity> ids);
-  /// True if the last spawn of this template was a tree without name and rows.
+  /// True if the previous spawn of this template created a tree without a name and without rows.
   static bool planned(const TemplateTable::Entry& entry) noexcept {
     return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
   }
@@ -115,33 +117,33 @@ class Structure {
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload) {
     return edited(TypeTraits<MergeTemplate>::id, ids, payload, {}, {}, [&] { return merge_all(message, ids); });
   }
-  /// For each id of the last merge: 1 if the entity existed before.
+  /// For each id passed to the previous merge: 1 if the entity already existed.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
-  /// A change that the last merge made to a component of an existing entity.
+  /// A change that the previous merge made to a component of an existing entity.
   struct Merged {
     Entity entity;
     TypeId component;
-    bool added;  ///< false: the component was changed
+    bool added;  ///< true if it was added; false if it was changed
   };
   std::span<const Merged> merged() const noexcept { return merged_; }
 
-  /// The name of an entity, nil if it has none.
+  /// Returns the name of an entity, or nil if it has none.
   Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
-  /// Drops the texts that nothing mentions. The caller has checked waiting messages; this function
-  /// checks the state.
+  /// Drops the texts that are not mentioned anywhere. The caller must already have searched the
+  /// pending messages; this function searches the state.
   void drop_texts(TextMentions& texts);
-  /// Forgets how rows are made, because archetypes are being dropped.
+  /// Forgets all remembered plans. Must be called when archetypes are dropped.
   void forget_plans();
-  /// Rebuilds the index of names after rows were loaded. Stops at the first entity that has a
-  /// sibling's name and returns it; returns nil if all names are valid.
+  /// Rebuilds the index of names after rows were loaded. Returns the first entity that has the same
+  /// name as a sibling, or nil if all names are valid.
   Entity restore_names();
-  /// Returns `e` and everything below it in order of destruction: reverse pre-order, so children
-  /// come before their parents.
+  /// Returns `e` and all its descendants in order of destruction. This is reverse pre-order, so
+  /// children come before their parents.
   std::span<const Entity> doomed(Entity e);
 
  private:
-  /// Applies one message by calling `write()`. Every message that a session may send passes through
-  /// this function, so a log sees all of them.
+  /// Applies a single message by calling `write()`. Every message that a session may send passes
+  /// through this function, so that a log receives all of them.
   template <class Write>
   [[gnu::always_inline]] Refusal edited(TypeId type, std::span<const Entity> targets, const std::byte* payload,
                                         const RowSetSpan& rows, std::span<const std::byte> table, Write write) {
@@ -153,7 +155,7 @@ class Structure {
     log_->after(edit, refusal);
     return refusal;
   }
-  /// Links a child to its siblings, or unlinks it.
+  /// Links a child to its parent and siblings, or unlinks it.
   void link(Entity child, Entity parent, Entity before) {
     hierarchy_.link(child, parent, before);
     names_.child_came(parent);
@@ -167,7 +169,7 @@ class Structure {
     destroy(e, storage_.find(e));
     return {};
   }
-  /// Destroys an entity and everything below it.
+  /// Destroys an entity and all its descendants.
   void destroy(Entity top, Row row) {
     if (stands_alone(row, top, hierarchy_)) [[likely]]
       storage_.destroy_plain(row, top);
@@ -186,7 +188,7 @@ class Structure {
   Refusal reparent(Entity e, const Reparent& message);
   Refusal rename(Entity e, const Rename& message);
 
-  /// The archetype that a row set needs, remembered for the next message.
+  /// The archetype required by a row set, remembered for the next message.
   struct RowPlan {
     std::vector<RowSetEntry> rows;
     bool named = false;
@@ -197,16 +199,16 @@ class Structure {
     std::vector<std::uint16_t> enabled;  // presence columns of `to` that are set to present
     Refusal refusal;
   };
-  /// Checks whether these components can be added. Called first, because archetypes are created
-  /// only for messages that are not refused.
+  /// Checks whether these components can be added. Must be called first, because archetypes are
+  /// created only for messages that are not refused.
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
   static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
-  /// True if a remembered plan fits a message with these rows, and the message's components can
+  /// True if a remembered plan fits a message with these rows and the message's components can
   /// still be added.
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
-  /// Writes the values of a plan. `fresh` is true if the row was just appended, so that its columns
-  /// have been touched.
+  /// Writes the values of a plan. `fresh` is true if the row was just appended and its columns have
+  /// therefore been touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
@@ -215,23 +217,23 @@ class Structure {
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
-  /// Plans the root, including components in addition to those of the template.
+  /// Plans the root, including the components that are added to those of the template.
   void plan_root(TemplateTable::Entry& entry, bool named);
   void plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes);
   void plan_tree(TemplateTable::Entry& entry);
-  /// Makes all checks that do not depend on whether the ids may be created.
+  /// Performs all checks that do not depend on whether the ids may be created.
   Refusal judge_spawn(const Spawn& message, std::span<const Entity> ids, std::uint32_t size, const RowSetSpan& rows);
   void spawn_tree(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids, std::uint32_t depth,
                   const std::byte* payload);
-  /// Makes a tree's rows, which must fit (TreeRows::fits), with everything from the template. Does
-  /// not link the root to `parent`.
+  /// Creates the rows of a tree, with everything that the template specifies. The rows must fit
+  /// (see TreeRows::fits). Does not link the root to `parent`.
   Row spawn_rows(const TemplateTable::Entry& entry, std::span<const Entity> ids, Entity parent);
-  /// Makes a node's row, with the template's values.
+  /// Creates the row of a node, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
-  /// Writes the ids of other nodes into a node's values that refer to them.
+  /// Writes the ids of other nodes into those values of a node that refer to them.
   static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
-  /// Makes a node with its row, name and links; `depth` is that of the root.
+  /// Creates a node with its row, name, and links. `depth` is the depth of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                    std::uint32_t depth);
   void merge_node(const Template& what, const Template::Node& node, std::span<const Entity> ids, Entity e);

@@ -20,7 +20,7 @@ Refusal refuse(RefusalCode code, TypeId type = define_type, FieldId field = 0,
   return {code, {}, type, field, node};
 }
 
-/// A name among the children of a node, and the child that has it.
+/// A name that a child of some node has.
 struct Named {
   std::uint32_t parent;
   Text name;

@@ -1,4 +1,4 @@
-// A template in a registry: checked, flat and immutable. Spawning copies from it.
+// A template of a registry, in a checked, flat, and immutable form. Spawning copies from it.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,13 @@
 
 namespace muster {
 
-/// Immutable, so any number of threads may read it and make batches from it.
+/// Immutable, so any number of threads may read a template and build batches from it.
 class Template {
  public:
   struct Value {
     TypeId type = 0;
-    std::uint32_t at = 0, bytes = 0;  ///< offset and size of its bytes in data(); tags have none
+    std::uint32_t at = 0, bytes = 0;  ///< offset and size of the value's bytes in data(); tags have
+                                      ///< none
     std::uint32_t first_span = 0, spans = 0;
     std::uint32_t first_reference = 0, references = 0;
     bool table = false;  ///< true for a message that is a table
@@ -40,12 +41,12 @@ class Template {
     std::uint32_t first_message = 0, messages = 0;
   };
 
-  /// Checks a definition that passed the verifier: types, layouts, values, names, the shape of the
-  /// tree.
+  /// Checks a definition that has passed the verifier: its types, layouts, values, and names, and
+  /// the shape of the tree.
   static std::expected<std::shared_ptr<const Template>, Refusal> read(DefineTemplateView defined, TypesKnown& types);
 
   std::string_view name() const noexcept { return name_; }
-  /// The number of nodes, and so of ids that one spawn needs.
+  /// Returns the number of nodes, which is also the number of ids that one spawn needs.
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   std::span<const Node> nodes() const noexcept { return nodes_; }
   std::span<const Value> components(const Node& node) const noexcept {
@@ -55,7 +56,7 @@ class Template {
     return std::span(values_).subspan(node.first_message, node.messages);
   }
   bool has_messages() const noexcept { return has_messages_; }
-  /// The bytes of all values; each is aligned to 16.
+  /// Returns the bytes of all values. Each value is aligned to 16 bytes.
   const std::byte* data() const noexcept { return reinterpret_cast<const std::byte*>(blocks_.data()); }
   std::span<const TemplateSpan> spans(const Value& value) const noexcept {
     return std::span(spans_).subspan(value.first_span, value.spans);
@@ -80,17 +81,17 @@ class Template {
   bool has_messages_ = false;
 };
 
-/// The templates of one registry, by the hash of their names.
+/// The templates of a registry, keyed by the hashes of their names.
 class TemplateTable {
  public:
-  /// Describes how a node's rows are made; remembered between spawns. Used only by the registry's
-  /// thread.
+  /// Describes how the rows of a node are created. Remembered between spawns, and used only on the
+  /// registry's thread.
   struct NodePlan {
     Archetype* archetype = nullptr;
     struct Copy {
       std::uint16_t slot;
       std::uint32_t size;
-      std::uint32_t at;  // offset of the value in the template
+      std::uint32_t at;  // offset of the value in the template's data
     };
     std::vector<Copy> copies;
     struct Patch {
@@ -102,30 +103,30 @@ class TemplateTable {
   };
   struct Entry {
     std::shared_ptr<const Template> what;
-    std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
+    std::vector<std::byte> batch;  ///< the DefineTemplate message, as saved and sent
     std::uint64_t version = 0;     ///< version of the storage when the template was defined
-    std::vector<NodePlan> plans;   ///< parallel to the template's nodes; empty if not made yet
-    // The values that the root got in addition to the template when its plan was made.
+    std::vector<NodePlan> plans;   ///< parallel to the template's nodes; empty if not yet made
+    // The values that the root received in addition to the template's when its plan was made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
-    TreePlan tree;                                ///< not made yet if it has no blocks
-    /// Nodes with children that are not in the index (Names).
+    TreePlan tree;                                ///< has no blocks if not yet made
+    /// Nodes with children that are not in the index of names (see Names).
     std::vector<std::uint32_t> unlisted;
-    std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index
-    bool patched = false;               ///< true if a node refers to another
-    /// The batch of the last spawn of a single tree from outside; no bytes if there was none.
+    std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index of names
+    bool patched = false;               ///< true if any node refers to another node
+    /// The batch of the previous spawn of a single tree from outside. Empty if there was none.
     struct Sealed {
       SealedBytes bytes;
       std::span<const std::byte> batch;
-      std::byte* message = nullptr;  ///< points into `batch`, as do the ids
+      std::byte* message = nullptr;  ///< points into `batch`, as does `ids`
       std::span<Entity> ids;
     } sealed;
-    /// Makes `sealed`.
+    /// Builds `sealed`.
     void seal(const Spawn& message);
   };
 
-  /// Null if unknown.
+  /// Returns null if the template is unknown.
   Entry* find(Text name) noexcept {
     const auto at = entries_.find(name);
     return at == entries_.end() ? nullptr : &at->second;
@@ -140,7 +141,7 @@ class TemplateTable {
   }
   Entry& put(Text name) { return entries_[name]; }
   void forget(Text name) { entries_.erase(name); }
-  /// Forgets the data remembered between spawns, for all templates.
+  /// Forgets the data remembered between spawns for all templates.
   void forget_plans() {
     for (auto& [name, entry] : entries_) {
       Entry fresh;
@@ -150,26 +151,28 @@ class TemplateTable {
       entry = std::move(fresh);
     }
   }
-  /// Sorted by the hash of the name.
+  /// Returns the entries, sorted by the hash of the name.
   const std::map<Text, Entry>& entries() const noexcept { return entries_; }
 
  private:
   std::map<Text, Entry> entries_;
 };
 
-/// The place, name and number of the trees to spawn.
+/// Where to spawn trees, their name, and how many to spawn.
 struct SpawnOptions {
-  Entity parent = {};  ///< nil: the tree becomes a root of the world
-  Entity before = {};  ///< the next sibling; nil: the tree becomes the last child
+  Entity parent = {};  ///< the parent of the tree; if nil, the tree becomes a root of the world
+  Entity before = {};  ///< the next sibling; if nil, the tree becomes the last child
   std::string_view name = {};
   NameClash clash = NameClash::suffix;
   std::uint32_t count = 1;  ///< number of trees
-  /// Receives the ids of all nodes in pre-order, tree after tree. Unchanged if the spawn is refused.
+  /// Receives the ids of all nodes in pre-order, one tree after another. Unchanged if the spawn is
+  /// refused.
   std::vector<Entity>* ids = nullptr;
 };
 
-/// Appends a Spawn under these ids: one per node of the template, or a multiple of that. `root`
-/// adds to or replaces the template's components of the roots.
+/// Appends a Spawn with the given ids. Their number must be a multiple of the template's node
+/// count. The components in `root` are added to those that the template gives each root, or replace
+/// them.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& how, const Cs&... root) {
   if constexpr (sizeof...(Cs) == 0)
@@ -177,8 +180,8 @@ void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& ho
   else
     out.append_rows_shared(ids, how, root...);
 }
-/// Appends a Spawn of `what` with granted ids, for threads that write to an inbox lane. Sets
-/// `how.what`; the name in `how` must be known to the world.
+/// Appends a Spawn of `what` with granted ids. For threads that write to an inbox lane. Sets
+/// `how.what`. The name in `how` must be known to the world.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, const Template& what, std::span<const Entity> ids, Spawn how, const Cs&... root) {
   how.what = text_of(what.name());

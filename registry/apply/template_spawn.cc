@@ -1,5 +1,5 @@
-// The parts of Structure that spawn and merge templates. Everything is checked before the first row
-// is made, so that a refusal leaves nothing behind.
+// The parts of Structure that spawn and merge templates. All checks are made before the first row
+// is created, so that a refusal has no effect.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -115,7 +115,7 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
   TreePlan& tree = entry.tree;
   std::vector<Links> links(what.size());               // indexed by node number
   std::vector<std::vector<std::uint32_t>> nodes{{0}};  // indexed by block
-  // By node: its block and row.
+  // The block and row of each node.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places(what.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;  // by depth and archetype number
   for (std::uint32_t i = 1; i < what.size(); ++i) {
@@ -146,7 +146,8 @@ void Structure::plan_tree(TemplateTable::Entry& entry) {
                                .next = 0});
     tree.siblings.back().next = links[i].next;
   }
-  std::vector<std::uint8_t> left_out(what.size());  // by node: 1 if child names are left out
+  std::vector<std::uint8_t> left_out(what.size());  // indexed by node: 1 if the children's names
+                                                    // are left out
   for (std::uint32_t i = 0; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     if (links[i].children) tree.parents.push_back({i, links[i].first_child, links[i].last_child, links[i].children});
@@ -172,7 +173,7 @@ Refusal Structure::spawn_all(const Spawn& message, std::span<const Entity> ids, 
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const std::uint32_t size = entry->what->size();
   if (ids.size() % size != 0) return refused(RefusalCode::wrong_targets, ids[0]);
-  // The ids are nearly always valid; taking them is the check.
+  // The ids are nearly always valid, so they are checked by taking them.
   Refusal refusal = judge_spawn(message, ids, size, rows);
   if (refusal.code != RefusalCode::none || !storage_.take_given(ids)) {
     for (const Entity e : ids)
@@ -295,8 +296,8 @@ Refusal Structure::merge_all(const MergeTemplate& message, std::span<const Entit
       merge_node(what, node, ids, ids[i]);
       continue;
     }
-    // Creates only archetypes that a row needs, because archetype numbers are state and plans are
-    // not.
+    // Plans a node only when a row needs its archetype: archetype numbers are part of the state,
+    // and plans are not.
     if (!entry->plans[i].archetype) plan_node(*entry, i, static_cast<bool>(node.name));
     spawn_child(*entry, i, ids, storage_.find(ids[0]).chunk->depth);
   }
@@ -355,7 +356,7 @@ Refusal Structure::define_one(std::span<const std::byte> table) {
   const Text name = text_of(defined.name());
   auto what = Template::read(defined, types_);
   if (!what) return what.error();
-  // The names in this template, two of which may have the same hash.
+  // The names in this template. Two of them might have the same hash.
   std::map<Text, std::string_view> own;
   const auto collides = [&](std::string_view text) {
     const Text hash = text_of(text);

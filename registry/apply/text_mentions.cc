@@ -38,7 +38,7 @@ void TextMentions::in(BatchView batch, std::uint32_t first, std::size_t offset) 
 }
 
 void TextMentions::in(const Template& what, DefineTemplateView definition, const TypeTable& types) {
-  // Defining a template adds these texts: loading state defines it again.
+  // Defining a template adds these texts, and loading a state defines the template again.
   in(text_of(definition.name()));
   for (const std::string_view text : definition.texts()) in(text_of(text));
   const auto look = [&](std::span<const Template::Value> values) {

@@ -1,4 +1,4 @@
-// Finds the texts of a set that nothing mentions, so that they can be dropped.
+// Finds the texts in a set that are not mentioned anywhere, so that they can be dropped.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace muster {
 
-/// Begins with a set of texts and removes each one that is mentioned. A number in a table or in a
-/// value of unknown fields counts as a mention if it equals a text's hash: this may keep a text
-/// needlessly, but never drops one in use.
+/// Starts with a set of texts and removes each text that is mentioned. In a table or in a value
+/// with unknown fields, any number that equals a text's hash counts as a mention. This may keep a
+/// text unnecessarily, but a text in use is never dropped.
 class TextMentions {
  public:
   explicit TextMentions(std::span<const std::uint64_t> hashes) : left_(hashes.begin(), hashes.end()) {}
 
   void in(Text text) { left_.erase(text.hash); }
-  /// Searches the messages from `first` on, which begins at `offset` in the body of a table's
-  /// batch. The texts in a DropTexts do not count as mentioned.
+  /// Searches the messages from `first` on. In a table's batch, `first` begins at `offset` in the
+  /// body. The texts in a DropTexts do not count as mentioned.
   void in(BatchView batch, std::uint32_t first = 0, std::size_t offset = 0);
   void in(const Template& what, DefineTemplateView definition, const TypeTable& types);
   /// Searches all rows.
   void in(const Storage& storage);
-  /// True if nothing mentioned the text.
+  /// True if the text has not been mentioned.
   bool left(Text text) const { return left_.contains(text.hash); }
   bool empty() const noexcept { return left_.empty(); }
 

@@ -1,5 +1,5 @@
-// Holds messages until the registry's clock reaches their due times, ordered by due time, then by
-// id.
+// Holds messages until the registry's clock reaches their due times. They are ordered by due time,
+// and then by id.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace muster {
 
 using TimerId = std::uint64_t;
 
-/// `ns` after `now_ns`, or the greatest time if that would overflow.
+/// Returns `now_ns` + `ns`, or the greatest possible time if the sum would overflow.
 constexpr std::uint64_t later(std::uint64_t now_ns, std::uint64_t ns) noexcept {
   return ns <= ~std::uint64_t{0} - now_ns ? now_ns + ns : ~std::uint64_t{0};
 }
@@ -27,11 +27,11 @@ class Timers {
   };
   struct Waiting {
     std::vector<std::byte> batch;
-    /// Storage::version when it was added: a later timer may reuse an old id.
+    /// Storage::version when the timer was added. Needed because a later timer may reuse an id.
     std::uint64_t version;
   };
-  /// Stores a copy of a whole timed batch under `id`. Returns false and stores nothing if a timer
-  /// with that id is waiting.
+  /// Stores a copy of an entire timed batch under `id`. Returns false and stores nothing if there
+  /// already is a timer with that id.
   [[nodiscard]] bool add(TimerId id, const BatchView& timed, std::uint64_t version) {
     const Key key{timed.header().argument, id};
     if (!due_by_id_.emplace(id, key.due_ns).second) return false;
@@ -47,14 +47,15 @@ class Timers {
     return true;
   }
   bool waits(TimerId id) const { return due_by_id_.contains(id); }
-  /// The whole timed batch; empty if no timer with that id is waiting. Valid until timers change.
+  /// Returns the entire timed batch, or an empty span if there is no timer with that id. Valid
+  /// until timers change.
   std::span<const std::byte> find(TimerId id) const {
     const auto at = due_by_id_.find(id);
     return at == due_by_id_.end() ? std::span<const std::byte>() : waiting_.find({at->second, id})->second.batch;
   }
   bool empty() const noexcept { return waiting_.empty(); }
   std::size_t size() const noexcept { return waiting_.size(); }
-  /// The due time of the first timer, in ns; there must be one.
+  /// Returns the due time of the first timer, in nanoseconds. There must be at least one timer.
   std::uint64_t next_due() const noexcept { return waiting_.begin()->first.due_ns; }
   /// Removes the first timer and returns its batch.
   std::vector<std::byte> pop() {

@@ -20,7 +20,7 @@ Row TreeRows::make(const TreePlan& plan, std::span<const Entity> ids, Entity par
   DirectoryEntry* const directory = storage_.ids_.slots();
   const std::uint64_t version = storage_.version_;
 
-  // Pages of links are smaller than pages of ids, so one check covers both.
+  // Pages of links are smaller than pages of ids, so a single check covers both.
   static_assert(Hierarchy::page_bits <= id_page_bits);
   std::uint32_t page = ~0u;
   Links* links = nullptr;

@@ -1,6 +1,6 @@
-// Makes the rows and links of trees that have the same shape. A TreePlan contains everything that
-// follows from the shape: which rows are adjacent, the values of whole columns, the siblings of
-// each node. Making a tree then only requires writing its ids to the planned places.
+// Creates the rows and links of trees that all have the same shape. A TreePlan contains everything
+// that follows from the shape: which rows are adjacent, the values of whole columns, and the
+// siblings of each node. Creating a tree then only requires writing its ids to the planned places.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace muster {
 
-/// The shape of such trees. Nodes are numbered in pre-order from the root, 0; as a sibling, 0 means
-/// none. Remembers where the last rows went, so only the storage's thread may use it.
+/// The shape of a tree. Nodes are numbered in pre-order, starting with 0 for the root; as a
+/// sibling, 0 means that there is none. Remembers where the previous rows were placed, so only the
+/// storage's thread may use it.
 struct TreePlan {
-  /// The nodes of one archetype and depth. Their rows are adjacent, in pre-order. The root is the
-  /// first block, alone.
+  /// The nodes with the same archetype and depth. Their rows are adjacent and in pre-order. The
+  /// first block contains only the root.
   struct Block {
     Archetype* archetype = nullptr;
     std::uint32_t depth = 0;  ///< depth below the root
@@ -30,18 +31,18 @@ struct TreePlan {
     };
     std::vector<Column> columns;
     std::vector<std::byte> values;
-    // The last open chunk found.
+    // The open chunk most recently found.
     Chunk* open = nullptr;
-    std::uint64_t changes = 0;  ///< Storage::chunk_changes() at that time; 0 if never looked up
+    std::uint64_t changes = 0;  ///< Storage::chunk_changes() when the chunk was found; 0 if never
     std::uint32_t open_depth = 0;
   };
-  /// Siblings that are adjacent in pre-order and in the rows of one block. Every node but the root
-  /// is in one of these.
+  /// Siblings that are adjacent both in pre-order and in the rows of a block. Every node except the
+  /// root belongs to exactly one of these groups.
   struct Siblings {
     std::uint32_t first, count;  ///< nodes
     std::uint32_t block, row;    ///< block and row of the first sibling
     std::uint32_t parent;
-    std::uint32_t previous, next;  ///< the siblings before and after these
+    std::uint32_t previous, next;  ///< the siblings before and after this group
   };
   /// A node with children.
   struct Parent {
@@ -54,7 +55,7 @@ struct TreePlan {
 
 class TreeRows {
  public:
-  /// True if all rows of a tree with its root at this depth fit into open chunks, and consist of
+  /// True if all rows of a tree whose root is at this depth fit into open chunks and consist of
   /// plain bytes.
   [[gnu::always_inline]] bool fits(TreePlan& plan, std::uint32_t depth) const {
     for (TreePlan::Block& block : plan.blocks) {
@@ -65,9 +66,10 @@ class TreeRows {
     }
     return true;
   }
-  /// Makes a tree's rows with the plan's values, and the links between them. fits() must have just
-  /// returned true. The ids must be reserved, granted or taken (Storage::take_ids), and have no
-  /// links. Does not link the root to `parent`, which is nil at depth 0. Returns the root's row.
+  /// Creates the rows of a tree with the plan's values, and the links between them. fits() must
+  /// just have returned true. The ids must be reserved, granted, or taken (see Storage::take_ids),
+  /// and must not have links. Does not link the root to `parent`, which is nil at depth 0. Returns
+  /// the row of the root.
   Row make(const TreePlan& plan, std::span<const Entity> ids, Entity parent);
 
  private:

@@ -1,6 +1,6 @@
-// Explains in one sentence what is wrong with calls that name an unsuitable type: a plain struct as
-// a component, a component that is pushed. Without these overloads, the compiler would list every
-// overload that does not match.
+// Explains in one sentence what is wrong with a call that names an unsuitable type, such as a plain
+// struct used as a component or a component that is pushed. Without these overloads, the compiler
+// would list every overload that does not match.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace muster::detail {
 
-/// The condition of the assertions below. Its argument puts the type into the compiler's message.
+/// The condition of the assertions below. The template argument makes the compiler's message name
+/// the type.
 template <class...>
 inline constexpr bool understood = false;
 
@@ -46,7 +47,7 @@ constexpr void explain_component() {
                   "a component is a struct marked (component) in a schema: write `struct T (component) {...}` there, "
                   "or specialize RuntimeTraits for this type if its values stay in the process");
 }
-/// Explains the first of these types that is not a component.
+/// Explains why the first unsuitable type among these is not a component.
 template <class T, class... Ts>
 constexpr void explain_components() {
   if constexpr (ComponentType<T>)
@@ -71,7 +72,7 @@ constexpr void explain_message() {
         "a message is a struct or table marked (message) in a schema: write `struct T (message) {...}` there");
 }
 
-/// True if T may be a path or a name that was passed in place of an entity.
+/// True if T may be a path or a name that was passed instead of an entity.
 template <class T>
 concept PathLike = std::is_convertible_v<const T&, std::string_view>;
 template <class Path>
@@ -79,7 +80,7 @@ constexpr void explain_path() {
   static_assert(understood<Path>, "a path is not an entity: pass an entity, such as registry.find_path(\"/orc\")");
 }
 
-/// Overloads for types that are not messages, and for paths. `Result` is the return type of the
+/// Overloads for paths and for types that are not messages. `Result` is the return type of the
 /// correct call.
 template <class Result>
 struct WrongMessages {
@@ -238,7 +239,7 @@ struct WrongUnnamedCreations : WrongCreations {
   }
 };
 
-/// Overloads for calls that an Outbox does not have.
+/// Overloads for calls that Outbox does not support.
 struct WrongRequests {
   template <class... Ts>
   static Entity create(const Ts&...) {

@@ -6,7 +6,7 @@ namespace muster {
 
 namespace {
 
-/// Calls f(chunk) in row order, from a depth on.
+/// Calls f(chunk) for the chunks at depths [depth, end), in row order.
 template <class F>
 void each_chunk(const Storage& storage, std::uint32_t depth, std::uint32_t end, F&& f) {
   for (; depth < end; ++depth)
@@ -43,8 +43,8 @@ double Branches::share_out(const Storage& storage, std::uint32_t cut) {
       ++below_[top[row]];
     }
   });
-  // Assign the rows at the depth of the cut in order; each job gets the remaining rows divided by
-  // the remaining jobs.
+  // Assign the rows at the cut depth in order. Each job gets the number of remaining rows divided
+  // by the number of remaining jobs.
   const auto jobs = static_cast<std::uint32_t>(jobs_.size());
   job_.resize(below_.size());
   std::uint64_t left = rows, taken = 0, largest = 0;
@@ -68,8 +68,8 @@ bool Branches::prepare(const Storage& storage, std::uint32_t jobs) {
   for (std::vector<Run>& runs : jobs_) runs.clear();
   structure_ = storage.structure();
   even_ = false;
-  // Start at the first depth with enough rows, and go deeper if most other rows are below a single
-  // row.
+  // Start at the first depth with enough rows. Go deeper if most of the other rows are descendants
+  // of a single row.
   std::uint32_t tries = 3;
   for (std::uint32_t cut = 0; cut < storage.depths() && tries > 0; ++cut) {
     std::uint64_t rows = 0;

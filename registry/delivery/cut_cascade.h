@@ -1,4 +1,4 @@
-// Writes the warning that a cascade was cut short, for RegistryOptions::on_warning.
+// Composes the warning that a cascade was cut short, for RegistryOptions::on_warning.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace muster {
 
-/// Names the option that limits a cascade, the first waiting message, and the handlers of that
-/// message that post. A handler that posts to itself forever is among them. `by_messages` is true
-/// if the limit on the number of messages was reached, and not the limit on their bytes.
+/// Returns a sentence that names the option that limits the cascade, the first pending message, and
+/// the handlers of that message that post. These include any handler that posts to itself forever.
+/// `by_messages` is true if the cascade reached the limit on the number of messages rather than the
+/// limit on their bytes.
 std::string cut_sentence(const RegistryOptions& options, const HandlerTable& handlers, TypeId first_waiting,
                          bool by_messages);
 

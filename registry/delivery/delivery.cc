@@ -1,16 +1,19 @@
 // Rules that other code relies on:
 //
-// - A run of messages to one entity each goes through a handler in one loop if that cannot change
-//   the results: with one handler, or with several whose reads and writes cannot conflict, of which
-//   at most one posts and none ends a delivery. If one of them changes messages, they use a copy of
-//   the run. Otherwise delivery is message by message.
-// - With several targets (a span, a subtree, a pass), handlers run one after another, each for all
-//   targets in order.
-// - Handlers of a structure message run after it was applied, except that handlers of Destroy run
-//   before, for each entity to be destroyed. Added, Removed and Changed follow, by ascending type
-//   id. A change by a handler's own write is a separate message, ComponentChanged, after everything
-//   that the handler posted for the row. It is sent only if a handler is subscribed to it.
-// - A message that the registry refuses is only counted as refused; its handlers are not called.
+// - A run of single-entity messages is passed through each handler in one loop if this cannot
+//   change the results. That is the case with one handler, or with several whose reads and writes
+//   cannot conflict, if at most one of them posts and none of them ends a delivery. Handlers that
+//   change messages then work on a copy of the run. Otherwise, messages are delivered one at a
+//   time.
+// - If there are several targets (a span, a subtree, a pass), handlers run one after another, each
+//   for all targets in order.
+// - Handlers of a structure message run after the message was applied, except that handlers of
+//   Destroy run before, for each entity to be destroyed. Added, Removed, and Changed follow, in
+//   ascending order of type ids. A change that a handler makes by writing to a component is
+//   reported by a separate message, ComponentChanged, after everything that the handler posted for
+//   the row. It is sent only if a handler is subscribed to it.
+// - If the registry refuses a message, the message is counted as refused and its handlers are not
+//   called.
 #include "registry/delivery/delivery.h"
 
 #include <algorithm>
@@ -113,7 +116,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 }
 
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-  // If causes are recorded, each message of a run needs its own cause.
+  // If causes are recorded, each message in a run must have its own cause.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
     const std::uint32_t alive = detail::count_alive(context_.storage, run);
@@ -130,8 +133,8 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   if (!route.writes_message) return whole_run(route, run, receipt);
-  // Handlers change a copy of part of the run: small enough for the core's L1 cache, large enough
-  // to pay for learning the places of columns.
+  // Handlers change a copy of part of the run. The part must be small enough for the core's L1
+  // cache, and large enough to make up for the cost of looking up columns.
   constexpr std::uint32_t copied_bytes_max = 256 * 1024;
   const std::uint32_t step = std::max(1u, copied_bytes_max / run.bytes);
   for (std::uint32_t begin = 0; begin < run.count; begin += step) {
@@ -150,8 +153,8 @@ void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& recei
     receipt.unhandled += run.count - counts.handled - counts.dead;
     return;
   }
-  // Structure changes are queued, so during a run all entities stay alive and keep their
-  // components.
+  // Structure changes are queued, so all entities remain alive and keep their components during a
+  // run.
   if (!detail::jumps(context_.storage, run)) {
     const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
     for (const std::byte* item = run.first; item != end; item += run.bytes)
@@ -159,8 +162,8 @@ void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& recei
     for (const Handler* handler : route.active) call(*handler, run);
     return;
   }
-  // Rows do not move either: their places are found once for all handlers, for parts of the run
-  // that fit the core's own cache.
+  // Rows do not move either, so the places of rows are looked up once for all handlers. The run is
+  // processed in parts whose places fit into the core's own cache.
   constexpr std::uint32_t placed_max = 16 * 1024;
   if (places_.size() < std::min(run.count, placed_max)) places_.resize(std::min(run.count, placed_max));
   for (std::uint32_t begin = 0; begin < run.count; begin += placed_max) {
@@ -208,8 +211,8 @@ void Delivery::one(MessageRoute& route, Row row, void* message) {
 void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
                        std::uint32_t bytes, bool table, Receipt& receipt) {
   for (const Entity target : targets) count_target(route, target, receipt);
-  // Uses a copy of the message per target if a handler may change or consume the message; later
-  // handlers see the change.
+  // If a handler may change or consume the message, uses a separate copy of the message for each
+  // target; later handlers see the changes to that copy.
   const bool copies = route.writes_message && !table;
   std::vector<std::uint8_t>& ended = ended_;
   ended.assign(copies || route.writes_message ? targets.size() : 0, 0);
@@ -306,7 +309,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
     before.clear();
     for (const FollowedColumn& written : handler.followed) {
       const std::uint16_t slot = columns[written.column];
-      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent, or has no bytes
+      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent or has no bytes
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       const std::byte* at = chunk.slots()[slot].data + row * size;
       before.insert(before.end(), at, at + step * size);
@@ -315,7 +318,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
     const std::byte* was = before.data();
     for (const FollowedColumn& written : handler.followed) {
       const std::uint16_t slot = columns[written.column];
-      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent, or has no bytes
+      if (slot >= chunk.archetype->pod_slots) continue;  // the component is absent or has no bytes
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       for (std::uint32_t i = row; i < row + step; ++i, was += size)
         if (std::memcmp(was, chunk.slots()[slot].data + i * size, size) != 0)
@@ -375,7 +378,7 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
       Rename rename;
       std::memcpy(&rename, payload, sizeof rename);
       constexpr TypeId name = TypeTraits<Name>::id;
-      if (!rename.name) break;  // the name was removed, which was reported before
+      if (!rename.name) break;  // the name was removed, which has already been reported
       if (!archetype.has(name))
         changes_.emplace_back(ChangeKind::added, name);
       else if (structure_.name_of(row.chunk->ids()[row.row]) != rename.name)
@@ -414,7 +417,7 @@ void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const 
   const Entity last = batch.target(i + destroyed_ahead);
   if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
   hierarchy.prefetch(last);
-  // The directory entry was prefetched some messages ago, and gives the place of the rest.
+  // The directory entry was prefetched a few messages ago. It gives the location of the other data.
   const Entity next = batch.target(i + destroyed_ahead / 2);
   const Row row = storage.find(next);
   if (!row) return;

@@ -1,6 +1,6 @@
 // Delivers a batch to its handlers. All handlers of a message run, in order, before the next
-// message. If there is no observable difference, each handler in turn processes a whole run of
-// messages instead.
+// message is delivered. If the difference cannot be observed, each handler in turn processes a
+// whole run of messages instead.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ namespace muster {
 
 class ParallelPass;
 
-/// Calls a handler whose writes another handler follows, row by row, comparing before and after.
-/// ComponentChanged messages go to `changed`, after the handler's own pushes for the row. `before`
-/// is scratch memory.
+/// Calls a handler that writes components whose changes another handler follows. Compares the
+/// values before and after each row. Adds ComponentChanged messages to `changed`, after the
+/// handler's own pushes for the row. `before` is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed);
@@ -44,8 +44,9 @@ class Delivery {
     context_.delivery = this;
   }
 
-  /// Delivers up to `messages_max` messages from the cursor on, and advances it. Returns true when
-  /// the batch is done. A batch to a span counts as one message. Adds to the receipt.
+  /// Delivers up to `messages_max` messages, starting at the cursor, and advances the cursor.
+  /// Returns true when the batch is complete. A batch to a span counts as one message. The results
+  /// are added to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
   /// Delivers messages [begin, end) of a batch of kind `each`.
   [[gnu::always_inline]] void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
@@ -58,8 +59,8 @@ class Delivery {
       builtin(batch, route, batch.target(i), batch.payload(i), receipt);
     }
   }
-  /// Delivers messages [begin, end) of a batch of kind `each`: POD messages, each to one entity.
-  /// Not for messages that the registry acts on.
+  /// Delivers messages [begin, end) of a batch of kind `each`, which contains POD messages to
+  /// single entities. Not for messages that the registry acts on.
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
     const BatchHeader& header = batch.header();
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
@@ -68,8 +69,8 @@ class Delivery {
     if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
   }
-  /// True for runs so short that setting up a run costs more than delivering message by message.
-  /// The messages must qualify for a run, and causes must not be recorded.
+  /// True for runs so short that setting up a run would cost more than delivering the messages one
+  /// at a time. The messages must qualify for a run, and causes must not be recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
@@ -84,7 +85,7 @@ class Delivery {
     for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
       to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
   }
-  /// Delivers a few items, which must have the size that the route's `few` expects.
+  /// Delivers a few items, which must have the size that the route's `few` function expects.
   [[gnu::always_inline]] static ItemCounts few_straight(RunContext& context, const MessageRoute& route,
                                                         const std::byte* first, std::uint32_t count) {
     context.running = route.few_handler;
@@ -92,16 +93,16 @@ class Delivery {
     context.running = nullptr;
     return counts;
   }
-  /// Delivers one message of a type that the registry acts on.
+  /// Delivers a single message of a type that the registry acts on.
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
-  /// Calls all handlers of one message for one row.
+  /// Calls all handlers of a single message for a single row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
-  /// From now on, numbers messages as those of this input. The numbers are the causes of handlers'
-  /// pushes.
+  /// Numbers the following messages as those of the input with this sequence number. The numbers
+  /// are recorded as the causes of handlers' pushes.
   void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
-  /// The number of the next message; 0 if causes are not recorded.
+  /// Returns the number of the next message, or 0 if causes are not recorded.
   std::uint64_t next_number() const noexcept { return cascade_.causes() ? number_ : 0; }
-  /// Must be called before each message, which is then the cause of the following pushes.
+  /// Must be called before each message. The message becomes the cause of the pushes that follow.
   void begin_message() noexcept {
     if (!cascade_.causes()) [[likely]]
       return;
@@ -109,37 +110,38 @@ class Delivery {
     if ((number_ & cause_place_max) != cause_place_max) ++number_;
   }
   RunContext& context() noexcept { return context_; }
-  /// Registers the messages about entities' lifecycles.
+  /// Registers the messages that report the lifecycle of entities.
   void know_lifecycle();
-  /// The handler being called, for error texts; null outside handlers.
+  /// Returns the handler that is being called, for error texts, or null if no handler is being
+  /// called.
   const Handler* running() const noexcept {
     const Handler* const one = context_.running;
     return one ? one : running_here();
   }
-  /// Returns the current call, on this thread or on one of these workers, without its sequence. May
+  /// Returns the current call, without its sequence, on this thread or on one of these workers. May
   /// be called from any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
-  /// Describes a call of this handler, if the handler still exists. `entity` has the bits of the
-  /// first entity that it is called for; 0 means none.
+  /// Describes a call of this handler, if the handler still exists. `entity` holds the bits of the
+  /// first entity for which it is called, or 0 if there is none.
   AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
-  /// Spreads passes over workers; null means one worker.
+  /// Sets the object that spreads passes over several workers, or null for a single worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
-  /// Sets the observer that counts and times calls; null stops. Call sites must agree:
-  /// HandlerTable::observe_calls.
+  /// Sets the observer that counts and times calls, or null to stop. HandlerTable::observe_calls
+  /// must be set accordingly.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
-  /// Sets the function that finds texts in queued messages.
+  /// Sets the function that locates texts in queued messages.
   void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
   /// Must be called after archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
  private:
   static constexpr std::uint32_t destroyed_ahead = 12;
-  /// Prefetches the data that the messages after `i` of a Destroy batch will read. Destroyed
-  /// entities may be anywhere in memory.
+  /// Prefetches the data that will be read for the messages after message `i` of a Destroy batch.
+  /// The entities to be destroyed may be anywhere in memory.
   void ask_for_destroyed(const BatchView& batch, std::uint32_t i) const noexcept;
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
-  /// Runs one handler after another.
+  /// Runs the handlers one after another, each for the whole run.
   void whole_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   void one(MessageRoute& route, Row row, void* message);
   [[gnu::always_inline]] void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
@@ -159,7 +161,7 @@ class Delivery {
     site.run(context_, site, message, *row.chunk, row.row);
     context_.running = nullptr;
   }
-  /// Counts a message for this target as dead, handled or unhandled.
+  /// Counts a message to this target as dead, handled, or unhandled.
   void count_target(const MessageRoute& route, Entity target, Receipt& receipt) const noexcept {
     const Row row = context_.storage.find(target);
     if (!row)
@@ -172,25 +174,25 @@ class Delivery {
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
-  /// Runs one handler of a pass. Returns false if its on_begin returned false.
+  /// Runs a single handler of a pass. Returns false if its on_begin function returned false.
   bool over_world(const Handler& handler, void* message);
   void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
-  /// Refuses a pass as a whole if its message is structural, or if handlers change or consume it.
-  /// Such handlers work on a copy per target, which a pass does not have.
+  /// Refuses an entire pass if its message is structural, or if a handler changes or consumes the
+  /// message. Such handlers work on a separate copy for each target, which a pass does not have.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
-  /// True if any handler follows how entities are created, destroyed or changed.
+  /// True if any handler follows the creation, destruction, or change of entities.
   bool is_watched(const MessageRoute& route) const noexcept {
     return types_.handlers().follows() || !route.active.empty() || !activated_->active.empty() ||
            !loaded_->active.empty() || !deactivated_->active.empty();
   }
   /// Delivers a structure message to a span.
   void builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt);
-  /// Calls the handlers of a structural message, with a copy if one of them changes it.
+  /// Calls the handlers of a structural message. If one of them changes the message, uses a copy.
   void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);
-  /// Performs the registry's own action for a message to the world. Returns false if it was
-  /// refused; handlers are then not called.
+  /// Performs the registry's own action for a message to the world. Returns false if the message
+  /// was refused; its handlers must then not be called.
   bool builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns) {
@@ -216,13 +218,13 @@ class Delivery {
     context_.running = nullptr;
     return consumed;
   }
-  /// Calls the handlers that follow a change of one entity's component.
+  /// Calls the handlers that follow a change to one component of an entity.
   void follow(ChangeKind kind, Entity e, TypeId component);
   void follow_created(Entity e) {
     for (const TypeId component : types_of(context_.storage.find(e), types_here_))
       follow(ChangeKind::added, e, component);
   }
-  /// Finds the components of a Set, SetField or Rename that will be added or changed, and fills
+  /// Finds the components that a Set, SetField, or Rename will add or change, and stores them in
   /// `changes_`.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
@@ -238,7 +240,7 @@ class Delivery {
     return counts;
   }
   // --- registry/delivery/template_delivery.cc ---
-  /// Delivers Spawn and MergeTemplate: one message for a whole tree, or for several.
+  /// Delivers Spawn and MergeTemplate, where a single message covers one or more whole trees.
   void tree(const BatchView& batch, MessageRoute& route, std::span<const Entity> ids, const std::byte* payload,
             Receipt& receipt);
   void initial_messages(const Template& what, std::span<const Entity> ids);
@@ -257,17 +259,17 @@ class Delivery {
   std::function<void(TextMentions&)> waiting_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
-  std::uint64_t number_ = 0;  // number of the next message, as in messages/causes.h
+  std::uint64_t number_ = 0;  // number of the next message; see messages/causes.h
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;
   std::vector<std::byte> scratch_;
   std::vector<std::uint32_t> places_;  // places of the targets of a run
   std::vector<Entity> targets_;
-  // Parallel to the targets of a span: true if a handler consumed the message.
+  // Parallel to the targets of a span: true if a handler has consumed the message.
   std::vector<std::uint8_t> ended_;
   std::vector<std::byte> before_;
-  std::vector<TypeId> types_here_;  // types of the entity whose changes are followed
+  std::vector<TypeId> types_here_;  // types of the entity whose changes are being followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };
 

@@ -1,14 +1,15 @@
-// The shortcut for the host's own calls: create, set, remove and destroy of single entities,
-// create_many and spawn. These calls write rows without delivering a message, with the same results
-// as Structure (registry/apply/structure.h).
+// The shortcut for some of the host's own calls: create, set, remove, and destroy of single
+// entities, create_many, and spawn. These calls write rows without delivering a message, with the
+// same results as Structure (registry/apply/structure.h).
 //
 //   a session's input   Inputs > Delivery > Structure      the sender: Envelope::author
 //   a handler's push    Inputs > Delivery > Structure
 //   the host's call     Inputs > Delivery > Structure
 //     or, as a shortcut HostCall                           HostEnvelope: never a session
 //
-// Therefore, a log of sessions' edits needs to observe only Structure. The types ensure this:
-// besides Structure, only a HostCall can write to Storage, and its input cannot have a session.
+// Therefore, a log of sessions' edits needs to observe only Structure. The types enforce this:
+// apart from Structure, only a HostCall can write to Storage, and the input of a HostCall cannot
+// have a session.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@
 
 namespace muster {
 
-/// Numbers the input of a call and shows it to the sinks; then writes its rows. The registry is
-/// inside this input during the lifetime of the HostCall.
+/// Numbers the input of a call and shows it to the sinks, after which the caller writes the rows.
+/// The registry is processing this input for the lifetime of the HostCall.
 class HostCall {
  public:
-  /// If there is a sink, calls `seal()`, which makes the batch, and shows the batch to the sink.
-  /// Calls `undo()` if the sink throws.
+  /// If there is a sink, calls `seal()`, which builds the batch, and shows the batch to the sink.
+  /// If the sink throws, calls `undo()`.
   template <class Seal, class Undo>
   [[gnu::always_inline]] HostCall(RegistryCore& core, HostEnvelope& envelope, Seal seal, Undo undo)
       : core_(core), mark_(core), envelope_(envelope) {
@@ -43,17 +44,18 @@ class HostCall {
   HostCall(const HostCall&) = delete;
   HostCall& operator=(const HostCall&) = delete;
 
-  /// Issue ids that are in no state, before the call. The call must create their entities, or
-  /// `undo` must take the ids back.
+  /// Issue ids that do not have a state yet. Must be called before the HostCall is constructed. The
+  /// call must create the entities of these ids, or `undo` must return the ids.
   [[gnu::always_inline]] static Entity take_id(RegistryCore& core) { return core.state.storage.take_id(); }
   static void take_ids(RegistryCore& core, std::span<Entity> ids) { core.state.storage.take_ids(ids); }
   static void undraw(RegistryCore& core, Entity taken) noexcept { core.state.storage.undraw_taken(taken); }
 
-  /// Creates a row for a taken id in `open`, which must have room. Returns the row's number.
+  /// Creates a row for a taken id in `open`, which must have room for it. Returns the number of the
+  /// row.
   [[gnu::always_inline]] std::uint32_t create(Entity e, const OpenChunk& open) const {
     return core_.state.storage.create_plain(e, *open.chunk);
   }
-  /// Finds the chunk of the next row.
+  /// Finds the chunk in which the next row will be placed.
   void reopen(CreateSite& site, std::span<const TypeId> types) const {
     site.open.reopen(core_.state.storage, *site.archetype, types);
   }
@@ -64,8 +66,8 @@ class HostCall {
   Storage::Run create_run(std::size_t count, Archetype& archetype, bool far) const {
     return core_.state.storage.create_run(count, archetype, far);
   }
-  /// Moves a row that its site knew before the sink was called. The sink may have begun a version
-  /// since. Returns the row's number in the site's open chunk.
+  /// Moves a row that its site knew before the sink was called. The sink may have started a new
+  /// version since then. Returns the number of the row in the site's open chunk.
   [[gnu::always_inline]] std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place) const {
     Storage& storage = core_.state.storage;
     const auto at = static_cast<std::uint32_t>(place);
@@ -73,13 +75,13 @@ class HostCall {
       return site.move(storage, e, *storage.row_at(place).chunk, at);
     return site.move_known(storage, e, at);
   }
-  /// Moves any row of the site at depth 0.
+  /// Moves any row of the site that is at depth 0.
   std::uint32_t move(MoveSite& site, Entity e, Chunk& from, std::uint64_t place) const {
     return site.move(core_.state.storage, e, from, static_cast<std::uint32_t>(place));
   }
-  /// Moves any row of the site below depth 0.
+  /// Moves any row of the site that is below depth 0.
   Row move_below(const MoveSite& site, Entity e, Row row) const { return site.move_below(core_.state.storage, e, row); }
-  /// Must be called before a value is written in place.
+  /// Must be called before a value is overwritten in place.
   [[gnu::always_inline]] void touch(Chunk& chunk, std::uint16_t slot) const { core_.state.storage.touch(chunk, slot); }
   [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) const {
     core_.state.storage.enable(row, presence);
@@ -87,10 +89,10 @@ class HostCall {
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) const {
     core_.state.storage.disable(row, presence, column, size);
   }
-  /// Destroys an entity that stands alone (stands_alone).
+  /// Destroys an entity for which stands_alone() is true.
   [[gnu::always_inline]] void destroy(Row row, Entity e) const { core_.state.storage.destroy_plain(row, e); }
 
-  /// Must be called after the rows were written.
+  /// Must be called after the rows have been written.
   [[gnu::always_inline]] Receipt done(std::uint32_t handled = 1) const {
     core_.count({.handled = handled});
     if (core_.told_pushes) [[unlikely]]

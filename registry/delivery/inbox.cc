@@ -16,7 +16,7 @@ bool InboxLane::put(std::span<const std::byte> batches, std::uint64_t request) {
     if (batches.size() > bytes_max_ - at) return false;
     bytes_.resize(at + batches.size());  // keeps batches aligned to 16 bytes
     std::memcpy(bytes_.data() + at, batches.data(), batches.size());
-    // The lock is held, but the compiler cannot see that inside a lambda.
+    // The lock is held, but the thread-safety analysis cannot see that inside a lambda.
     for_each_batch(std::span<const std::byte>(bytes_).subspan(at), [&](const BatchView& batch) MUSTER_NOT_CHECKED {
       const auto offset = static_cast<std::size_t>(batch.bytes().data() - bytes_.data());
       entries_.push_back({request, offset, batch.bytes().size()});
@@ -72,7 +72,7 @@ void Inbox::take_all() {
   std::erase_if(lanes_, [](const auto& lane) {
     if (lane.use_count() != 1) return false;
     const MutexLock lane_lock(lane->mutex_);
-    return lane->entries_.empty();  // the lane may have been filled before it was closed
+    return lane->entries_.empty();  // a batch may have been added before the lane was closed
   });
 }
 

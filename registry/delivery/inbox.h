@@ -1,5 +1,5 @@
-// Connects other threads and sockets to a registry: each writer has a lane, and the registry
-// empties all lanes at flush.
+// Connects other threads and sockets to a registry. Each writer has its own lane, and flush()
+// empties all lanes.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@ namespace muster {
 
 class Inbox;
 
-/// One writer's end of the inbox. Messages of one lane arrive in the order they were put; lanes are
-/// emptied in the order in which they were opened. May be used from any thread. Must not outlive
-/// its registry.
+/// A writer's end of the inbox. The messages of a lane are delivered in the order in which they
+/// were put. Lanes are emptied in the order in which they were opened. May be used from any thread,
+/// but must not outlive its registry.
 class InboxLane {
  public:
-  /// Copies one or more consecutive batches, which must be complete and verified. Each batch is its
-  /// own input, and all inputs have the number `request`. Returns false and takes none if the lane
-  /// would exceed bytes_max; the writer may wait or drop them. For an empty span, returns true and
-  /// does nothing. Stops the program if the bytes end inside a batch.
+  /// Copies one or more consecutive batches, which must be complete and verified. Each batch
+  /// becomes a separate input with the request number `request`. If the lane would exceed
+  /// bytes_max, returns false and copies nothing; the writer may wait or drop the batches. If the
+  /// span is empty, returns true and has no effect. Stops the program if the bytes end inside a
+  /// batch.
   [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
   std::uint64_t author() const noexcept { return author_; }
   std::uint64_t user() const noexcept { return user_; }
@@ -32,7 +33,7 @@ class InboxLane {
   friend class Inbox;
   struct Entry {
     std::uint64_t request;
-    std::size_t offset;  // offset of a batch in `bytes`; a multiple of 16
+    std::size_t offset;  // offset of the batch in `bytes_`; a multiple of 16
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;
@@ -40,25 +41,25 @@ class InboxLane {
   std::size_t bytes_max_ = 0;
   Mutex mutex_;
   std::vector<Entry> entries_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<std::byte> bytes_ MUSTER_GUARDED_BY(mutex_);  // operator new aligns to 16 bytes
+  std::vector<std::byte> bytes_ MUSTER_GUARDED_BY(mutex_);  // operator new aligns this to 16 bytes
 };
 
 /// Owned by the registry. open_lane and on_arrival may be called from any thread.
 class Inbox {
  public:
-  /// Opens a lane whose batches carry `author` and `user` (see Envelope). The lane stays open until
-  /// the last shared_ptr is destroyed and the lane is empty.
+  /// Opens a lane whose batches carry `author` and `user` (see Envelope). The lane remains open
+  /// until the last shared_ptr to it has been destroyed and the lane is empty.
   std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20, std::uint64_t user = 0);
-  /// Sets a function that is called when something is put into an empty inbox, on the writer's
-  /// thread, without locks. May be empty.
+  /// Sets a function that is called when a batch is put into an empty inbox. It is called on the
+  /// writer's thread, while no locks are held. An empty function is allowed.
   void on_arrival(std::function<void()> wake);
-  /// Must be called only by the registry's thread, which owns batches that were taken but not
-  /// delivered.
+  /// True if the inbox contains no batches, including those that were taken from lanes but have not
+  /// yet been delivered. May be called only on the registry's thread, which owns such batches.
   bool empty() const noexcept;
 
-  /// Called by the registry. Calls take(author, user, request, batch) for everything that had
-  /// arrived before the call, and returns the number of batches. If `take` throws, that batch and
-  /// the following ones stay in the inbox, and come first the next time.
+  /// Used by the registry. Calls take(author, user, request, batch) for every batch that arrived
+  /// before this call, and returns the number of batches. If `take` throws, that batch and the
+  /// following ones remain in the inbox and come first in the next call.
   template <class Take>
   std::size_t drain(Take&& take);
 
@@ -76,8 +77,8 @@ class Inbox {
   std::vector<std::shared_ptr<InboxLane>> lanes_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> wake_ MUSTER_GUARDED_BY(mutex_);
   bool pending_ MUSTER_GUARDED_BY(mutex_) = false;
-  // Batches that were taken from the lanes but not delivered yet, and the position in them. Used
-  // only by the registry's thread.
+  // Batches that were taken from the lanes but have not yet been delivered, and the position of the
+  // next one. Used only on the registry's thread.
   std::vector<Taken> taken_;
   std::size_t lane_ = 0, entry_ = 0;
 };

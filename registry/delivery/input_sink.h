@@ -1,5 +1,5 @@
-// The interface for journals, replication and tests, which see every input, sealed, before it is
-// delivered. Messages that handlers push are not inputs.
+// The interface for journals, replication, and tests. Sinks see every input, in sealed form, before
+// it is delivered. Messages that handlers push are not inputs.
 #pragma once
 
 #include <cstddef>
@@ -11,59 +11,62 @@
 namespace muster {
 
 enum class InputKind : std::uint8_t { push = 1, post = 2, flush = 3, advance = 4, inbox = 5 };
-constexpr std::size_t input_kinds = 6;  ///< one more than the largest InputKind
+constexpr std::size_t input_kinds = 6;  ///< the largest InputKind plus one
 
-/// Data that accompanies a batch, but is never part of it.
+/// Data that accompanies a batch but is never part of it.
 struct Envelope {
-  std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry; saved with the registry
+  std::uint64_t sequence = 0;  ///< 1, 2, 3, and so on for each registry; saved with it
 
-  /// The session that sent the input, as given to the inbox lane or push_batch; 0 means the host
-  /// itself. Grants and request numbers belong to sessions.
+  /// The session that sent the input, as passed to the inbox lane or to push_batch; 0 if the host
+  /// itself sent it. Grants and request numbers belong to sessions.
   std::uint64_t author = 0;
-  /// The user responsible, as given together with the session. A user outlives sessions and may
-  /// have several at once, so histories belong to users. 0 means no numbered user: everything that
-  /// the host pushes, posts, advances and grants, templates that it defines for itself, and
-  /// sessions with the host's own token. Messages pushed by handlers and delivered by timers are
-  /// not inputs. A user without a session means that the host acted for that user.
+  /// The user responsible for the input, as passed together with the session. A user can outlive a
+  /// session and can have several sessions at once, so histories belong to users.
+  ///
+  /// The value is 0 if there is no numbered user. This is the case for everything that the host
+  /// pushes, posts, advances, and grants, for templates that the host defines for itself, and for
+  /// sessions that use the host's own token. Messages that handlers push or timers deliver are not
+  /// inputs. If there is a user but no session, the host acted on behalf of that user.
   std::uint64_t user = 0;
-  std::uint64_t request = 0;  ///< number chosen by the session, or 0 if none
+  std::uint64_t request = 0;  ///< number chosen by the session, or 0 if there is none
   InputKind kind = InputKind::push;
-  /// Number of times that, between the previous input and this one, the registry resumed messages
-  /// that handlers had pushed and a limit had cut off. Each call from outside first does so, even
-  /// if it then has no input. A replay must resume them the same number of times.
+  /// The number of times that the registry resumed a cut cascade between the previous input and
+  /// this one. A cascade is cut when the messages that handlers push exceed a limit. Each call from
+  /// outside first resumes such a cascade, even if the call then has no input. A replay must resume
+  /// the cascade the same number of times.
   std::uint32_t resumed = 0;
-  std::uint32_t drawn = 0;  ///< number of ids issued before sinks saw the input
+  std::uint32_t drawn = 0;  ///< number of ids that were issued before sinks saw the input
 
-  /// For a post, the number that the next timer would have got, or 0 if unknown. Timers get their
-  /// numbers when posted; a replay continues from here.
+  /// For a post, the number that the next timer would have received, or 0 if unknown. Timers are
+  /// numbered when they are posted, and a replay continues from this number.
   std::uint64_t next_timer = 0;
 };
 
-/// All calls come on the registry's thread, in the order in which the sinks were added. A sink must
-/// not use the registry: doing so stops the program.
+/// All functions are called on the registry's thread, in the order in which the sinks were added. A
+/// sink must not use the registry; if it does, the program is stopped.
 class InputSink {
  public:
   virtual ~InputSink() = default;
-  /// Called before delivery. `batch` is valid only during the call; it is empty for a flush, and
-  /// for an input that is replayed without its batch (RegistryHost::replay).
+  /// Called before the input is delivered. `batch` is valid only during the call. It is empty for a
+  /// flush and for an input that is replayed without its batch (RegistryHost::replay).
   ///
-  /// A sink that cannot accept the input (such as a journal on a full disk) throws. In that case,
-  /// the input does not happen: nothing is delivered, its number goes to the next input, ids issued
-  /// for it are taken back, and push, flush or advance throws the exception. Earlier inputs stay. A
-  /// refused post or lane batch stays first in its queue, and sinks see it again at the next push,
-  /// flush or advance (lanes: at the next flush). A push, or the message of an advance, is dropped,
-  /// even if a sink refused a post before it; the caller may push it again. So no sink sees an
-  /// input partially or twice.
+  /// A sink that cannot accept the input, such as a journal on a full disk, throws an exception. In
+  /// that case, the input does not take place: nothing is delivered, its sequence number is given
+  /// to the next input, the ids issued for it are taken back, and push, flush, or advance passes on
+  /// the exception. Earlier inputs are not affected. A refused post or lane batch remains at the
+  /// front of its queue, and sinks see it again at the next push, flush, or advance (for lanes, at
+  /// the next flush). A push, or the message of an advance, is dropped, even if a sink refused a
+  /// post before it; the caller may push it again. Thus, no sink sees an input partially or twice.
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
-  /// Called if the last input that this sink saw does not happen, because a later sink threw. Sinks
-  /// are called in reverse order.
+  /// Called if the input that this sink saw most recently does not take place because a later sink
+  /// threw an exception. Sinks are called in reverse order.
   virtual void on_withdrawn(const Envelope&) noexcept {}
-  /// Called after all handlers of the input's own message have run, and before their pushes are
-  /// delivered. The input has happened, so this must not throw.
+  /// Called after all handlers of the input's own message have run, but before the messages that
+  /// they pushed are delivered. The input has already taken place, so this function must not throw.
   virtual void on_receipt(const Envelope&, const Receipt&) noexcept {}
-  /// Called once per kind when the sink is added: returns true if on_receipt is wanted for that
-  /// kind. If no sink wants the receipts of posts, a flush delivers them in longer runs. Flushes
-  /// have no receipt.
+  /// Called once for each kind of input when the sink is added. Returns true if on_receipt should
+  /// be called for that kind. If no sink wants the receipts of posts, a flush delivers posts in
+  /// longer runs. Flushes have no receipt.
   virtual bool wants_receipts(InputKind) const noexcept { return true; }
 };
 

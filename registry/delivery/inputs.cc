@@ -1,14 +1,15 @@
 // Rules that other code relies on:
 //
-// - Ids for an input are issued after all waiting messages have been delivered, so a replay of the
-//   same inputs issues the same ids.
-// - Every posted batch is an input. Its end depends on its contents, never on memory. A flush with
-//   nothing to do is not an input: no sink sees it, and it has no number.
-// - The limits of a cascade affect state, so they are saved with it, and a loaded registry uses the
-//   saved ones. RegistryOptions::insist_on_bounds refuses a state with other limits. The unit is
-//   messages, because batches cannot be observed; a span counts as one message.
-// - replay() reaches the same state, numbers and receipts. In addition to the bytes, it needs these
-//   parts of the envelope: the number of ids issued, the next timer's number, and the number of
+// - Ids for an input are issued after all pending messages have been delivered, so that a replay of
+//   the same inputs issues the same ids.
+// - Every posted batch is an input. Where a batch ends depends on its contents, never on memory. A
+//   flush that has nothing to do is not an input: no sink sees it, and it has no sequence number.
+// - The limits on a cascade affect the state, so they are saved with it, and a registry that loads
+//   a state uses the saved limits. RegistryOptions::insist_on_bounds refuses a state with other
+//   limits. The limits count messages, because batches cannot be observed. A span counts as one
+//   message.
+// - replay() produces the same state, numbers, and receipts. Besides the bytes, it needs these
+//   fields of the envelope: the number of ids issued, the next timer's number, and the number of
 //   times that a cut cascade was resumed before the input.
 #include "registry/delivery/inputs.h"
 
@@ -37,8 +38,8 @@ void add_to(Receipt& sum, const Receipt& one) noexcept {
   sum.sequence = one.sequence;
 }
 
-/// The numbers of messages [begin, end) of a batch from handlers; `offset` is the place of a
-/// table's first message in the body.
+/// Returns the numbers of messages [begin, end) of a batch that handlers pushed. For a table,
+/// `offset` is the position of the first message in the body.
 Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                          std::size_t offset) noexcept {
   Observer::Chain chain{.first = first};
@@ -52,16 +53,17 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
-/// Releases most memory of an arena after a burst, but keeps the amount that usual ticks need.
+/// Releases most of an arena's memory after a burst, but keeps as much as ordinary ticks need.
 void give_back(Arena& arena) noexcept {
-  constexpr std::size_t storm = 256, kept = 64;  // segments
+  constexpr std::size_t storm = 256, kept = 64;  // in segments
   if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
     arena.trim(kept * arena.segment_bytes());
 }
 
-/// Returns the payload bytes of messages [begin, end). `offset` is the place of a table's first
-/// message in the body. A span's payload counts once. The cascade's limit counts these bytes,
-/// because the result must depend on the messages, and not on how batches hold them.
+/// Returns the number of payload bytes in messages [begin, end). For a table, `offset` is the
+/// position of the first message in the body. The payload of a span is counted once. The limit on a
+/// cascade counts these bytes, because the result must depend only on the messages, not on how they
+/// are stored in batches.
 std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::uint64_t end,
                             std::size_t offset) noexcept {
   switch (batch.kind()) {
@@ -81,10 +83,10 @@ std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::ui
   }
 }
 
-/// Kind `each` without flags: neither a row set nor causes.
+/// Kind `each` without flags, so with neither a row set nor causes.
 constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
 
-/// True if the cascade's limit counts the batch as one message, as for a span.
+/// True if the limit on a cascade counts the batch as a single message, as it does for a span.
 bool counts_once(const BatchView& batch) noexcept {
   return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
 }
@@ -231,7 +233,7 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
 
 Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                              std::uint64_t user) {
-  // Usually there is one batch, whose receipt is the sum.
+  // Usually there is only one batch. The receipt is the sum over all batches.
   if (bytes.size() >= sizeof(BatchHeader)) [[likely]] {
     const BatchView first(bytes);
     const BatchHeader& header = first.header();
@@ -381,7 +383,7 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
         Envelope envelope{
             .author = recorded.author, .user = recorded.user, .request = recorded.request, .kind = recorded.kind};
         receipt = live(envelope, bytes, [&](Receipt& own) {
-          if (bytes.empty()) return;  // it was not recorded
+          if (bytes.empty()) return;  // the batch was not recorded
           if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
           deliver(batch, recorded, own);
         });
@@ -458,7 +460,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
   Envelope envelope{.kind = InputKind::post};
   Receipt all;
   struct Few {
-    std::uint64_t messages = 0, handled_and_dead = 0;  // the latter in two halves
+    std::uint64_t messages = 0, handled_and_dead = 0;  // the latter as two 32-bit halves
     void add_to(Receipt& receipt) const noexcept {
       const auto handled = static_cast<std::uint32_t>(handled_and_dead);
       const auto dead = static_cast<std::uint32_t>(handled_and_dead >> 32);
@@ -467,7 +469,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       receipt.unhandled += static_cast<std::uint32_t>(messages) - handled - dead;
     }
   } few;
-  struct Counted {  // also if a sink throws
+  struct Counted {  // updates the counts even if a sink throws
     RegistryCore& core;
     Receipt& all;
     const Few& few;
@@ -485,8 +487,9 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
       MessageRoute* const route = next_route ? next_route : core.types.route(header.type);
-      // Look up the next route before this batch's calls, which wait for memory. The target of the
-      // next call, often mispredicted for types in random order, is then known in time.
+      // Look up the next route before making this batch's calls, which wait for memory. The target
+      // of the next call is then known in time; for types in random order, it is often
+      // mispredicted.
       next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
       if (kind_and_flags != plain_each || !route || route->builtin) [[unlikely]]
         return false;
@@ -517,8 +520,8 @@ bool Inputs::deliver_caused() {
     const std::uint32_t before = cursor_.message;
     const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
     const std::size_t offset = cursor_.offset;
-    // The smallest number of messages that fill the remaining bytes. The messages alone decide the
-    // end.
+    // The smallest number of messages that fill the remaining bytes. Where the delivery stops
+    // depends only on the messages.
     const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
     const bool done = delivery_.deliver(batch, cursor_, std::min(left, fit), receipt);
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
@@ -541,12 +544,12 @@ bool Inputs::deliver_caused() {
     give_back(cascade);
     return true;
   }
-  cascade.seal();  // carried-over batches are never extended, so loaded batches are identical
+  cascade.seal();  // carried batches are never extended, so that loaded batches are identical
   ++core_.state.counters.carried;
   if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));
   if (observer_) [[unlikely]] {
-    std::uint64_t done = cursor_.message;  // messages of the first batch that were delivered
+    std::uint64_t done = cursor_.message;  // messages delivered from the first batch
     cascade.for_each([&](const BatchView& batch) {
       observer_->add_carried(batch.type(), (counts_once(batch) ? 1 : batch.count()) - std::exchange(done, 0));
     });

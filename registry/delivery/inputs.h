@@ -1,5 +1,5 @@
-// The life of an input, regardless of its source. Everything that happens to a registry happens in
-// an input:
+// The life of an input, regardless of its source. Everything that happens to a registry happens as
+// part of an input:
 //
 //   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
@@ -8,13 +8,13 @@
 //   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
-// Shortcuts take the same steps with fewer instructions. Shortcuts for messages to handlers are
+// Shortcuts perform the same steps with fewer instructions. For messages to handlers, they are
 // deliver_plain() for posts and push_few() for a few messages from a session, both in this class,
-// and EntityRegistry::push_direct for a push to one entity. Shortcuts that write structure serve
-// only the host's own calls (registry/delivery/host_call.h): create, set, remove, destroy
-// (registry/direct_rows.h) and spawn (EntityRegistry::spawn_direct). There are none for structure
-// messages from sessions. Tests check that each shortcut is equivalent to the general way
-// (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
+// and EntityRegistry::push_direct for a push to a single entity. Shortcuts that change structure
+// serve only the host's own calls (registry/delivery/host_call.h): create, set, remove, and destroy
+// (registry/direct_rows.h), and spawn (EntityRegistry::spawn_direct). There are no shortcuts for
+// structure messages from sessions. Tests verify that each shortcut is equivalent to the general
+// way (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
 // direct_spawn_test.cc).
 #pragma once
 
@@ -34,8 +34,8 @@
 
 namespace muster {
 
-/// Owned by the registry and used on its thread. If a sink throws, push, push_batches, flush and
-/// advance pass the exception on; see registry/delivery/input_sink.h.
+/// Owned by the registry and used only on its thread. If a sink throws an exception, push,
+/// push_batches, flush, and advance pass it on; see registry/delivery/input_sink.h.
 class Inputs {
  public:
   struct Parts {
@@ -59,121 +59,126 @@ class Inputs {
 
   // --- entry points ---
 
-  /// Pushes the one batch in RegistryCore::pushing, which is empty afterwards.
+  /// Pushes the single batch in RegistryCore::pushing, which is empty afterward.
   Receipt push() {
     return push([](Arena&) {});
   }
-  /// Like push(), but calls `finish(pushing)`, which adds or completes the batch once nothing is
-  /// waiting, so that ids are issued in the order of inputs, as a replay does. `waited` is true if
-  /// wait_over() was just called.
+  /// Like push(), but calls `finish(pushing)` once no messages are pending. `finish` adds or
+  /// completes the batch. Ids are thus issued in the order of inputs, as they are during a replay.
+  /// `waited` must be true only if wait_over() was just called.
   template <class Finish>
   Receipt push(Finish finish, bool waited = false);
-  /// Like push(finish). The batch's targets are new ids, which are issued and written to `ids` and
-  /// to the batch.
+  /// Like push(finish), for a batch whose targets are new ids. The ids are issued and then written
+  /// to `ids` and to the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
-  /// Pushes the consecutive batches in `bytes`, each on its own. The counts in the receipt are
-  /// sums.
+  /// Pushes the consecutive batches in `bytes`, each as a separate input. The counts in the receipt
+  /// are totals.
   Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                        std::uint64_t user);
   /// Pushes a single batch.
   Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
-  /// Pushes a few messages to single entities from a session, of a type that the registry does not
-  /// act on, while nothing is waiting and single messages are not observed. Equivalent to
-  /// push_batch().
+  /// Pushes a few single-entity messages from a session. Requires that the registry does not act on
+  /// messages of this type, that no messages are pending, and that single messages are not
+  /// observed. Equivalent to push_batch().
   Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
                    std::uint64_t user);
-  /// Finishes a push to one entity that called its handler directly: settles it and delivers the
-  /// cascade. Equivalent to push().
+  /// Completes a push to a single entity whose handler was called directly: settles the push and
+  /// delivers the cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
-  /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), one input per
-  /// batch. If there were any, a flush input marks the end. Then delivers everything that these
-  /// inputs caused.
+  /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), with one input
+  /// per batch. If there were any, a flush input marks their end. Finally, delivers everything that
+  /// these inputs caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
-  /// Repeats an input that a sink of another registry saw: see RegistryHost::replay.
+  /// Repeats an input that a sink of another registry saw; see RegistryHost::replay.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> bytes);
-  /// Delivers carried-over and posted messages, so that an input can follow.
+  /// Delivers carried and posted messages, so that an input can follow.
   void wait_over();
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, which
+  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called. It
   /// determines how that code may use the registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
-  /// Must be called in a catch block during delivery: stops the program with an error that names
-  /// the handler.
+  /// Stops the program with an error that names the handler. Must be called from a catch block
+  /// during delivery.
   [[noreturn]] void delivery_failed() noexcept;
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
     for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
   }
-  /// Reserves the number of a timer that the host has numbered itself, so that the registry does
-  /// not issue it.
+  /// Reserves a timer number that the host has chosen itself, so that the registry does not issue
+  /// it again.
   void claim_timer(const BatchView& batch);
-  /// Sets the observer that counts and times deliveries; null stops.
+  /// Sets the observer that counts and times deliveries, or null to stop.
   void set_observer(Observer* observer) noexcept {
     observer_ = observer;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Sets the sink that sees deliveries of the cascade; may be null.
+  /// Sets the sink that sees deliveries of the cascade, or null to remove it.
   void set_pushed_sink(PushedSink* sink) noexcept {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Takes back the ids issued since `before`, because their input does not happen.
+  /// Takes back the ids issued since `before`, because the input for which they were issued does
+  /// not take place.
   void undraw(const Storage::Drawn& before) noexcept;
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
 
  private:
   class Observed;
-  /// The last step of a push, flush or advance, after its own input. If archetypes were added and
-  /// too many have no rows, drops those without rows. The decision depends only on state and
-  /// inputs, because archetype numbers are state. A call without an input drops nothing.
+  /// The last step of a push, flush, or advance, after its own input. If archetypes were added and
+  /// too many archetypes have no rows, drops those without rows. The decision depends only on the
+  /// state and the inputs, because archetype numbers are part of the state. A call without an input
+  /// drops nothing.
   void clean_up() {
     if (core_.state.storage.archetypes_came()) [[unlikely]]
       drop_archetypes();
   }
   void drop_archetypes();
-  /// Ends a push or flush. Returns true if all of the handlers' pushes were delivered.
+  /// Completes a push or flush. Returns true if all messages that handlers pushed were delivered.
   bool end_call() {
     const bool whole = deliver_cascade();
     clean_up();
     return whole;
   }
-  /// Finishes a flush with its own input.
+  /// Completes a flush with an input of its own.
   void tell_flush(Receipt& sum);
-  /// Delivers an Advance message and everything that falls due, and ends the call.
+  /// Delivers an Advance message and all timed messages that become due, and then completes the
+  /// call.
   Receipt live_advance(const BatchView& batch);
-  /// Resumes the delivery of messages that a cut cascade left waiting.
+  /// Resumes the delivery of messages left pending when a cascade was cut short.
   void resume();
-  /// Finds the texts that waiting messages mention. Of the cascade's front batch, only the
+  /// Finds the texts that pending messages mention. In the cascade's front batch, only the
   /// undelivered part counts, because only that part is saved.
   void find_waiting(TextMentions& texts) const;
-  /// Numbers one input, shows it to the sinks, delivers it by `deliver(receipt)`, and settles it.
+  /// Numbers an input, shows it to the sinks, delivers it by calling `deliver(receipt)`, and
+  /// settles it.
   template <class Deliver>
   Receipt live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver);
   Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0,
                std::uint64_t user = 0);
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
-  /// Equivalent to tell(); the envelope also records what happened since the previous input.
+  /// Like tell(), but the envelope also records what has happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
-  /// Issues the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are
-  /// the next ones. Returns the number of ids issued.
+  /// Issues the ids that a Create, Spawn, or MergeTemplate from the host names, up to the first id
+  /// that is not the next one. Returns the number of ids issued.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
   Receipt deliver_waiting();
-  /// Delivers all posted messages, one input per batch. There must be some.
+  /// Delivers all posted messages, with one input per batch. There must be at least one.
   Receipt deliver_posts();
-  /// Equivalent to live() for each batch, if post receipts, observation and causes are not needed.
-  /// Delivers the oldest posts as long as they are batches of kind each that the registry does not
-  /// act on. Returns the number of batches.
+  /// Delivers the oldest posts, up to the first batch that is not of kind `each` or that the
+  /// registry acts on. Equivalent to live() for each batch, provided that neither post receipts,
+  /// observation, nor causes are needed. Returns the number of batches delivered.
   std::size_t deliver_plain(Receipt& sum);
-  /// Delivers handlers' pushes, up to the limit. Returns true if all were delivered.
+  /// Delivers the messages that handlers pushed, up to the limit. Returns true if all were
+  /// delivered.
   bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(); }
   bool deliver_caused();
-  /// The current time, if observed; called before a batch is delivered.
+  /// Returns the current time if batches are observed. Called before a batch is delivered.
   std::uint64_t begin_batch();
 
   RegistryCore& core_;
@@ -192,7 +197,7 @@ class Inputs {
   bool attended_ = false;  // true if an observer or a pushed sink sees batches of the cascade
 };
 
-/// Reports an input and everything it caused to the observer, if there is one.
+/// Reports an input and everything that it caused to the observer, if there is one.
 class Inputs::Observed {
  public:
   Observed(Inputs& inputs, std::string_view what)

@@ -1,4 +1,4 @@
-// Lets a thread poll before it sleeps until other threads have work for it.
+// Lets a thread poll for a while before it sleeps, in case other threads have work for it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace muster {
 
-/// Returns once `ready` returns true, or after some time. On virtual processors, a woken thread
-/// starts after 50 us, and waking it takes the other thread 15 us. Therefore, a thread polls for
-/// about the same time, and yields the processor while polling. `ready` is called without a lock.
+/// Returns when `ready` returns true or a certain time has passed. On virtual processors, a thread
+/// starts only 50 us after it is woken, and waking it takes the other thread 15 us. Therefore, a
+/// thread polls for about that long and yields the processor while polling. `ready` is called
+/// without a lock.
 template <class Ready>
 void look_awhile(Ready ready) noexcept {
   constexpr double while_ns = 50'000;

@@ -1,14 +1,14 @@
-// Only passes are spread over workers, not messages to one entity, a span or a line of entities.
-// Results do not differ from those of one worker: state, ids, order, hashes, receipts and waiting
-// batches are the same.
+// Only passes are spread over workers, not messages to a single entity, a span, or a line of
+// entities. The results are identical to those of a single worker: the state, ids, order, hashes,
+// receipts, and pending batches are the same.
 //
-// - A handler that reads a component from ancestors and also writes it has a barrier per depth. If
-//   depths have few rows each, the handler's tasks are whole branches, unless it posts or Changed
-//   handlers follow a component that it writes, because posts are ordered across branches.
-// - A span parameter is always a whole chunk; other handlers are split at any row.
-// - The time per row of each handler is measured. A pass runs on the registry's thread if it is
-//   expected to take less than pass_serial_below_ns or to gain nothing, and for some time after
-//   several workers made it slower.
+// - A handler that reads a component from ancestors and also writes it has a barrier after each
+//   depth. If depths have few rows each, its tasks are whole branches, unless the handler posts or
+//   Changed handlers follow a component that it writes, because posts are ordered across branches.
+// - A span parameter always covers a whole chunk. Other handlers can be split at any row.
+// - The time that each handler takes per row is measured. A pass runs on the registry's thread if
+//   it is expected to take less than pass_serial_below_ns or to gain nothing, and for some time
+//   after several workers turned out to be slower.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
@@ -25,11 +25,11 @@ namespace muster {
 
 namespace {
 
-constexpr double task_ns = 20'000;      // minimum time of a task; taking a task costs 1 % of this
-constexpr double barrier_ns = 4'000;    // waiting for each other
-constexpr double stage_ns = 8'000;      // waking workers
-constexpr double assumed_row_ns = 100;  // used if every pass is to be spread
-constexpr double branch_row_ns = 4;     // finding a row's branch
+constexpr double task_ns = 20'000;      // minimum task duration; taking a task costs 1% of it
+constexpr double barrier_ns = 4'000;    // cost of waiting for each other
+constexpr double stage_ns = 8'000;      // cost of waking workers
+constexpr double assumed_row_ns = 100;  // used if every pass must be spread
+constexpr double branch_row_ns = 4;     // cost of finding a row's branch
 constexpr std::uint32_t tasks_per_worker = 32;
 
 }  // namespace
@@ -53,13 +53,13 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   Outbox outbox;
   Spawner spawner;
   RunContext context;
-  std::vector<std::byte> before;   // old bytes of rows that handlers follow
-  std::vector<BatchView> batches;  // batches of the arena at the end of the pass
+  std::vector<std::byte> before;   // old bytes of rows that other handlers follow
+  std::vector<BatchView> batches;  // batches in the arena at the end of the pass
   std::uint32_t task = 0;
   bool has_turn = false;
   double waited_ns = 0;
   WorkerCall unseen;
-  WorkerCall* call = &unseen;  // place where observers see the worker's call, if there is room
+  WorkerCall* call = &unseen;  // where observers see the worker's call, if there is room
 };
 
 ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns)
@@ -135,7 +135,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
   std::uint64_t rows = 0;
   for (std::uint32_t depth = begin_depth; depth < end_depth; ++depth) rows += rows_at_[depth];
   if (rows == 0) return;
-  // A handler that is not split runs row after row in exactly one task.
+  // A handler that is not split runs row by row in a single task.
   const std::uint64_t per_task = tasks == 1 ? ~std::uint64_t{0} >> 1 : (rows + tasks - 1) / tasks;
   const auto first = static_cast<std::uint32_t>(tasks_.size());
   std::uint64_t taken = 0;
@@ -158,7 +158,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
           std::uint32_t take = chunk->count - row;
           if (!handler.whole_rows && per_task - taken < take) {
             take = static_cast<std::uint32_t>(per_task - taken);
-            if (take > 64) take &= ~std::uint32_t{15};  // so that workers share no cache lines
+            if (take > 64) take &= ~std::uint32_t{15};  // so that workers do not share cache lines
           }
           pieces_.push_back({chunk, columns, row, row + take});
           row += take;
@@ -172,7 +172,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
 }
 
 bool ParallelPass::branches_pay(const Handler& handler, const std::vector<std::uint64_t>& rows_at) {
-  // The handler's posts must be in row order, across branches.
+  // The handler's posts must be in row order, even across branches.
   if (handler.pushes || !handler.followed.empty()) return false;
   const bool always = serial_below_ns_ == 0;
   const double row_ns = always ? assumed_row_ns : handler.row_ns;
@@ -224,8 +224,8 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
       phases_.push_back({first, static_cast<std::uint32_t>(tasks_.size())});
       counters_.branches += branches_.jobs();
     } else {
-      // Take one depth after another, or several together if they have too few rows to be shared
-      // among workers.
+      // Take one depth at a time, or several together if they have too few rows to be shared among
+      // workers.
       for (std::uint32_t depth = 0; depth < depths;) {
         const std::uint32_t begin = depth;
         const std::uint32_t tasks = tasks_for(ns(rows_at_[depth]), rows_at_[depth]);
@@ -249,8 +249,8 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // A handler that posts must not overtake another handler that posts, because its turn would
-    // then never come.
+    // A handler that posts must not overtake another handler that posts: it would wait for its turn
+    // forever.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);
@@ -275,7 +275,7 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
   bool any = false;
   stage_.clear();
   stage_first_ = static_cast<std::uint32_t>(tasks_.size());
-  // Nodes that waited for the previous stage come first, so that numbers are in order.
+  // Nodes that were waiting for the previous stage come first, so that the numbers stay in order.
   ready_.insert(ready_.end(), begun_.begin(), begun_.end());
   begun_.clear();
   std::ranges::make_heap(ready_, std::greater<>());
@@ -287,8 +287,8 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
     counters_.steps += 1 + node.earlier.size();
-    // All handlers that this one waits for have joined a stage, but perhaps this stage, which has
-    // not run yet.
+    // All handlers that this one waits for have joined a stage, but possibly the current stage,
+    // which has not run yet.
     if (handler.options.on_begin &&
         std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
       begun_.push_back(i);
@@ -347,7 +347,7 @@ void ParallelPass::open_next(std::uint32_t number) {
 
 std::uint32_t ParallelPass::pick() noexcept {
   if (open_.empty()) return ~0u;
-  // The tasks of the first phase come before all others, both those taken and those left.
+  // All other tasks, taken or not, come after those of the first phase.
   Phase& least = open_.front();
   const std::uint32_t task = least.first++;
   if (least.first == least.end) {
@@ -484,7 +484,7 @@ void ParallelPass::run_stage(const PassSchedule& schedule) {
     nodes_[i].waits = static_cast<std::uint32_t>(
         std::ranges::count_if(earlier, [&](std::uint32_t other) { return nodes_[other].in_stage; }));
   }
-  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // these open the others
+  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // opened later
   for (const std::uint32_t i : stage_) open_next(i);
   lock.unlock();
   if (tasks == 0) return;
@@ -552,7 +552,7 @@ void ParallelPass::tell_observer() {
 
 bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (!route.schedule) route.schedule = std::make_shared<PassSchedule>(make_schedule(route.active));
-  // Keeps the schedule alive: handlers that take their turn may replace the route's own.
+  // Keeps the schedule alive: handlers that take their turn may replace the schedule of the route.
   const std::shared_ptr<PassSchedule> keep = route.schedule;
   PassSchedule& schedule = *keep;
   std::uint64_t total_rows = 0;
@@ -581,7 +581,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
     tell_observer();
   if (serial_below_ns_ > 0) {
     // If other programs use the processors, several workers may be slower than one. In that case,
-    // stop spreading passes for a while, longer each time.
+    // stop spreading passes for a while, which becomes longer each time.
     schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {
       schedule.rest = std::min(std::max(schedule.rest * 2, 8u), 512u);

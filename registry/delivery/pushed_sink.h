@@ -1,18 +1,19 @@
 // The interface for tools that show the messages that handlers push and timers deliver. Such
-// messages are not inputs, but are caused by inputs. A sink is not part of the state.
+// messages are not inputs themselves, but are caused by inputs. A sink is not part of the state.
 #pragma once
 
 #include "messages/batch.h"
 
 namespace muster {
 
-/// All calls come on the registry's thread. A sink must not use the registry.
+/// All functions are called on the registry's thread. A sink must not use the registry.
 class PushedSink {
  public:
   virtual ~PushedSink() = default;
-  /// Called after the messages of `batch` were delivered, or as many as the cascade's limit
-  /// allowed. A batch delivered in several parts is passed once, whole, with the first part. Valid
-  /// only during the call. Has causes if these are recorded (messages/causes.h).
+  /// Called after the messages of `batch`, or as many as the limit on the cascade allowed, were
+  /// delivered. If a batch is delivered in several parts, the whole batch is passed once, with the
+  /// first part. `batch` is valid only during the call. It contains causes if they are recorded
+  /// (messages/causes.h).
   virtual void on_pushed(const BatchView& batch) noexcept = 0;
 };
 

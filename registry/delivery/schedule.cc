@@ -24,7 +24,7 @@ bool from_ancestors(Source source) noexcept {
          source == Source::up_to;
 }
 
-/// True if no entity can have both handlers run on its own row.
+/// True if there cannot be an entity on whose own row both handlers run.
 bool never_meet(const Handler& a, const Handler& b) noexcept {
   const auto asks_what_excludes = [](const Handler& asks, const Handler& excludes) {
     for (const Term& s : asks.terms)
@@ -96,9 +96,9 @@ Splitting splitting(const Handler& h) noexcept {
 
 namespace {
 
-/// The terms that determine whether a handler can never_meet() others: the components of its own
+/// The terms that determine which handlers this handler can never_meet(): the components of its own
 /// row that it requires and some handler excludes, and those that it excludes and some handler
-/// requires. Ascending.
+/// requires. Both lists are in ascending order.
 struct Selection {
   std::vector<TypeId> requires_, excludes;
   bool empty() const noexcept { return requires_.empty() && excludes.empty(); }
@@ -109,7 +109,7 @@ bool apart(const Selection& a, const Selection& b) noexcept {
   };
   return meet(a.requires_, b.excludes) || meet(b.requires_, a.excludes);
 }
-/// True if every handler that cannot meet `a` cannot meet `b` either.
+/// True if every handler that can never meet `a` can never meet `b` either.
 bool within(const Selection& a, const Selection& b) noexcept {
   return std::ranges::includes(b.requires_, a.requires_) && std::ranges::includes(b.excludes, a.excludes);
 }
@@ -141,14 +141,15 @@ std::vector<Selection> selections(std::span<Handler* const> handlers) {
   return all;
 }
 
-/// Adds handlers in order, and finds for each one the handlers that it must wait for: the last
+/// Adds handlers in order and determines which handlers each one must wait for: the most recent
 /// users of each component and resource. A writer replaces an earlier user if everything that
 /// conflicts with that user also conflicts with the writer.
 class Waiting {
  public:
   explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}
 
-  /// Returns the handlers that handler `number` waits for, ascending. Numbers must be consecutive.
+  /// Returns the handlers that handler `number` must wait for, in ascending order. Numbers must be
+  /// consecutive.
   std::vector<std::uint32_t> next(std::uint32_t number) {
     const Handler& h = *handlers_[number];
     found_.clear();
@@ -172,7 +173,7 @@ class Waiting {
  private:
   struct User {
     std::uint32_t number;
-    bool own_row;  // true if the access is to the handler's own rows, for components
+    bool own_row;  // true if a component is accessed in the handler's own rows
   };
   struct Users {
     std::vector<User> readers, writers;
@@ -182,8 +183,8 @@ class Waiting {
     return before.number != now.number &&
            !(before.own_row && now.own_row && apart(selections_[before.number], selections_[now.number]));
   }
-  /// True if all later handlers that conflict with `before` here also conflict with `now`, which
-  /// writes and conflicts with `before`.
+  /// True if all later handlers that conflict with `before` here also conflict with `now`. `now`
+  /// writes, and conflicts with `before`.
   bool stands_for(User before, User now) const noexcept {
     return covers_all_ || !now.own_row ||
            (before.own_row && within(selections_[now.number], selections_[before.number]));

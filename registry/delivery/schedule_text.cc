@@ -35,7 +35,7 @@ class Words {
     const TypeDescriptor* known = types_.find(type);
     return known ? known->name : "type " + std::to_string(type);
   }
-  /// "from the nearest ancestor that has it", or nothing for the entity's own.
+  /// Returns a phrase such as " from its nearest ancestor", or nothing for the entity's own row.
   std::string of(Source source, TypeId anchor) const {
     switch (source) {
       case Source::self: return {};
@@ -57,9 +57,10 @@ class Words {
   }
   std::string not_there(std::string_view name) const;
   std::uint32_t number(const Node& node) const { return static_cast<std::uint32_t>(&node - schedule_.nodes.data()); }
-  /// The shortest path of conflicts from an earlier handler to a later one; empty if there is none.
+  /// Returns the shortest path of conflicts between an earlier and a later handler, or an empty
+  /// path.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
-  /// Returns, by node number, true if one of `nodes` waits for that node, directly or indirectly.
+  /// Returns for each node, by number, whether any of `nodes` waits for it, directly or indirectly.
   std::vector<bool> waited_for_by(std::vector<std::uint32_t> nodes) const;
 
   const MessageRoute& route_;
@@ -141,12 +142,12 @@ std::string Words::not_there(std::string_view name) const {
 
 std::vector<std::uint32_t> Words::way(std::uint32_t from, std::uint32_t to) const {
   constexpr std::uint32_t unseen = ~0u;
-  std::vector<std::uint32_t> next(schedule_.nodes.size(), unseen);  // towards `to`
+  std::vector<std::uint32_t> next(schedule_.nodes.size(), unseen);  // toward `to`
   std::deque<std::uint32_t> open{to};
   while (!open.empty()) {
     const std::uint32_t at = open.front();
     open.pop_front();
-    // Uses all conflicts, because a schedule leaves out those that others imply.
+    // Considers all conflicts, because a schedule omits those that are implied by others.
     for (std::uint32_t earlier = 0; earlier < at; ++earlier)
       if (next[earlier] == unseen &&
           !conflicts(*schedule_.nodes[earlier].handler, *schedule_.nodes[at].handler).empty()) {
@@ -242,7 +243,7 @@ std::string Words::dot() const {
   for (const Node& node : schedule_.nodes) {
     const std::vector<bool> implied = waited_for_by(node.earlier);
     for (const std::uint32_t earlier : node.earlier) {
-      // Skips edges that a path through a third handler implies.
+      // Skips edges that are implied by a path through a third handler.
       if (implied[earlier]) continue;
       const Handler& before = *schedule_.nodes[earlier].handler;
       text += "  h" + std::to_string(earlier) + " -> h" + std::to_string(number(node)) + " [label=\"" +

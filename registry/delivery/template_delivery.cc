@@ -1,4 +1,4 @@
-// The parts of Delivery that deliver lifecycle messages to entities, and deliver whole trees:
+// The parts of Delivery that deliver lifecycle messages to entities, and that deliver whole trees:
 //
 //   Spawn   all rows are made                            registry/apply/template_spawn.cc
 //           handlers of Spawn, for each id               pre-order

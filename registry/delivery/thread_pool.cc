@@ -17,14 +17,15 @@ struct ThreadPool::Impl {
   void (*job)(void*, std::uint32_t) MUSTER_GUARDED_BY(mutex) = nullptr;
   void* context MUSTER_GUARDED_BY(mutex) = nullptr;
   std::uint32_t count MUSTER_GUARDED_BY(mutex) = 0;
-  // Written under the mutex, but also read without it by threads that poll before they sleep.
-  std::atomic<std::uint32_t> left = 0;       // number of jobs not started yet; they have the
+  // Written under the mutex, but also read without it by threads that poll before sleeping.
+  std::atomic<std::uint32_t> left = 0;       // number of jobs not yet started; these have the
                                              // highest numbers
-  std::atomic<std::uint32_t> under_way = 0;  // number of jobs started on one of the threads
+  std::atomic<std::uint32_t> under_way = 0;  // number of jobs that have started on one of the
+                                             // threads
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
 
-  /// Takes the next job.
+  /// Takes the next job and returns its number.
   std::uint32_t take() noexcept MUSTER_REQUIRES(mutex) { return count - left--; }
   void loop() {
     while (true) {

@@ -12,17 +12,17 @@ namespace {
 constexpr std::size_t said_max = 16;
 constexpr std::size_t compared_bytes_max = 64;
 
-/// Returns true if up to two changes turn one text into the other. Returns false for texts with
-/// fewer than 4 or more than 64 bytes.
+/// Returns true if at most two edits turn one string into the other. Returns false if either string
+/// has fewer than 4 or more than 64 bytes.
 bool look_alike(std::string_view a, std::string_view b) {
   constexpr std::size_t changes_max = 2, least_bytes = 4;
   if (a.size() > b.size()) std::swap(a, b);
   if (a.size() < least_bytes || b.size() > compared_bytes_max || b.size() - a.size() > changes_max) return false;
   return edit_distance(a, b) <= changes_max;
 }
-/// Returns the last part of the handler's name: "take_damage" of "game.take_damage".
+/// Returns the last part of a handler's name, such as "take_damage" for "game.take_damage".
 std::string_view own_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-/// True if `written` may be a misspelled name of the handler `name`.
+/// True if `written` may be a misspelling of the handler name `name`.
 bool may_mean(std::string_view written, std::string_view name) {
   const std::string_view own = own_name(name);
   return look_alike(written, name) || (!own.empty() && own == own_name(written)) || look_alike(own_name(written), own);

@@ -1,5 +1,5 @@
-// Finds names in the options of handlers that match nothing: names of missing handlers (before,
-// after), and names of resources that look misspelled (external_reads).
+// Finds names in the options of handlers that do not match anything: names of missing handlers
+// (before, after) and resource names that appear to be misspelled (external_reads).
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace muster {
 
-/// Reports each name once in its lifetime. Names may appear later with another plugin, so they are
-/// not errors.
+/// Reports each name only once during the lifetime of this object. Another plugin may add the names
+/// later, so they are not treated as errors.
 class UnknownNames {
  public:
-  /// True if handlers were added since look() was called.
+  /// True if handlers have been added since look() was last called.
   bool has_new(const HandlerTable& handlers) const noexcept { return handlers.next_ordinal() != looked_at_; }
-  /// Checks the handlers added since the last call, and returns a sentence for each name that now
-  /// matches nothing: at most 16, and one that counts the rest.
+  /// Checks the handlers added since the previous call. Returns a sentence for each name that does
+  /// not match anything now. There are at most 16, followed by a sentence that gives the number of
+  /// the rest.
   std::vector<std::string> look(const HandlerTable& handlers);
 
  private:
   void look_at_order(const HandlerTable& handlers, const Handler& handler, std::vector<std::string>& said);
   void look_at_reads(const HandlerTable& handlers, const Handler& handler, std::vector<std::string>& said);
-  std::uint64_t looked_at_ = 1;     // the first ordinal not checked yet
-  std::set<std::string> was_said_;  // reported sentences without their hints
+  std::uint64_t looked_at_ = 1;     // the first ordinal that has not been checked
+  std::set<std::string> was_said_;  // sentences already reported, without their hints
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The part of Delivery for messages to the world: a pass of each handler over all rows that have
-// its components, or one call for handlers without components.
+// The part of Delivery that handles messages to the world. Each handler makes a pass over all rows
+// that have its components; a handler without components is called once.
 #include "registry/delivery/delivery.h"
 #include "registry/delivery/parallel_pass.h"
 #include "registry/handlers/ask_ahead.h"

@@ -1,6 +1,6 @@
 // Prefetches the next chunk of a pass while a handler processes the current one. The processor
 // prefetches within a column, but not from one chunk to the next. A prefetch costs nothing if the
-// memory is already cached, and never faults.
+// memory is already cached, and it never faults.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace muster {
 
-/// Prefetches a chunk's header, which holds the addresses of its columns.
+/// Prefetches the header of a chunk, which contains the addresses of its columns.
 inline void ask_for_header(const Chunk& chunk) noexcept {
   __builtin_prefetch(&chunk);
   __builtin_prefetch(reinterpret_cast<const std::byte*>(&chunk) + 64);
 }
 
-/// Prefetches the beginnings of the columns that a handler takes; the processor prefetches the
-/// rest. This function reads the chunk's header, which should be in the cache already.
+/// Prefetches the beginnings of the columns that a handler uses; the processor prefetches the rest.
+/// Reads the chunk's header, which should already be in the cache.
 inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::uint16_t* columns) noexcept {
   const std::uint32_t lines = std::min(4u, 1 + chunk.count / 16);
   for (std::uint32_t i = 0; i < handler.values; ++i) {
@@ -32,20 +32,20 @@ inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::
   }
 }
 
-/// Rows of a chunk, and the columns of these rows that a handler takes.
+/// Rows of a chunk, together with the columns of these rows that a handler uses.
 struct RowsOfChunk {
   Chunk* chunk = nullptr;
   const std::uint16_t* columns = nullptr;
   std::uint32_t begin = 0, end = 0;
 };
 
-/// True if a handler's `rows` may be called for rows of several chunks.
+/// True if a single call of the handler's `rows` function may cover rows of several chunks.
 inline bool may_join(const Handler& handler) noexcept { return handler.joins_chunks && handler.followed.empty(); }
 
-/// Calls f(from, bytes, apart) for each column of `next` that the handler takes and that does not
-/// directly continue the same column of `here`. The column begins `apart` bytes after the end of
-/// that of `here`; `from` is its first row, with `bytes` per row. Stops and returns false if f
-/// returns false.
+/// Calls f(from, bytes, apart) for each column of `next` that the handler uses and that does not
+/// immediately follow the same column of `here` in memory. `from` is the first row of the column,
+/// `bytes` is the size of a row, and `apart` is the distance in bytes from the end of the column of
+/// `here`. If f returns false, stops and returns false.
 template <class F>
 [[gnu::always_inline]] inline bool each_broken_off(const Handler& handler, const RowsOfChunk& here,
                                                    const RowsOfChunk& next, F&& f) noexcept {
@@ -69,9 +69,9 @@ template <class F>
 }
 
 /// Prefetches the columns of `next`, whose rows follow those of `here`, or lets the handler
-/// prefetch them while it handles `here`. In the latter case, context.ahead is `ahead` until the
-/// caller clears it. Columns that continue those of `here` are left out, because the processor
-/// already prefetches them and further prefetches would only interfere.
+/// prefetch them while it processes `here`. In the latter case, context.ahead points to `ahead`
+/// until the caller clears it. Columns that continue those of `here` are omitted, because the
+/// processor already prefetches them and additional prefetches would only interfere.
 inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& handler, const RowsOfChunk& here,
                          const RowsOfChunk& next) noexcept {
   if (!handler.looks_ahead || !handler.followed.empty() || context.storage.rows() < rows_far_away)
@@ -82,22 +82,22 @@ inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& h
     return true;
   });
   if (!handler.takes_ids)
-    // Prefetch the id from which RunContext::entity is set.
+    // Prefetch the id to which RunContext::entity will be set.
     __builtin_prefetch(next.chunk->ids() + next.begin);
   if (!ahead.empty()) context.ahead = &ahead;
 }
 
-/// Marks as touched the columns of a chunk that the handler writes.
+/// Marks the columns of a chunk that the handler writes as touched.
 inline void touch_written(Storage& storage, const Handler& handler, Chunk& chunk, const std::uint16_t* columns) {
   for (std::uint32_t left = handler.written; left != 0; left &= left - 1)
     if (const std::uint16_t slot = columns[std::countr_zero(left)]; slot != no_column) storage.touch(chunk, slot);
 }
 
-/// Visits the chunks that a handler matches, in row order.
+/// Visits the chunks that match a handler, in row order.
 class PassChunks {
  public:
   struct Place {
-    Chunk* chunk = nullptr;  ///< null at the end
+    Chunk* chunk = nullptr;  ///< null at the end of the pass
     const std::uint16_t* columns = nullptr;
   };
   PassChunks(const Handler& handler, std::uint32_t depths)
@@ -131,8 +131,8 @@ class PassChunks {
     return false;
   }
 
-  /// Visits each archetype only down to its deepest row: visiting all archetypes at each depth
-  /// would be quadratic.
+  /// Visits each archetype only down to its deepest row. If all archetypes were visited at every
+  /// depth, the cost would be quadratic.
   bool next_of_many() noexcept {
     for (; !left_.empty(); ++depth_, archetype_ = 0) {
       while (archetype_ < left_.size()) {
@@ -154,12 +154,12 @@ class PassChunks {
 
   struct Left {
     const Archetype* archetype;
-    std::uint32_t chunks;  // chunks below the depths already visited
+    std::uint32_t chunks;  // number of chunks below the depths that have been visited
   };
   const Handler& handler_;
   const std::uint32_t depths_;
-  const bool many_;         // many archetypes and depths
-  std::vector<Left> left_;  // used if many_
+  const bool many_;         // true if there are many archetypes and depths
+  std::vector<Left> left_;  // used if many_ is true
   std::uint32_t depth_ = 0;
   std::size_t archetype_ = 0;
   Chunk* const* at_ = nullptr;
@@ -167,8 +167,9 @@ class PassChunks {
   const std::uint16_t* columns_ = nullptr;
 };
 
-/// Calls f(rows) for the rows that a handler matches, by chunk or by several adjacent chunks, and
-/// prefetches the rows that follow. Columns written across several chunks are touched first.
+/// Calls f(rows) for the rows that match a handler, one chunk or several adjacent chunks at a time,
+/// and prefetches the rows that follow. Columns that are written across several chunks are touched
+/// first.
 template <class F>
 void each_rows(RunContext& context, const Handler& handler, F&& f) {
   if (handler.matched.empty()) return;

@@ -1,5 +1,5 @@
 // Publishes which handler is being called, so that another thread can name a handler that does not
-// return. The registry's thread publishes it with plain stores.
+// return. The registry's thread publishes this with plain stores.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace muster {
 
 struct Handler;
 
-/// A value that one thread writes and others may read. The writing thread pays nothing for this:
-/// its stores are never torn, and its reads are plain.
+/// A value that one thread writes and other threads may read. This costs the writing thread
+/// nothing: its stores are never torn, and its own reads are plain reads.
 template <class T>
 class Shown {
  public:
@@ -24,15 +24,15 @@ class Shown {
     std::atomic_ref<T>(value_).store(value, std::memory_order_relaxed);
     return *this;
   }
-  /// Adds 1.
+  /// Increments the value.
   [[gnu::always_inline]] void step() noexcept {
     const std::atomic_ref<T> value(value_);
     value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// Returns the current value. Only for the writing thread.
+  /// Returns the current value. May be called only on the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// Returns a current or past value. For all threads except the writing one.
+  /// Returns the current value or an earlier one. For all threads except the writing thread.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:
@@ -41,35 +41,35 @@ class Shown {
 };
 
 /// The kind of code that is being called. Handlers and sinks must not use the registry; hooks that
-/// restore values may read it. Any other number is the address of a Handler that a push called
+/// restore values may read it. Any other value is the address of a Handler that a push called
 /// directly.
 enum class Inside : std::uint64_t {
   nobody,
   handlers,
   readers
-};  // must be as wide as the values that is_quiet() combines it with
+};  // must be as wide as the values with which is_quiet() combines it
 
 inline Inside inside_of(const Handler& handler) noexcept {
   return static_cast<Inside>(reinterpret_cast<std::uintptr_t>(&handler));
 }
-/// Null if the number is not a handler's address.
+/// Returns null if the value is not the address of a handler.
 inline const Handler* handler_in(Inside inside) noexcept {
   if (inside <= Inside::readers) return nullptr;
   return reinterpret_cast<const Handler*>(static_cast<std::uintptr_t>(inside));  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// The current call. If the call changes while it is being read, its parts may be mixed from both
-/// calls.
+/// The current call. If the call changes while it is being read, the result may combine parts of
+/// both calls.
 struct AtWork {
-  std::uint64_t sequence = 0;  ///< sequence of the last input that sinks have seen
+  std::uint64_t sequence = 0;  ///< sequence number of the most recent input that sinks have seen
 
-  /// Name of the handler. Empty if it has no name, or if no handler is being called because the
-  /// registry itself is working.
+  /// Name of the handler. Empty if the handler has no name, or if no handler is being called
+  /// because the registry itself is working.
   std::string handler = {};
-  std::string message = {};  ///< type that the handler handles; empty if none is being called
-  Entity entity = {};        ///< entity that the handler is called for, or nil
+  std::string message = {};  ///< message type of the handler; empty if none is being called
+  Entity entity = {};        ///< entity for which the handler is called, or nil
 
-  /// Number of entities covered by this call; `entity` is the first.
+  /// Number of entities covered by this call; `entity` is the first of them.
   std::uint32_t entities = 1;
 };
 
@@ -77,7 +77,7 @@ struct AtWork {
 struct WorkerCall {
   Shown<const Handler*> handler;  ///< null if idle
   Shown<std::uint64_t> entity;    ///< bits of the task's first entity, or 0
-  Shown<std::uint32_t> entities;  ///< number in the task
+  Shown<std::uint32_t> entities;  ///< number of entities in the task
 };
 
 }  // namespace muster

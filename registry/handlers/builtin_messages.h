@@ -9,13 +9,13 @@
 
 namespace muster {
 
-/// True if one message of this type makes or changes whole trees.
+/// True if a single message of this type creates or changes whole trees.
 constexpr bool is_tree(TypeId message) noexcept {
   return message == TypeTraits<Spawn>::id || message == TypeTraits<MergeTemplate>::id;
 }
 
-/// True if messages of this type act on one entity or one tree. Such a message is refused if it is
-/// sent to the world or to a line of entities.
+/// True if each message of this type acts on a single entity or tree. Such a message is refused if
+/// it is sent to the world or to a line of entities.
 constexpr bool is_structural(TypeId message) noexcept {
   switch (message) {
     case TypeTraits<Create>::id:
@@ -48,8 +48,8 @@ constexpr bool is_builtin(TypeId message) noexcept {
   }
 }
 
-/// Appends the ids that the batch, or the batch inside a timed one, creates: those named by Create,
-/// Spawn and MergeTemplate messages.
+/// Appends the ids of the entities that the batch creates through Create, Spawn, and MergeTemplate
+/// messages. For a timed batch, uses the batch inside it.
 inline void add_made(BatchView batch, std::vector<Entity>& ids) {
   if (batch.kind() == BatchKind::timed) return add_made(batch.inner(), ids);
   if (batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) return;

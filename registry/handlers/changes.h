@@ -1,19 +1,19 @@
-// Added, Removed and Changed: handlers subscribe to them to follow a component. They are never
-// pushed. Handlers of Added run after the component was added, handlers of Removed before it is
-// removed, both during the message that causes the change. Handlers of Changed run during a Set or
-// SetField; after a write by another handler, they run for a separate message, which follows
-// everything that the handler pushed for the row.
+// Added, Removed, and Changed: handlers subscribe to these to follow a component. They are never
+// pushed. Handlers of Added run after the component was added, and handlers of Removed run before
+// it is removed, in both cases during the message that causes the change. Handlers of Changed run
+// during a Set or SetField. After a write by another handler, they run for a separate message,
+// which comes after everything that the other handler pushed for the row.
 #pragma once
 
 #include "schema/descriptor.h"
 
 namespace muster {
 
-/// T was added by Create or Set. `[](const Added<Health>&, const Health& health, Entity self)
-/// {...}`
+/// T was added by Create or Set. A handler may look like this:
+/// `[](const Added<Health>&, const Health& health, Entity self) {...}`
 template <class T>
 struct Added {};
-/// T is being removed by Remove or Destroy; Destroy removes it from children before their parents.
+/// T is being removed by Remove or Destroy. Destroy removes it from children before their parents.
 template <class T>
 struct Removed {};
 /// The bytes of T have changed.
@@ -22,8 +22,8 @@ struct Changed {};
 
 enum class ChangeKind : std::uint8_t { none, added, removed, changed };
 
-/// The id under which handlers of a change are stored. It differs from all message type ids and
-/// never leaves the process.
+/// The id under which handlers of a change are stored. It is distinct from all message type ids and
+/// is never used outside the process.
 constexpr TypeId change_id(ChangeKind kind, TypeId component) noexcept {
   std::uint64_t mixed = (std::uint64_t{component} << 8 | static_cast<std::uint8_t>(kind)) * 0x9e3779b97f4a7c15ull;
   mixed ^= mixed >> 29;

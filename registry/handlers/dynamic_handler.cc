@@ -13,8 +13,8 @@ namespace {
 struct Dynamic {
   std::function<void(const DynamicCall&)> call;
   bool table = false;
-  std::uint32_t message_bytes = 0;  // size of a struct message; 0 for a change
-  bool elsewhere = false;           // uses components of other entities
+  std::uint32_t message_bytes = 0;  // size of a struct message, or 0 for a change
+  bool elsewhere = false;           // true if the handler uses components of other entities
 };
 
 bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
@@ -26,7 +26,7 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   Entity other;
   if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
-  // Presence columns for terms that exclude rows; null for other terms.
+  // The presence columns of terms that exclude rows; null for other terms.
   std::vector<const PresenceWord*> enabled(handler.terms.size());
   for (std::size_t i = 0; i < enabled.size(); ++i)
     if (const Term& term = handler.terms[i]; term.enableable && term.source == Source::self)
@@ -68,7 +68,7 @@ void run_one(RunContext& context, const CallSite& site, void* message, Chunk& ch
   run_rows(context, *site.handler, message, chunk, row, row + 1, site.columns);
 }
 
-/// The counterpart of detail::other_offset.
+/// The run-time counterpart of detail::other_offset.
 std::uint32_t other_offset_of(const TypeDescriptor& type) noexcept {
   std::uint32_t entities = 0, offset = ~0u;
   if (!type.is_table)

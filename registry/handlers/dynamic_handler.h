@@ -1,5 +1,5 @@
-// Makes handlers from type ids that are known only at run time. For plugins in other languages,
-// scripts and tests.
+// Creates handlers from type ids that are known only at run time. Intended for plugins in other
+// languages, scripts, and tests.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace muster {
 
-/// One call of a dynamic handler; valid during the call.
+/// A call of a dynamic handler. Valid only during the call.
 struct DynamicCall {
-  /// Nil if the handler has no terms and the message is a pass.
+  /// The entity of the call. Nil if the handler has no terms and the message is a pass.
   Entity self;
   std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty for a change
 
@@ -25,18 +25,18 @@ struct DynamicCall {
   Spawner& spawner;
 };
 
-/// The message and the terms of a dynamic handler. Terms with Access::write must have source
+/// The message and terms of a dynamic handler. Terms with Access::write must have the source
 /// `self`.
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< without terms: called per entity, or else once per pass
+  bool per_entity = true;  ///< if there are no terms: call once per entity rather than per pass
   bool pushes = true;
 };
 
 class TypesKnown;
-/// Throws SetupError for types that `types` does not know, and for terms that write with a source
-/// other than self.
+/// Throws SetupError if `types` does not know a type, or if a term with a source other than `self`
+/// writes its component.
 std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string name, DynamicShape shape,
                                               std::function<void(const DynamicCall&)> call, HandlerOptions options);
 

@@ -1,6 +1,6 @@
-// A handler inside the registry: its terms and how it is run. Handlers are made from C++ signatures
-// (signature.h) or from run-time type ids (dynamic_handler.h). HandlerTable owns and orders them;
-// Delivery runs them.
+// A handler as the registry sees it: its terms and how it is run. Handlers are created from C++
+// signatures (signature.h) or from run-time type ids (dynamic_handler.h). HandlerTable owns and
+// orders them, and Delivery runs them.
 #pragma once
 
 #include <array>
@@ -30,42 +30,43 @@ enum class Source : std::uint8_t {
   self,
   parent,          ///< the nearest ancestor that has T, excluding the entity itself
   self_or_parent,  ///< the nearest ancestor that has T, including the entity itself
-  parent_with,     ///< T of the nearest ancestor that has X; absent if that ancestor lacks T
-  up_to,           ///< like self_or_parent, but the search ends at the first entity that has X
+  parent_with,     ///< T of the nearest ancestor that has X; absent if this ancestor does not have
+                   ///< T
+  up_to,           ///< like self_or_parent, but the search stops at the first entity that has X
   any,             ///< any entity, by id (Lookup)
-  other,           ///< the entity that the message names, or its nearest ancestor that has T
+  other,           ///< the entity that the message names, or else its nearest ancestor that has T
 };
 
-/// One component that a handler uses.
+/// A component that a handler uses.
 struct Term {
   TypeId type = 0;
   Access access = Access::read;
   Presence presence = Presence::required;
   Source source = Source::self;
-  bool value = true;  ///< false for With and Without, which only select rows
+  bool value = true;  ///< false for With and Without, which only filter rows
   TypeId anchor = 0;  ///< the X of parent_with and up_to
 
-  /// True for an enableable component. Rows of an archetype that has the component may lack it, so
-  /// each row is checked.
+  /// True if the component is enableable. Individual rows of an archetype that has such a component
+  /// may lack it, so each row is checked.
   bool enableable = false;
 };
 
 struct Handler;
 
-/// Memory needed after the current rows. Loops over rows prefetch it as they go, a few rows at a
-/// time; prefetching all of it at once would delay the current rows.
+/// Memory that will be needed after the current rows. Loops over rows prefetch it a few rows at a
+/// time as they proceed, because prefetching all of it at once would delay the current rows.
 class RowsAhead {
  public:
   static constexpr std::uint32_t step = 32;  ///< number of rows prefetched at a time
   bool empty() const noexcept { return count_ == 0; }
   void clear(std::uint32_t rows) noexcept { count_ = 0, rows_ = rows; }
-  /// Adds a column whose values have `bytes` bytes each. `from` is the value of the first row.
-  /// Columns that do not fit the list are not prefetched.
+  /// Adds a column with values of `bytes` bytes each. `from` is the value of the first row. If the
+  /// list is full, the column is not prefetched.
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// The number of rows to prefetch. Prefetching begins when the same number of current rows
-  /// remains.
+  /// Returns the number of rows to prefetch. Prefetching starts when the same number of the
+  /// current rows remains.
   std::uint32_t rows() const noexcept { return rows_; }
   /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
@@ -85,37 +86,38 @@ class RowsAhead {
   std::array<Column, 8> columns_;
   std::uint32_t count_ = 0, rows_ = 0;
 };
-/// Storages with more rows than this prefetch memory.
+/// Memory is prefetched only if the storage has more rows than this.
 constexpr std::uint64_t rows_in_cache = 50'000;
 
-/// Objects that a handler's call may use in addition to its arguments.
+/// Objects that may be used during a handler's call in addition to its arguments.
 struct RunContext {
   Storage& storage;
   Outbox& outbox;
   Spawner& spawner;
   Delivery* delivery = nullptr;
-  // The handler being called, for error texts and observers (AtWork), and its entity. Code that
+  // The handler being called and its entity, for error texts and observers (see AtWork). Code that
   // sets `entity` must reset it to 0 before the next push that calls its handler directly, because
-  // such a push leaves it unchanged.
+  // such a push does not change it.
   Shown<const Handler*> running = {};
-  /// Bits of the entity; 0 means the target of the type's sealed batch, or no entity.
+  /// Bits of the entity. 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
   Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork, or 0
-  std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
+  std::vector<std::byte> chunk_bases = {};  ///< scratch memory for item_loops.h
   AllColumnStarts column_starts = {};
-  const RowsAhead* ahead = nullptr;  ///< memory needed after the rows of this call; may be null
+  const RowsAhead* ahead = nullptr;  ///< memory that will be needed after the rows of this call;
+                                     ///< may be null
 };
 
-/// A stand-in for a chunk, whose rows are never read. Used if a handler uses no entity.
+/// A placeholder chunk whose rows are never read, for handlers that do not use any entity.
 Chunk& no_chunk() noexcept;
 
-/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the
-/// POD or, for tables, to a std::span<const std::byte>. `columns` has a slot per value term with
-/// source `self`. Returns true if the message was consumed.
+/// Calls the handler for rows [begin, end) of a chunk, with a single message. `message` points to
+/// the POD or, for tables, to a std::span<const std::byte>. `columns` contains a slot for each
+/// value term with the source `self`. Returns true if the message was consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
 
-/// The handlers that are called for entities of one archetype. Updated when handlers or archetypes
+/// The handlers that are called for entities of an archetype. Updated when handlers or archetypes
 /// are added, and read for every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
@@ -125,61 +127,62 @@ using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::ui
 struct CallSite {
   RunOne run = nullptr;  ///< null if no handler matches
 
-  /// The only matching handler, if there is just one and its calls need no extra steps; otherwise
-  /// null.
+  /// The only matching handler, provided that its calls need no extra steps. Null if there are
+  /// several handlers or the calls need extra steps.
   const Handler* handler = nullptr;
   const std::uint16_t* columns = nullptr;  ///< the columns of that handler
   MessageRoute* route = nullptr;
   RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
-  Inside inside = Inside::handlers;  ///< value of RegistryCore::inside during a call of `known`
+  Inside inside = Inside::handlers;  ///< the value of RegistryCore::inside while `known` is running
 };
-/// The `run` of all other call sites: calls the route's handlers, with a copy of the message if one
-/// of them changes it.
+/// The `run` function of all other call sites. Calls the route's handlers; if one of them changes
+/// the message, uses a copy.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// The default for CallSite::known. Does not use cached data about the chunk.
+/// The default value of CallSite::known. Does not use cached data about the chunk.
 void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
-/// Handler::known_base of a handler whose first parameter is the rows' ids.
+/// The value of Handler::known_base if the handler's first parameter is the ids of the rows.
 constexpr std::uint16_t known_ids = no_column - 1;
 
-/// Consecutive POD messages, each to one target. They are `bytes` apart, starting at `first`, with
-/// the target at offset 0 and the payload at `offset`.
+/// Consecutive POD messages, each with a single target. The messages are `bytes` apart, starting at
+/// `first`. In each message, the target is at offset 0 and the payload is at `offset`.
 struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
   /// For each item, the bits of the Locator of the target's row, or Locator::no_row. Null if the
-  /// rows were not looked up.
+  /// rows have not been looked up.
   const std::uint32_t* places = nullptr;
 };
 struct ItemCounts {
   std::uint32_t handled = 0, dead = 0;
 };
-/// Calls the handler for each message whose target is alive and matches.
+/// Calls the handler for each message whose target is alive and matches the handler.
 using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
-/// Calls the handler for each of a few messages whose target is alive and matches. `first` points
-/// to `count` > 0 items without causes.
+/// Like RunItems, for a short run. `first` points to `count` items without causes; `count` must be
+/// greater than 0.
 using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
   int priority = 0;  ///< lower values run first
 
-  /// Names of handlers of the same message that must run later (`before`) or earlier (`after`).
-  /// Another plugin may add these handlers later. A name that no handler has at the next flush or
-  /// advance is reported once through RegistryOptions::on_warning.
+  /// Names of handlers of the same message that must run after this handler (`before`) or before it
+  /// (`after`). Such handlers may be added later by another plugin. If no handler has a name at the
+  /// next flush or advance, the name is reported once through RegistryOptions::on_warning.
   std::vector<std::string> before = {}, after = {};
-  /// Called once per matching archetype. An exception during subscribe() is passed on, and nothing
-  /// is subscribed; for archetypes that are created later, it stops the program like an exception
-  /// from a handler.
+  /// Called once for each matching archetype. If it throws an exception during subscribe(), the
+  /// exception is passed on and the handler is not subscribed. For archetypes that are created
+  /// later, an exception stops the program, as an exception from a handler does.
   std::function<bool(const Archetype&)> filter = {};
-  /// Called before a pass, on the thread that pushed it, after the handlers that this one waits
-  /// for. If it returns false, the pass is skipped.
+  /// Called before each pass, on the thread that pushed it, after all handlers for which this one
+  /// must wait. If it returns false, this handler skips the pass.
   std::function<bool()> on_begin = {};
-  /// External resources, such as "renderer" or "octree". A resource that is read but that no
-  /// handler writes is also reported once if its name resembles one that is written.
+  /// External resources, such as "renderer" or "octree". If a resource is read but not written by
+  /// any handler, and its name resembles that of a resource that is written, this is also reported
+  /// once.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
-/// A column that a handler writes, and whose component another handler follows with Changed.
+/// A column that a handler writes, if another handler follows its component with Changed.
 struct FollowedColumn {
   std::uint16_t column = 0;  ///< index into the handler's columns
   TypeId component = 0;
@@ -192,11 +195,11 @@ struct Handler {
   std::uint32_t part = 0;     ///< see RegistryHost::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
-  /// Offset in the message of the entity that terms with source `other` refer to.
+  /// Offset in the message of the entity to which terms with the source `other` refer.
   std::uint32_t other_offset = ~0u;
-  bool once = false;            ///< uses no entity or component: called once per pass
-  bool writes_message = false;  ///< takes Msg& or may consume
-  bool consumes = false;        ///< may end the delivery to a target
+  bool once = false;            ///< does not use any entity or component: called once per pass
+  bool writes_message = false;  ///< takes Msg& or may consume the message
+  bool consumes = false;        ///< may end the delivery of a message to a target
   bool pushes = false;          ///< takes an Outbox or a Spawner
   bool spawns = false;
   /// True if the handler has captures or an object. It then conflicts with other handlers that have
@@ -204,45 +207,46 @@ struct Handler {
   bool has_state = false;
   bool of_manager = false;  ///< a non-const member function of a manager
   bool enabled = true;
-  bool whole_rows = false;   ///< takes spans: called once per run of rows
-  bool looks_ahead = false;  ///< its `rows` prefetches RunContext::ahead
+  bool whole_rows = false;   ///< takes spans, so it is called once per run of rows
+  bool looks_ahead = false;  ///< the `rows` function prefetches RunContext::ahead
 
-  /// True if its `rows` may continue past a chunk's end, provided that the following chunks
-  /// continue all its columns and that the columns it writes have been touched.
+  /// True if a call of `rows` may continue past the end of a chunk. In that case, the following
+  /// chunks must continue all columns of the handler, and the columns that it writes must have been
+  /// touched.
   bool joins_chunks = false;
   bool takes_ids = false;                ///< reads the id of every row
   bool takes_parents = false;            ///< reads the parent of every row
-  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this handler writes
+  std::vector<FollowedColumn> followed;  ///< empty if no handler follows what this one writes
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
-  RunKnown known = &run_known;  ///< all functions but run_known rely on touched columns
+  RunKnown known = &run_known;  ///< all functions except run_known rely on touched columns
 
-  /// The column that KnownChunk::base points to, known_ids, or no_column for none.
+  /// The column to which KnownChunk::base points, known_ids, or no_column if there is none.
   std::uint16_t known_base = no_column;
   RunFew few = nullptr;
-  std::uint32_t few_bytes = 0;  ///< size of an item without causes
-  std::shared_ptr<void> state;  ///< the callable
+  std::uint32_t few_bytes = 0;  ///< size of an item that has no causes
+  std::shared_ptr<void> state;  ///< the callable object
 
-  /// Recent time per row of a pass; measured only if there are several workers.
+  /// Recent time per row in passes. Measured only if there are several workers.
   double row_ns = 0;
 
-  /// Number of value terms with source `self`: the length of a column list.
+  /// Number of value terms with the source `self`, which is the length of a column list.
   std::uint32_t values = 0;
-  std::uint32_t written = 0;  ///< bit mask of the written values among the first 32
+  std::uint32_t written = 0;  ///< bit mask of the values among the first 32 that are written
 
-  /// The columns of the value terms with source `self`, by archetype index. Null if the handler
-  /// does not match the archetype.
+  /// The columns of the value terms with the source `self`, indexed by archetype index. Null if the
+  /// handler does not match the archetype.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
 
   const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.index]; }
-  /// Binds the handler to a new archetype, if it matches.
+  /// Binds the handler to a new archetype if it matches.
   void bind(Archetype& archetype);
 };
 
-/// True if the order of the two handlers matters.
+/// True if the order in which the two handlers run matters.
 bool conflict(const Handler& a, const Handler& b) noexcept;
 
 }  // namespace muster

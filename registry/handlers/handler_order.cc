@@ -72,14 +72,14 @@ std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
   if (is_waited_for(handler)) {
     std::vector<Handler*> all = sorted_;
     all.insert(all.begin() + place, &handler);
-    order_ = ordered(all);  // throws if the order is cyclic
+    order_ = ordered(all);  // throws an exception if the order is cyclic
     sorted_ = std::move(all);
     is_sorted_ = order_ == sorted_;
     note(handler);
     return std::nullopt;
   }
-  // Put the handler at the earliest place after all handlers that it waits for, and before all
-  // others that could take that place.
+  // Put the handler at the earliest place that is after all handlers for which it must wait, and
+  // before all other handlers that could take that place.
   const std::size_t first = first_place(handler);
   std::size_t at = static_cast<std::size_t>(place);
   if (!is_sorted_ || at < first) {
@@ -99,8 +99,8 @@ std::optional<std::size_t> HandlerOrder::remove(Handler& handler) {
       std::ranges::partition_point(sorted_, [&](const Handler* other) { return comes_first(*other, handler); });
   const auto sorted_place = in_sorted - sorted_.begin();
   sorted_.erase(in_sorted);
-  // Handlers that were kept apart by the removed one may change places, because the order depends
-  // only on the present handlers.
+  // Handlers that the removed handler kept apart may change places, because the order depends only
+  // on the handlers that are present.
   if (is_waited_for(handler)) {
     order_ = ordered(sorted_);
     is_sorted_ = order_ == sorted_;
@@ -117,7 +117,8 @@ std::vector<Handler*> HandlerOrder::ordered(const std::vector<Handler*>& sorted)
   const std::size_t count = sorted.size();
   std::unordered_multimap<std::string_view, std::size_t> numbers;
   for (std::size_t i = 0; i < count; ++i) numbers.emplace(sorted[i]->name, i);
-  std::vector<std::vector<std::size_t>> later(count);  // i runs before each of later[i]
+  std::vector<std::vector<std::size_t>> later(count);  // handler i runs before each handler in
+                                                       // later[i]
   std::vector<std::size_t> waits(count, 0);
   const auto edge = [&](std::size_t first, std::size_t second) {
     later[first].push_back(second);

@@ -42,7 +42,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     handler->part = part_;
   }
   handler->enabled = !std::ranges::binary_search(states_.disabled, text_of(handler->name));
-  // Bind first, because a filter may throw.
+  // Binds the handler first, because a filter may throw an exception.
   handler->bound.resize(archetypes_, nullptr);
   for (const auto& archetype : archetypes) {
     if (!archetype) continue;
@@ -145,7 +145,7 @@ void HandlerTable::find_followed() {
   for (Handler* const handler : handlers_) {
     std::vector<FollowedColumn> followed = followed_by(*handler);
     ++steps_;
-    // Decides whether the handler's messages may be delivered in whole runs.
+    // This determines whether the messages of the handler may be delivered in whole runs.
     if (followed.empty() != handler->followed.empty()) changed.push_back(this->route(handler->message));
     handler->followed = std::move(followed);
   }
@@ -162,7 +162,7 @@ void HandlerTable::refresh_all(std::vector<MessageRoute*> routes) {
 void HandlerTable::handler_came(MessageRoute& route, Handler& handler, std::optional<std::size_t> place) {
   if (!place) return refresh(route);
   if (!handler.enabled) return;
-  if (route.active.size() + 1 != route.order.size()) {  // some are disabled
+  if (route.active.size() + 1 != route.order.size()) {  // some handlers are disabled
     const auto before = std::span(route.order.begin(), *place);
     place = static_cast<std::size_t>(std::ranges::count_if(before, &Handler::enabled));
   }
@@ -182,7 +182,7 @@ void HandlerTable::handler_left(MessageRoute& route, Handler& handler, std::opti
   if (!place) return refresh(route);
   if (!handler.enabled) return;
   const bool was_followed = is_followed(route);
-  if (route.active.size() == route.order.size() + 1)  // none is disabled
+  if (route.active.size() == route.order.size() + 1)  // no handler is disabled
     route.active.erase(route.active.begin() + static_cast<std::ptrdiff_t>(*place));
   else
     std::erase(route.active, &handler);
@@ -366,7 +366,7 @@ void HandlerTable::bind_all(std::span<const std::unique_ptr<Archetype>> archetyp
     route->calls.assign(archetypes_, {});
     route->receivers.assign(archetypes_, 0);
   }
-  for (const auto& route : routes_) refresh(*route);  // this may refresh others
+  for (const auto& route : routes_) refresh(*route);  // this may refresh other routes
 }
 
 void HandlerTable::take_back_messages(std::size_t count) {

@@ -1,5 +1,5 @@
-// Holds the handlers of each message type in the order in which they run, and the handlers that are
-// called for entities of each archetype.
+// Holds the handlers of each message type in the order in which they run. Also holds the handlers
+// that are called for entities of each archetype.
 #pragma once
 
 #include <cstdint>
@@ -23,43 +23,45 @@
 namespace muster {
 
 struct PassSchedule;
-/// All handlers of one message type.
+/// All handlers of a single message type.
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
   std::vector<Handler*> active;  ///< the enabled handlers, in order
 
-  /// True if a run of messages may go through one handler after another, with the same effects as
-  /// delivery message by message.
+  /// True if a run of messages may be passed through one handler after another, with the same
+  /// effects as delivering the messages one at a time.
   bool whole_runs = true;
   bool writes_message = false;
-  /// Set only if this is the route of a change of `component` instead of a message.
+  /// The kind of change if this is the route of a change to `component` rather than of a message;
+  /// otherwise `none`.
   ChangeKind change = ChangeKind::none;
   TypeId component = 0;
   bool builtin = false;         ///< true if the registry itself acts on the message
   std::vector<CallSite> calls;  ///< indexed by archetype index
 
-  /// A cache for pushes to one entity. Cleared whenever `calls` change or move.
+  /// A cache for pushes to a single entity. Cleared whenever the contents of `calls` change or
+  /// move.
   KnownChunks known;
-  /// The `few` of the only handler, if there is just one and its calls need no extra steps;
-  /// otherwise null.
+  /// The `few` function of the only handler, provided that its calls need no extra steps. Otherwise
+  /// null.
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
-  std::uint32_t few_bytes = 0;  ///< size of the items that `few` takes; 0 if `few` is null
+  std::uint32_t few_bytes = 0;  ///< item size that `few` expects; 0 if `few` is null
 
-  /// True if a handler is called for the entities of this chunk.
+  /// True if a handler is called for the entities in this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_index].run != nullptr; }
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
-  /// A sealed batch of one message, which is filled in for each push that sinks see. Null until the
-  /// first push.
+  /// A sealed batch that contains one message. It is filled in for each push that sinks see. Null
+  /// until the first such push.
   std::unique_ptr<Unit[]> sealed;
-  /// Schedule of the active handlers; null until a pass was spread over workers.
+  /// Schedule of the active handlers. Null until a pass has been spread over workers.
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
-  RunRules rules;  ///< the rules of the active handlers
+  RunRules rules;  ///< rules for the active handlers
 
-  /// The number of active handlers that match an archetype, by archetype index.
+  /// The number of active handlers that match each archetype, indexed by archetype index.
   std::vector<std::uint32_t> receivers;
 };
 
@@ -67,21 +69,22 @@ struct MessageRoute {
 struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
 
-  /// Ordinals of this process's handlers that waiting HandlerRequest messages will start and end.
-  /// Not saved: ordinals in loaded state belong to the process that wrote it and have no effect
+  /// Ordinals of handlers of this process that pending HandlerRequest messages will start and end.
+  /// Not saved: ordinals in a loaded state belong to the process that saved it and have no effect
   /// here.
   std::vector<std::uint64_t> beginning, ending;
 };
 
 class HandlerTable {
  public:
-  /// `states` must outlive the table. If its contents are exchanged, bind_all() must follow.
+  /// `states` must outlive the table. Whenever its contents are exchanged, bind_all() must be
+  /// called afterward.
   explicit HandlerTable(HandlerStates& states) : states_(states) {}
   /// Destroys the handlers in the order in which they were added.
   ~HandlerTable();
   HandlerTable(const HandlerTable&) = delete;
   HandlerTable& operator=(const HandlerTable&) = delete;
-  /// Null if the type was never added.
+  /// Returns the route of a message type, or null if the type was never added.
   MessageRoute* route(TypeId message) noexcept {
     const std::uint32_t* at = by_type_.find(message);
     return at ? routes_[*at].get() : nullptr;
@@ -91,53 +94,54 @@ class HandlerTable {
     return at ? routes_[*at].get() : nullptr;
   }
   MessageRoute& add_message(const TypeDescriptor& type);
-  /// The number of message types that were added.
+  /// Returns the number of message types that have been added.
   std::size_t messages() const noexcept { return routes_.size(); }
-  /// Forgets all but the first `count` message types. The forgotten ones must have no handlers.
+  /// Forgets all message types except the first `count`. The forgotten types must not have any
+  /// handlers.
   void take_back_messages(std::size_t count);
 
-  /// Throws SetupError and changes nothing if the message already has a handler of that name, if
-  /// the order contradicts itself, or if UnkeptHandlers::check refuses. Also throws what the
-  /// handler's filter throws, unless `filter_stops` is true; an exception from the filter then
-  /// stops the program.
+  /// Adds a handler. Throws SetupError and changes nothing if the message already has a handler
+  /// with that name, if the order is contradictory, or if UnkeptHandlers::check refuses the
+  /// handler. If the handler's filter throws an exception, passes it on; if `filter_stops` is true,
+  /// stops the program instead.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
-  /// Holds a handler until begin(), because it was subscribed inside a handler. Sets its ordinal.
+  /// Stores, until begin(), a handler that was subscribed inside another handler. Sets its ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
-  /// Adds a handler that keep() holds. Returns false if the handler has ended since. Throws like
-  /// add(), but an exception from its filter stops the program with an error that names the
-  /// handler.
+  /// Adds a handler that was stored by keep(). Returns false if the handler has ended in the
+  /// meantime. Throws the same exceptions as add(), except that an exception from the handler's
+  /// filter stops the program with an error that names the handler.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
-  /// Announces that end(ordinal) will be called by a message. end() ignores ordinals that were not
-  /// announced, such as those of another process in saved state.
+  /// Announces that a message will call end(ordinal). end() ignores ordinals that were not
+  /// announced, such as those of another process in a saved state.
   void expect_end(std::uint64_t ordinal) { states_.ending.push_back(ordinal); }
   void end(std::uint64_t ordinal);
-  /// Ends a handler at once. Unknown ordinals are ignored.
+  /// Ends a handler immediately. Ignores unknown ordinals.
   void remove(std::uint64_t ordinal);
   struct Called {
     std::string handler, message;
   };
-  /// The names of a handler and its message; no value if the handler is not in the table. May be
-  /// called from any thread.
+  /// Returns the names of a handler and its message, or no value if the handler is not in the
+  /// table. May be called from any thread.
   std::optional<Called> called(const Handler* handler) const;
-  /// Enables or disables all handlers with this name, including later ones.
+  /// Enables or disables all handlers with this name, including those that are added later.
   void enable(Text name, bool enabled);
-  /// The names of disabled handlers, ascending by hash.
+  /// Returns the names of disabled handlers, in ascending order of their hashes.
   const std::vector<Text>& disabled() const noexcept { return states_.disabled; }
-  /// Must be called with every new archetype: binds the handlers to its columns. An exception from
-  /// a filter stops the program with an error that names the handler, because the archetype already
-  /// exists and no caller could repair the bindings.
+  /// Binds the handlers to the columns of a new archetype. Must be called for every new archetype.
+  /// An exception from a filter stops the program with an error that names the handler, because the
+  /// archetype already exists and no caller could repair the bindings.
   void bind(Archetype& archetype);
-  /// Must be called with an archetype whose slots were reassigned.
+  /// Must be called for each archetype whose slots were reassigned.
   void bind_again(Archetype& archetype);
-  /// Must be called with archetypes that are about to be dropped. They must have no rows.
+  /// Must be called with archetypes that are about to be dropped. They must not have any rows.
   void forget(std::span<Archetype* const> leaving);
-  /// Must be called after all archetypes and the contents of the HandlerStates were exchanged.
-  /// Binds all handlers anew and clears everything remembered about archetypes and chunks. An
-  /// exception from a filter stops the program, as in bind().
+  /// Binds all handlers anew, and clears everything remembered about archetypes and chunks. Must be
+  /// called after all archetypes and the contents of the HandlerStates were exchanged. An exception
+  /// from a filter stops the program, as in bind().
   void bind_all(std::span<const std::unique_ptr<Archetype>> archetypes);
 
-  /// The route of a change that a handler follows, or null.
+  /// Returns the route of a change that a handler follows, or null.
   MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {
     if (followed_changes_ == 0) return nullptr;
     MessageRoute* route = this->route(change_id(kind, component));
@@ -149,36 +153,36 @@ class HandlerTable {
   /// True if a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// For each of these messages, true if a handler must be called: one for the message itself, for
-  /// Activated, Loaded or Deactivated, or for changes of components.
+  /// For each of these messages: true if a handler must be called. This may be a handler of the
+  /// message itself, of Activated, Loaded, or Deactivated, or of changes to components.
   struct Told {
     bool create = false, set = false, remove = false, destroy = false, spawn = false;
   };
   const Told& told() const noexcept { return told_; }
 
-  /// Assigns handlers that are added from now on to this part of the program.
+  /// Assigns the handlers added from now on to this part of the program.
   void begin_part(std::uint32_t part) noexcept { part_ = part; }
 
-  /// While `on`, the registry is observed: single messages reach their handlers by a path that
-  /// counts the calls.
+  /// Sets whether the registry is observed. If it is, single messages reach their handlers through
+  /// a path that counts the calls.
   void observe_calls(bool on);
 
-  /// All handlers, in the order in which they were added.
+  /// Returns all handlers, in the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
-  /// Null if there is none.
+  /// Returns the handler with this name, or null if there is none.
   Handler* find(std::string_view name) noexcept;
-  /// The ordinal of the next handler; greater than those of all current handlers.
+  /// Returns the ordinal of the next handler. It is greater than those of all current handlers.
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
-  /// Handlers compared, plus handlers, terms and archetypes visited because handlers were added,
-  /// removed or enabled. Used by tests of complexity.
+  /// Returns the number of handlers compared, plus the number of handlers, terms, and archetypes
+  /// visited because handlers were added, removed, or enabled. Used by complexity tests.
   std::uint64_t steps() const noexcept;
 
  private:
-  /// Binds the handler to an archetype; an exception from its filter stops the program.
+  /// Binds the handler to an archetype. Stops the program if its filter throws an exception.
   void bind_or_stop(Handler& handler, Archetype& archetype) const noexcept;
   /// Updates a route after a handler was added to its order or removed from it. `place` is the
-  /// handler's present or former place; empty if other handlers moved too.
+  /// handler's current or former place, or empty if other handlers have moved too.
   void handler_came(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
   void handler_left(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
   /// Recomputes a route from the order of its handlers.
@@ -189,30 +193,31 @@ class HandlerTable {
   void refresh_all(std::vector<MessageRoute*> routes);
   CallSite site_of(MessageRoute& route, const Handler& handler, std::size_t archetype) const;
   static CallSite site_of_several(MessageRoute& route);
-  /// Recomputes the call site of one archetype, or of all.
+  /// Recomputes the call site of one archetype, or of all archetypes.
   void find_site(MessageRoute& route, std::size_t archetype) const;
   void find_sites(MessageRoute& route) const;
   void set_few(MessageRoute& route) const noexcept;
   static bool is_followed(const MessageRoute& route) noexcept {
     return route.change != ChangeKind::none && !route.active.empty();
   }
-  /// True if a call site calls this handler directly, because its calls need no extra steps.
+  /// True if call sites call this handler directly because its calls need no extra steps.
   bool is_called_straight(const Handler& handler) const noexcept {
     return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
   }
-  /// Recomputes which handlers write followed components.
+  /// Recomputes which handlers write components that other handlers follow.
   void find_followed();
   void find_told() noexcept;
   Told told_;
   bool calls_observed_ = false;
-  std::size_t followed_changes_ = 0;  // routes of changes with active handlers
+  std::size_t followed_changes_ = 0;  // number of routes of changes that have active handlers
 
-  // Held while handlers_, routes_ or by_type_ change, because other threads read them.
+  // Held while handlers_, routes_, or by_type_ changes, because other threads read them.
   mutable Mutex shown_;
-  std::vector<Handler*> handlers_;  // raw pointers, because those after a removed handler move up
+  std::vector<Handler*> handlers_;  // raw pointers, because removing a handler moves the ones after
+                                    // it
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
-  UnkeptHandlers unkept_;  // the unkept handlers among handlers_
+  UnkeptHandlers unkept_;  // those in handlers_ that are unkept
   HandlerStates& states_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;

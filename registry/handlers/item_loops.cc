@@ -6,8 +6,8 @@ namespace {
 
 constexpr std::uint32_t block = 32;
 
-/// True if a block's targets are consecutive, have the same generation and are all alive. Two tests
-/// for the whole block replace four per target.
+/// True if the targets of a block are consecutive, have the same generation, and are all alive. Two
+/// tests for the whole block replace four tests per target.
 bool all_in_line(const DirectoryEntry* directory, std::size_t indices, const std::byte* item,
                  std::size_t step) noexcept {
   const Entity first = target_of(item);

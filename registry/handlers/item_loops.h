@@ -1,6 +1,6 @@
-// Runs a batch of messages, each to one entity, through one handler, in loops into which the
-// handler is inlined. The effects are the same as on Delivery's general path, which works message
-// by message.
+// Runs a batch of single-entity messages through one handler, in loops into which the handler is
+// inlined. The effects are the same as on Delivery's general path, which delivers one message at a
+// time.
 //
 //   walk          takes the messages in order. While targets stay in one chunk, it knows its columns.
 //     in_line     checks a block of messages at once: if its targets and their rows are adjacent,
@@ -40,20 +40,21 @@ static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 }
 /// Returns the number of items whose targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
-/// True if a run is long enough that remembering the columns of chunks pays off.
+/// True if a run is long enough to make remembering the columns of chunks worthwhile.
 inline bool jumps(const Storage& storage, const ItemRun& run) noexcept {
   return run.count >= 64 && storage.chunk_numbers() > 1;
 }
-/// Writes the places of the targets' rows to `places`, one per item, for use as ItemRun::places.
+/// Writes the places of the targets' rows to `places`, one for each item, for use as
+/// ItemRun::places.
 void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* places) noexcept;
 
-/// Rows of a chunk that a handler is called for.
+/// Rows of a chunk for which a handler is called.
 struct ChunkRows {
   RunContext& context;
   Chunk& chunk;
   const std::uint16_t* columns;
   std::uint32_t begin, end;
-  Entity other = {};  // the entity that the message names, if a parameter needs it
+  Entity other = {};  // the entity that the message names, if any parameter needs it
 };
 
 /// `Call` is an Invoker (registry/handlers/signature.h).
@@ -61,14 +62,15 @@ template <class Call>
 struct ItemLoops {
   using Message = typename Call::Message;
   using F = typename Call::Callable;
-  /// The offset of the payload in an item without causes, and the size of such an item.
+  /// The offset of the payload in an item that has no causes, and the size of such an item.
   static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(Message));
   static constexpr std::uint32_t bytes = item_bytes_for(offset, sizeof(Message), alignof(Message));
-  /// True if lookups for later rows stay valid during a call, and the handler's values can be found
-  /// from the row alone. A handler that spawns takes ids, so the directory may move.
+  /// True if lookups for later rows remain valid during a call, and if the handler's values can be
+  /// found from the row alone. A handler that spawns takes ids, which may move the directory.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
-  static constexpr std::uint32_t jump_block = 128;  ///< number of messages over_chunks looks ahead
+  static constexpr std::uint32_t jump_block = 128;  ///< number of messages that over_chunks looks
+                                                    ///< ahead
 
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)
@@ -82,12 +84,12 @@ struct ItemLoops {
     return walk<false>(context, handler, items);
   }
   static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
-  /// Delivers a short batch. Each handler has its own function, so the batch's type alone
-  /// determines the call. If types are in random order, the processor mispredicts that call, but
-  /// detects this sooner than if the target's row had to be found first.
+  /// Delivers a short batch. Each handler has its own instance of this function, so the type of the
+  /// batch alone determines the call. If types are in random order, the processor mispredicts the
+  /// call, but it detects this sooner than if it first had to find the target's row.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
-    std::uint64_t counts = 0;  // lower half: handled; upper half: dead; one register for both
+    std::uint64_t counts = 0;  // lower half: handled; upper half: dead; both in one register
     do {
       if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
         counts += one_dead;
@@ -104,8 +106,8 @@ struct ItemLoops {
   }
 
  private:
-  /// Delivers the rest of a short batch, from the first message whose columns are not touched yet.
-  /// few() calls this last, so that few() need not save registers.
+  /// Delivers the rest of a short batch, starting at the first message whose columns have not been
+  /// touched yet. few() calls this function last, so few() does not have to save registers.
   [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
                                                     std::uint32_t count, std::uint64_t counts) {
     const Row found = context.storage.find(target_of(at));
@@ -115,7 +117,7 @@ struct ItemLoops {
     if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
     return std::bit_cast<ItemCounts>(counts);
   }
-  /// If `usual` is true, items have the compile-time layout `offset` and `bytes`.
+  /// If `usual` is true, the items have the compile-time layout given by `offset` and `bytes`.
   template <bool usual>
   static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {
     F& f = Call::callable(handler);
@@ -143,12 +145,12 @@ struct ItemLoops {
       const std::uint32_t before = left;
       std::uint32_t stop = left;  // where to try the next block
 
-      // Checks whether the next message is for a row of this chunk, and finds the row.
+      // Checks whether the next message is for a row of this chunk. If so, finds the row.
       const auto next = [&] {
         if (left == 0 || !looks_ahead) return false;
         const Entity target = target_of(at);
         if (target.index >= indices) return false;
-        // If the locator is in this chunk, the result is its row; otherwise the result is greater
+        // If the locator is in this chunk, the result is its row. Otherwise, the result is greater
         // than any row.
         const std::uint64_t at_row = locator_of(directory[target.index], target) ^ first_locator;
         if (at_row >= chunk_rows_max) return false;
@@ -178,8 +180,8 @@ struct ItemLoops {
     return counts;
   }
 
-  /// True if the indices of the next `block` targets are consecutive, and so are their rows in one
-  /// chunk. The first target must have a row.
+  /// True if the indices of the next `block` targets are consecutive, and their rows are
+  /// consecutive in a single chunk. The first target must have a row.
   static bool in_line(const std::byte* item, const DirectoryEntry* directory, std::size_t indices) noexcept {
     const std::uint64_t first = target_of(item).bits();
     const auto index = static_cast<std::uint32_t>(first);
@@ -187,8 +189,8 @@ struct ItemLoops {
     if (index + std::size_t{block} > indices) return false;
     const DirectoryEntry* const entry = directory + index;
     if (entry->locator.row() > chunk_rows_max - block) return false;
-    // If all targets differ from their entries by the same number, locators ascend whenever indices
-    // do, and generations match.
+    // If all targets differ from their entries by the same number, the locators ascend along with
+    // the indices, and the generations match.
     const auto number = [entry](std::uint32_t i) { return std::bit_cast<std::uint64_t>(entry[i]); };
     const std::uint64_t apart = number(0) - first;
     std::uint64_t differs = 0;
@@ -201,8 +203,8 @@ struct ItemLoops {
     return (differs | jumps) == 0;
   }
 
-  /// Remembers the result of bases_of() for each chunk, from the chunk's first message on. `placed`
-  /// is true if items.places has the rows.
+  /// Remembers the result of bases_of() for each chunk, starting at the first message to the chunk.
+  /// `placed` is true if items.places contains the rows.
   template <bool placed, std::size_t... I>
   [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
                                                   std::index_sequence<I...> all) {
@@ -213,7 +215,7 @@ struct ItemLoops {
     const std::uint32_t chunks = storage.chunk_numbers();
     using Bases = std::array<void*, sizeof...(I)>;
     Bases* bases;
-    std::uint8_t* known;  // 0 means unknown; otherwise `matches` or `lacks`
+    std::uint8_t* known;  // 0 if unknown; otherwise `matches` or `lacks`
     constexpr std::uint8_t matches = 1, lacks = 2;
     {
       std::vector<std::byte>& memory = context.chunk_bases;
@@ -227,7 +229,7 @@ struct ItemLoops {
     const std::byte* at = items.first;
     const std::uint32_t* places = items.places;
     for (std::uint32_t left = items.count; left != 0;) {
-      // walk() handles targets in line.
+      // Targets that are in line are handled by walk().
       std::uint32_t n = left < jump_block ? left : jump_block;
       if (target_of(at + (n - 1) * bytes).index - target_of(at).index == n - 1) {
         while (left - n >= jump_block &&
@@ -247,8 +249,8 @@ struct ItemLoops {
           for (std::uint32_t i = n, end = n + std::min(left, jump_block); i < end; ++i)
             if (const auto index = target_of(at + i * bytes).index; index < indices)
               __builtin_prefetch(directory + index);
-      // Finds the messages that match the handler without a branch, which would be mispredicted for
-      // random targets.
+      // Finds the messages that match the handler. Does so without a branch, because it would be
+      // mispredicted for random targets.
       struct {
         std::uint32_t place, item;
       } own[jump_block];
@@ -286,7 +288,7 @@ struct ItemLoops {
     }
     return counts;
   }
-  /// Finds the bases of a chunk. Returns false if the handler does not match the chunk.
+  /// Finds the bases of a chunk. Returns false if the chunk does not match the handler.
   template <class Bases, std::size_t... I>
   [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {

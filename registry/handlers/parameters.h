@@ -1,5 +1,5 @@
-// The words of the query language: the parameters that a handler may have besides its message.
-// signature.h interprets them.
+// The words of the query language: the parameters that a handler may take in addition to its
+// message. signature.h interprets them.
 #pragma once
 
 #include "registry/handlers/handler.h"
@@ -18,17 +18,17 @@ constexpr bool tag_of() {
 template <class T>
 inline constexpr bool is_tag = tag_of<T>();
 
-/// Runs only on entities that have the component T, without reading it.
+/// Restricts the handler to entities that have the component T, without reading T.
 template <class T>
 struct With {};
-/// Runs only on entities that lack the component T.
+/// Restricts the handler to entities that do not have the component T.
 template <class T>
 struct Without {};
 
-/// Runs only on entities without an ancestor that has T; the entity itself may have it.
+/// Restricts the handler to entities without an ancestor that has T. The entity itself may have T.
 template <class T>
 struct WithoutParent {};
-/// Runs only on entities that lack T and whose ancestors all lack it.
+/// Restricts the handler to entities that do not have T and whose ancestors do not have it either.
 template <class T>
 struct WithoutSelfOrParent {};
 
@@ -36,8 +36,8 @@ struct WithoutSelfOrParent {};
 template <class T>
 concept ValueType = ComponentType<T> && !is_tag<T>;
 
-/// A value that is not from the entity's own row. With `Parent<const T>` it is always present,
-/// because the handler runs only for entities that have one; with `Parent<const T*>` it may be
+/// A value that does not come from the entity's own row. `Parent<const T>` always has a value,
+/// because the handler runs only for entities for which there is one. `Parent<const T*>` may be
 /// null. Valid until the handler returns.
 template <class T>
 class FromElsewhere {
@@ -47,7 +47,7 @@ class FromElsewhere {
                 "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T> "
                 "or Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
-  /// Constructor for callers that know whether there is a value.
+  /// A constructor for callers that know whether there is a value.
   FromElsewhere(const Value* value, bool is_there) noexcept : value_(value), is_there_(is_there) {}
   const Value& operator*() const noexcept { return *value_; }
   const Value* operator->() const noexcept { return value_; }
@@ -64,41 +64,41 @@ template <class T>
 struct Parent : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity itself, or else of the nearest ancestor that has it.
+/// T of the entity itself, or else T of its nearest ancestor that has it.
 template <class T>
 struct SelfOrParent : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the nearest ancestor that has X, and absent if that ancestor lacks T. For example, with
+/// T of the nearest ancestor that has X. Absent if this ancestor does not have T. For example, with
 /// `ParentWith<const Health, Soldier>`, a shield reads the health of the soldier that carries it.
 template <class T, class X>
 struct ParentWith : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity itself, or else of the nearest ancestor that has it. The search ends at the
-/// first entity that has X, including the entity itself. For example, with
-/// `UpTo<const Animation, Model>`, a bone finds the animation of its own model, but not that of the
-/// model's mount.
+/// T of the entity itself, or else T of its nearest ancestor that has it. The search stops at the
+/// first entity that has X, which may be the entity itself. For example, with `UpTo<const
+/// Animation, Model>`, a bone finds the animation of its own model, but not that of the model's
+/// mount.
 template <class T, class X>
 struct UpTo : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity that the message names, or else of its nearest ancestor that has it. The message
-/// names this entity in its field `other`, or in its only field of type muster.Entity. With
-/// `Other<const T>` the handler does not run if the value is missing or the other entity is dead or
-/// nil.
+/// T of the entity that the message names, or else T of that entity's nearest ancestor that has it.
+/// The message names the entity in its field `other`, or in its only field of type muster.Entity.
+/// With `Other<const T>`, the handler does not run if there is no value, or if the other entity is
+/// dead or nil.
 template <class T>
 struct Other : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
 
-/// Reads T of any entity by id. A handler that also writes T runs serially.
+/// Reads T of any entity by id. A handler that also writes T runs its rows one after another.
 template <class T>
 class Lookup {
  public:
   static_assert(std::is_const_v<T>, "Lookup is read-only: take Lookup<const T>");
   explicit Lookup(const Storage& storage) noexcept : storage_(&storage) {}
-  /// Null if the entity is not alive or lacks T.
+  /// Returns null if the entity is not alive or does not have T.
   T* find(Entity e) const noexcept {
     static_assert(!is_tag<std::remove_const_t<T>>, "a tag has no value: use has(e) of the Lookup<const T>");
     return reinterpret_cast<T*>(component_of(*storage_, e, TypeTraits<std::remove_const_t<T>>::id));

@@ -1,5 +1,5 @@
-// Defines, for each word of a handler's query, which term it makes and how its value is found for
-// the rows of a chunk. registry/handlers/parameters.h explains the words.
+// Defines, for each word of a handler's query, the term that it produces and how its value is found
+// for the rows of a chunk. registry/handlers/parameters.h explains the words.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,20 @@ namespace muster::detail {
 
 // --- Values from other entities. ---
 
-/// Finds the values of Parent, SelfOrParent, ParentWith, UpTo and Other, and checks the words that
-/// exclude by ancestors, once per row. Does not test whether a row has the same parent as the
-/// previous row if the value can be found without that test: after rows have been added and removed
-/// for a while, its branch is mispredicted too often.
+/// Finds the values of Parent, SelfOrParent, ParentWith, UpTo, and Other. Also checks, once per
+/// row, the words that exclude entities because of their ancestors. If a value can be found without
+/// testing whether a row has the same parent as the previous row, this test is omitted: after rows
+/// have been added and removed for some time, its branch is mispredicted too often.
 ///
-/// Valid for one run of rows of a chunk. During the run, no row is added, removed, moved or given
-/// another parent, and no column is laid out anew, so the place of a value stays valid. The value
-/// itself is not stored. A Spawner's new ids may move the directory: directory_moved() is called
-/// after each call of a handler that has a Spawner.
+/// Valid for a single run of rows in a chunk. During the run, rows are not added, removed, moved,
+/// or given another parent, and columns are not laid out anew, so the place of a value remains
+/// valid. The value itself is not stored. A Spawner may move the directory when it takes new ids,
+/// so directory_moved() is called after each call of a handler that has a Spawner.
 class Elsewhere {
  public:
   Elsewhere() = default;
-  /// Creates the lookup for a term with these members. `other` is the entity that the message
-  /// names, if the source is Source::other.
+  /// Creates the lookup for a term with these fields. If the source is Source::other, `other` is
+  /// the entity that the message names.
   [[gnu::always_inline]] Elsewhere(RunContext& context, const Chunk& chunk, Source source, TypeId type,
                                    [[maybe_unused]] TypeId anchor, Entity other)
       : storage_(&context.storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
@@ -46,7 +46,7 @@ class Elsewhere {
       else if (const std::uint16_t column = archetype.column(type); column != no_column)
         own_ = chunk.slots()[column].data, own_bytes_ = archetype.slot_types[column]->size;
       else if (archetype.has(type))
-        // A non-null marker for a type without data; never read.
+        // A non-null marker for a type without data. It is never read.
         own_ = reinterpret_cast<const std::byte*>(&chunk);
       if (source == Source::up_to && archetype.has(anchor)) parents_ = nullptr;
     }
@@ -57,8 +57,8 @@ class Elsewhere {
     }
   }
 
-  /// The place of the term's value for this row, or null. `bytes` is the size of a value, or 0 if
-  /// known only at run time.
+  /// Returns the place of the term's value for this row, or null. `bytes` is the size of a value,
+  /// or 0 if it is known only at run time.
   template <Source source, std::uint32_t bytes = 0>
   [[gnu::always_inline]] const std::byte* find(std::uint32_t row, TypeId type, TypeId anchor) noexcept {
     if constexpr (source == Source::other) return value_;
@@ -81,11 +81,11 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
-  /// Returns true if the values of Parent or SelfOrParent are found at the rows' parents, and false
-  /// if they are the rows' own, or absent.
+  /// Returns true if the values of Parent or SelfOrParent are taken from the rows' parents. Returns
+  /// false if they are the rows' own values or are absent.
   bool looks_above() const noexcept { return above_; }
-  /// Like find() if the value of Parent or SelfOrParent can be found from cached data; otherwise
-  /// returns false and finds nothing. `above` is true if looks_above() is known to be true.
+  /// Like find(), if the value of Parent or SelfOrParent can be found from cached data. Otherwise
+  /// returns false and does not find a value. `above` is true if looks_above() is known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);
@@ -95,25 +95,25 @@ class Elsewhere {
       else if (by_row_) [[unlikely]]  // a member call would force this object out of registers
         value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
     }
-    return true;  // otherwise value_ is always null
+    return true;  // otherwise, value_ is always null
   }
-  /// Must be called after new ids were taken.
+  /// Must be called after new ids have been taken.
   void directory_moved() noexcept { directory_ = storage_->ids().slots(); }
-  /// The last result of find().
+  /// Returns the result of the previous find().
   const std::byte* found() const noexcept { return value_; }
-  /// True if found() is a value. Compilers do not see that a pointer computed from integers is not
-  /// null, and would test each row.
+  /// True if found() is a value. Compilers cannot tell that a pointer computed from integers is not
+  /// null, so they would test it for each row.
   bool has_found() const noexcept { return is_known_ || value_; }
 
  private:
-  /// Finds the value if the start of the values in the parent's chunk is known.
+  /// Finds the value if the start of the column in the parent's chunk is known.
   template <std::uint32_t bytes>
   [[gnu::always_inline]] bool find_known(std::uint32_t row) noexcept {
     const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
     const std::uintptr_t start = starts_[place >> Locator::row_bits];
     is_known_ = start > ColumnStarts::no_start;
     if (!is_known_) [[unlikely]] {
-      value_ = nullptr;  // do not keep the value of the previous row
+      value_ = nullptr;  // discard the value of the previous row
       return false;
     }
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -121,7 +121,7 @@ class Elsewhere {
     if (!value_) __builtin_unreachable();
     return true;
   }
-  /// Finds the value if rows of the chunk may lack the type or the anchor.
+  /// Finds the value if individual rows of the chunk may lack the type or the anchor.
   [[gnu::noinline]] const std::byte* find_by_row(Source source, std::uint32_t row, TypeId type,
                                                  TypeId anchor) const noexcept {
     return source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
@@ -129,17 +129,17 @@ class Elsewhere {
   }
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
-  const Entity* parents_ = nullptr;  // null if ancestors need not be searched
+  const Entity* parents_ = nullptr;  // null if ancestors do not have to be searched
 
-  // Value of the chunk's first row, if the rows' own values are used.
+  // The value of the chunk's first row if the rows' own values are used.
   const std::byte* own_ = nullptr;
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
   const std::uintptr_t* starts_ = nullptr;  // the starts of above_
   const DirectoryEntry* directory_ = nullptr;
-  std::uint64_t parent_ = 0;  // parent of the previous row; 0 for the first row
+  std::uint64_t parent_ = 0;  // parent of the previous row; 0 before the first row
   const std::byte* value_ = nullptr;
-  bool is_known_ = false;  // value_ was found through the start of its column
+  bool is_known_ = false;  // true if value_ was found through the start of its column
   bool by_row_ = false;
 };
 
@@ -158,20 +158,20 @@ inline const std::byte* Elsewhere::find(Source source, std::uint32_t row, TypeId
 
 // --- The words. ---
 
-/// Incomplete for types that are not words of the query language; registry/wrong_handlers.h
-/// explains what is wrong.
+/// Incomplete for types that are not words of the query language. registry/wrong_handlers.h
+/// explains the error to the user.
 template <class P>
 struct Parameter;
 template <class P>
 concept QueryWord = requires { sizeof(Parameter<P>); };
 
-/// True if every row that has the type has a value of it. Tags are refused. A runtime component may
-/// become a tag.
+/// True if every row that has the type also has a value of it. False for runtime components, which
+/// may become tags. Tags are refused as parameters.
 template <class T>
 inline constexpr bool always_in_a_column = requires { TypeTraits<T>::tag; };
 
-/// The presence column of an enableable component; null if the archetype lacks it or all rows have
-/// it.
+/// Returns the presence column of an enableable component, or null if the archetype does not have
+/// the component or all rows have it.
 inline const PresenceWord* presence_in(const Chunk& chunk, TypeId type) noexcept {
   const std::uint16_t slot = chunk.archetype->presence(type);
   return slot == no_column ? nullptr : reinterpret_cast<const PresenceWord*>(chunk.slots()[slot].data);
@@ -188,7 +188,7 @@ struct ColumnTerm {
   }
 };
 
-/// Parameters with `column` true take the next entry of the handler's column list.
+/// If `column` is true, the parameter uses the next entry in the handler's column list.
 template <class T, Presence presence_>
 struct ColumnParameter : ColumnTerm<T, presence_> {
   using Value = std::remove_const_t<T>;
@@ -205,7 +205,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
       if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
     return touched(rows, slot);
   }
-  /// Like base(), for a column that was touched since the last begin_version.
+  /// Like base(), for a column that has been touched since the last begin_version.
   static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
     return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
   }
@@ -214,7 +214,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
   }
 };
 
-/// Checks rows one by one, because rows may lack an enableable component.
+/// Checks each row individually, because a row may lack an enableable component.
 template <class T, Presence presence_>
 struct EnableableParameter : ColumnTerm<T, presence_> {
   using Value = std::remove_const_t<T>;
@@ -286,7 +286,7 @@ struct NoTerm {
   static constexpr bool writes = false;
 };
 
-/// Takes a run of rows at once: the handler is called once per run.
+/// Takes a whole run of rows; the handler is called once per run.
 template <ValueType T>
   requires(!EnableableType<T>)
 struct Parameter<std::span<T>> : ColumnParameter<T, Presence::required> {
@@ -329,8 +329,8 @@ struct FilterParameter {
   static Wrapper at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
   static Wrapper whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
 };
-/// Filters by an enableable component. Has no whole(), because handlers that take spans take all
-/// rows of a run.
+/// Filters rows by an enableable component. Does not have whole(), because handlers that take spans
+/// process all rows of a run.
 template <class Wrapper, class T, Presence presence_>
 struct EnableableFilter : NoTerm {
   static constexpr bool entity = true, has_term = true;
@@ -353,7 +353,7 @@ struct Parameter<With<T>> : EnableableFilter<With<T>, T, Presence::required> {};
 template <ComponentType T>
   requires EnableableType<T>
 struct Parameter<Without<T>> : EnableableFilter<Without<T>, T, Presence::excluded> {};
-/// Excludes entities by the components of their ancestors.
+/// Excludes entities based on the components of their ancestors.
 template <class Wrapper, class T, Source source_>
 struct AbsentElsewhere : NoTerm {
   static constexpr bool entity = true, has_term = true;
@@ -396,12 +396,12 @@ struct Parameter<Lookup<const T>> : NoTerm {
   static Lookup<const T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<const T>(*storage); }
 };
 
-/// `const T` or `const T*` of a component with data, for values from elsewhere.
+/// `const T` or `const T*`, where T is a component with data. For values from other entities.
 template <class T>
 concept ElsewhereValue =
     std::is_const_v<std::remove_pointer_t<T>> && ValueType<std::remove_cv_t<std::remove_pointer_t<T>>>;
 
-/// present() finds the value of a row; at() returns it.
+/// present() finds the value of a row, and at() returns it.
 template <class Wrapper, class T, Source source_, class Anchor = void>
 struct ElsewhereParameter : NoTerm {
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
@@ -427,12 +427,12 @@ struct ElsewhereParameter : NoTerm {
             true,
             anchor()};
   }
-  /// Always inlined, so that it stays in registers in its loop.
+  /// Always inlined, so that the result stays in registers within the loop.
   [[gnu::always_inline]] static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
     return {rows.context, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
   }
-  /// Most rows find their values in a few instructions. Invoker::rows_apart() handles the others
-  /// outside the loop.
+  /// The values of most rows are found in a few instructions. Invoker::rows_apart() handles the
+  /// other rows outside the loop.
   static constexpr bool found_quickly = source_ == Source::parent || source_ == Source::self_or_parent;
   template <bool above>
   [[gnu::always_inline]] static bool find_quickly(Elsewhere& elsewhere, std::uint32_t row) noexcept {
@@ -457,12 +457,12 @@ template <ElsewhereValue T, ComponentType X>
 struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
 template <ElsewhereValue T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
-  // The value belongs to the other entity, so the handler's own row is not used.
+  // The value belongs to the other entity, so the handler's own row is not needed.
   static constexpr bool entity = false;
 };
 
-/// The offset in a message of the entity that Other reads from: its field `other`, or its only
-/// muster.Entity; ~0 if it has neither.
+/// Returns the offset in a message of the entity that Other reads: the field `other` or the only
+/// muster.Entity. Returns ~0 if the message has neither.
 template <class M>
 constexpr std::uint32_t other_offset() {
   std::uint32_t entities = 0, offset = ~0u;
@@ -475,8 +475,8 @@ constexpr std::uint32_t other_offset() {
     }
   return entities == 1 ? offset : ~0u;
 }
-/// True if a parameter can be found from the start of its column and the row alone, so that rows
-/// may continue in the next chunk.
+/// True if a parameter can be found from the start of its column and the row alone. Rows may then
+/// continue in the next chunk.
 template <class P>
 inline constexpr bool joins = Parameter<P>::plain;
 template <class T>
@@ -489,7 +489,7 @@ template <class T>
 inline constexpr bool joins<With<T>> = !EnableableType<T>;
 template <class T>
 inline constexpr bool joins<Without<T>> = !EnableableType<T>;
-/// True if a parameter can be found from cached data about a chunk and the row alone.
+/// True if a parameter can be found from the row and cached data about its chunk alone.
 template <class P>
 inline constexpr bool by_chunk = joins<P>;
 template <class T>

@@ -26,7 +26,7 @@ void RunRules::use(Uses& uses, const Key& key, bool writes, std::uint32_t by) {
 void RunRules::count(const Handler& handler, std::uint32_t by) {
   const std::span<const Term> terms = handler.terms;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    // Count each component once, with the strongest access that the handler uses.
+    // Count each component only once, with the strongest access that the handler uses.
     const auto same = [&](const Term& term) { return term.value && term.type == terms[i].type; };
     if (!terms[i].value || std::ranges::any_of(terms.first(i), same)) continue;
     const bool writes =

@@ -1,5 +1,5 @@
-// Decides whether a run of messages may go through one handler after another. It keeps counts, so
-// adding or removing a handler takes time for that handler's own terms only.
+// Decides whether a run of messages may be passed through one handler after another. Maintains
+// counts, so the cost of adding or removing a handler depends only on that handler's own terms.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace muster {
 
-/// Covers the active handlers of one message.
+/// The rules for the active handlers of a single message type.
 class RunRules {
  public:
-  /// A handler must not change between add() and remove().
+  /// A handler must not be changed between add() and remove().
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
-  /// True if the result is the same as message by message, that is, if no two handlers conflict(),
-  /// at most one pushes, none ends a delivery, and their calls need no extra steps. If one changes
-  /// messages, a run must be copied.
+  /// True if the result is the same as when the messages are delivered one at a time. This is the
+  /// case if no two handlers conflict(), at most one of them pushes, none ends a delivery, and
+  /// their calls need no extra steps. If a handler changes messages, the run must be copied.
   bool whole_runs() const noexcept {
     return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;
   }
   bool writes_message() const noexcept { return writing_ > 0; }
-  /// Components and resources visited so far. Used by tests of complexity.
+  /// Returns the number of components and resources visited so far. Used by complexity tests.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
@@ -37,8 +37,8 @@ class RunRules {
 
   std::unordered_map<TypeId, Use> components_;
   std::unordered_map<std::string, Use> externals_;
-  std::uint32_t clashing_ = 0;  // components and resources written by one and used by another
-  std::uint32_t hidden_ = 0;    // handlers with state that name no resources
+  std::uint32_t clashing_ = 0;  // components and resources that one handler writes and another uses
+  std::uint32_t hidden_ = 0;    // handlers that have state but do not name any resources
   std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0, consuming_ = 0;
   std::uint64_t steps_ = 0;
 };

@@ -1,6 +1,6 @@
-// Interprets a handler's C++ signature: the first parameter is the message, the others are the
-// query. For wrong signatures (registry/wrong_handlers.h), only is_right_signature is instantiated
-// from this file.
+// Interprets the C++ signature of a handler: the first parameter is the message, and the others are
+// the query. If the signature is wrong (registry/wrong_handlers.h), only is_right_signature is
+// instantiated from this file.
 #pragma once
 
 #include <algorithm>
@@ -53,11 +53,11 @@ struct MessageParameter<const V&> {
 
 // --- The whole signature. ---
 
-/// The index of the first parameter whose component an earlier parameter also names, if one of the
-/// two writes it; sizeof...(Ps) if there is none.
+/// Returns the index of the first parameter that names the same component as an earlier parameter,
+/// if one of the two writes it. Returns sizeof...(Ps) if there is no such parameter.
 template <class... Ps>
 constexpr std::size_t written_twice() {
-  [[maybe_unused]] const auto type_of = []<class P>() -> TypeId {  // unused without parameters
+  [[maybe_unused]] const auto type_of = []<class P>() -> TypeId {  // unused if Ps is empty
     if constexpr (P::column)
       return TypeTraits<typename P::Value>::id;
     else
@@ -70,7 +70,7 @@ constexpr std::size_t written_twice() {
       if (types[i] != 0 && types[i] == types[j] && (writes[i] || writes[j])) return i;
   return sizeof...(Ps);
 }
-/// True if a parameter may be combined with spans.
+/// True if a parameter may be used together with spans.
 template <class P>
 concept TakesRuns = requires { &Parameter<P>::whole; };
 template <class... Ps>
@@ -87,14 +87,14 @@ constexpr bool is_right() {
   else
     return (std::is_void_v<R> || std::is_same_v<R, Verdict>) && written_twice<Ps...>() == sizeof...(Ps);
 }
-/// True if a handler may have the signature R(M, Ps...).
+/// True if Signature, of the form R(M, Ps...), is allowed for a handler.
 template <class Signature>
 inline constexpr bool is_right_signature = false;
 template <class R, class M, class... Ps>
 inline constexpr bool is_right_signature<R(M, Ps...)> = is_right<R, M, Ps...>();
 
-/// Calls f(arguments...), inlined into the calling loop no matter how large f is. Used for a
-/// handler's single loop over all rows.
+/// Calls f(arguments...), inlined into the calling loop regardless of the size of f. Used for a
+/// handler's only loop over all rows.
 template <class F, class... A>
 [[gnu::always_inline]] inline decltype(auto) call_inlined(F& f, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)
@@ -128,11 +128,11 @@ struct Invoker {
     return index;
   }();
 
-  /// True if the handler uses only the entity's own values and id. Columns overlap neither each
-  /// other nor the message, and the loop relies on that.
+  /// True if the handler uses only the entity's own values and id. The loop relies on the fact that
+  /// columns do not overlap each other or the message.
   static constexpr bool plain = !consumes && !whole_rows && (true && ... && Parameter<Ps>::plain);
 
-  /// True if a handler's calls need just one pointer per parameter from a chunk.
+  /// True if a handler's calls need only one pointer into a chunk for each parameter.
   static constexpr bool by_chunk = !consumes && !whole_rows && (true && ... && detail::by_chunk<Ps>);
 
   template <class F2, class Message2, class... T>
@@ -147,7 +147,7 @@ struct Invoker {
         call_row(f, message, bases_of(rows, all), rows, rows.begin, all);
         return false;
       }
-      // A copy, which the handler's writes cannot change.
+      // A copy, so that the handler's writes cannot change it.
       const Message m = MessageParameter<M>::get(message);
       const auto bases = bases_of(rows, all);
       in_steps(rows, [&](std::uint32_t begin, std::uint32_t end) { loop(f, m, begin, end, std::get<I>(bases)...); });
@@ -180,10 +180,10 @@ struct Invoker {
     }
     return consumed;
   }
-  /// A separate function, so that in_steps() takes no registers. A small message is copied here:
-  /// the handler's writes cannot change the copy, so it stays in registers too. The alignment keeps
-  /// the start of the loop from crossing a page of code; for short handlers with mispredicted
-  /// calls, crossing a page costs 10 %.
+  /// A separate function, so that in_steps() does not occupy registers. A small message is copied
+  /// here. The handler's writes cannot change the copy, so it also stays in registers. The
+  /// alignment keeps the start of the loop from crossing a page boundary, which costs 10% for short
+  /// handlers whose calls are mispredicted.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static bool each_row(F& f, void* message, const ChunkRows& rows,
                                                             std::uint32_t begin, std::uint32_t end,
@@ -202,15 +202,15 @@ struct Invoker {
     }
     return consumed;
   }
-  // Used for handlers that take values of parents. The loop handles rows whose values are found at
-  // once, and leaves the others to rows_apart(). The loop needs no test for a missing value and no
-  // join of two paths, which took a quarter of its instructions.
+  // Used for handlers that take values from parents. The loop processes rows whose values are found
+  // immediately and leaves the others to rows_apart(). Thus, the loop does not have to test for
+  // missing values or join two paths, which took a quarter of its instructions.
 
-  /// False for handlers that spawn, which may move the values that were found, and for handlers
-  /// that may consume.
+  /// False for handlers that spawn, because spawning may move the values that were found, and for
+  /// handlers that may consume the message.
   static constexpr bool finds_quickly = !consumes && !spawns && (false || ... || detail::found_quickly<Ps>);
   /// Runs each_row() up to and including the first row that is left to rows_apart(). Returns the
-  /// next row.
+  /// row after it.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static std::uint32_t quick_rows(F& f, void* message, const ChunkRows& rows,
                                                                        std::uint32_t begin, std::uint32_t end,
@@ -221,14 +221,14 @@ struct Invoker {
     if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
     return quick_loop<false>(f, m, bases, begin, end, all);
   }
-  /// `above` is true if all values are found at parents. This case has its own loop, because
+  /// `above` is true if all values are found at parents. This case has a separate loop, because
   /// compilers that do not unswitch loops (-O2) would test each row.
   template <bool above, class Kept, class Bases, std::size_t... I>
   [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,
                                                          std::uint32_t end, std::index_sequence<I...> all) {
     for (; row < end; ++row) {
       if (!(true && ... && find_quickly<above, Ps>(std::get<I>(bases), row))) [[unlikely]] {
-        auto copy = bases;  // the loop's own bases have no address, so they stay in registers
+        auto copy = bases;  // the address of `bases` is never taken, so it stays in registers
         return rows_apart(f, m, copy, row, end, all);
       }
       if (!(true && ... && is_there<Ps>(std::get<I>(bases), row))) continue;
@@ -236,8 +236,8 @@ struct Invoker {
     }
     return end;
   }
-  /// Handles one row if later rows can then be found quickly, and otherwise all remaining rows. The
-  /// latter happens if a parent lacks the value, but an ancestor may have it.
+  /// Processes one row if later rows can be found quickly again, and otherwise all remaining rows.
+  /// The latter happens if a parent does not have the value but one of its ancestors may have it.
   template <class Kept, class Bases, std::size_t... I>
   [[gnu::noinline]] static std::uint32_t rows_apart(F& f, Kept& m, Bases& bases, std::uint32_t row, std::uint32_t end,
                                                     std::index_sequence<I...>) {
@@ -264,7 +264,7 @@ struct Invoker {
     else
       return true;
   }
-  /// Like present(), after a successful find_quickly().
+  /// Like present(), for use after a successful find_quickly().
   template <class P, class Base>
   static bool is_there(Base& base, std::uint32_t row) noexcept {
     if constexpr (detail::found_quickly<P>)
@@ -272,17 +272,17 @@ struct Invoker {
     else
       return Parameter<P>::present(base, row);
   }
-  /// Called after a handler with a Spawner returned.
+  /// Called after a handler that has a Spawner returns.
   template <class Base>
   static void after_spawns([[maybe_unused]] Base& base) noexcept {
     if constexpr (std::is_same_v<Base, Elsewhere>) base.directory_moved();
   }
-  /// Calls f(begin, end) for all rows, a few at a time if there is memory to prefetch. Calls f in
-  /// one place, so that its loop is compiled once.
+  /// Calls f(begin, end) for all rows, or for a few rows at a time if there is memory to prefetch.
+  /// There is only one call of f, so that its loop is compiled once.
   template <class G>
   [[gnu::always_inline]] static void in_steps(const ChunkRows& rows, G&& f) {
     const RowsAhead* const ahead = rows.context.ahead;
-    // The last rows are processed while the memory ahead is prefetched.
+    // The memory ahead is prefetched while the last rows are processed.
     const std::uint32_t alone = ahead ? rows.end - std::min(rows.end - rows.begin, ahead->rows()) : rows.end;
     for (std::uint32_t begin = rows.begin, end = alone; begin < rows.end; begin = end) {
       if (begin < alone) {
@@ -300,8 +300,8 @@ struct Invoker {
     return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
                std::index_sequence_for<Ps...>{});
   }
-  /// Returns the handler's callable. If the callable is stateless, it is created in this function,
-  /// so that nothing must be read to find it.
+  /// Returns the handler's callable. A stateless callable is created in this function, so that no
+  /// memory has to be read to find it.
   static F& callable([[maybe_unused]] const Handler& handler) noexcept {
     if constexpr (stateless) {
       static F made{};
@@ -329,7 +329,7 @@ struct Invoker {
   }
   template <std::size_t... I>
   static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
-    // Unused if a handler takes only its message. GCC would warn about that.
+    // Unused if a handler takes only its message; GCC would warn about this.
     [[maybe_unused]] const auto base = [&]<class P>(std::size_t index) {
       if constexpr (P::column)
         return P::touched(rows, rows.columns[index]);
@@ -354,15 +354,15 @@ struct Invoker {
       return first_one(context, site, message, chunk, row);
     touched_row(context, *site.handler, site.columns, message, chunk, row);
   }
-  /// Calls the handler for a row whose `columns` have been touched: see all_touched().
+  /// Calls the handler for a row whose `columns` have been touched (see all_touched()).
   [[gnu::always_inline]] static void touched_row(RunContext& context, const Handler& handler,
                                                  const std::uint16_t* columns, void* message, Chunk& chunk,
                                                  std::uint32_t row) {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// The rest of one(), for columns that are not touched yet. This is a separate function with the
-  /// same arguments, so that one() calls only the handler and need not save registers.
+  /// The rest of one(), for columns that have not been touched. This is a separate function with
+  /// the same arguments, so that one() only calls the handler and does not have to save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
     first_row(context, *site.handler, site.columns, message, chunk, row);
@@ -373,8 +373,8 @@ struct Invoker {
     call_row(callable(handler), message, bases_of(rows, every), rows, row, every);
   }
 
-  /// The index of the parameter whose values KnownChunk::base gives; sizeof...(Ps) if there is
-  /// none.
+  /// The index of the parameter whose values begin at KnownChunk::base, or sizeof...(Ps) if there
+  /// is no such parameter.
   static constexpr std::size_t known_parameter = [] {
     const std::array<bool, sizeof...(Ps) + 1> plain_ones{Parameter<Ps>::plain..., true};
     return static_cast<std::size_t>(std::ranges::find(plain_ones, true) - plain_ones.begin());
@@ -384,7 +384,7 @@ struct Invoker {
     if (known_parameter == sizeof...(Ps)) return no_column;
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
-  /// Like one(), for a row of a known chunk, whose columns have been touched.
+  /// Like one(), for a row of a known chunk, in which the columns have been touched.
   static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};
@@ -407,7 +407,7 @@ struct Invoker {
   // --- for ItemLoops ---
   using Callable = F;
   static constexpr std::size_t parameters = sizeof...(Ps);
-  /// Calls the handler for `count` messages, ItemLoops::bytes apart, whose rows are adjacent.
+  /// Calls the handler for `count` messages that are ItemLoops::bytes apart and have adjacent rows.
   template <class Bases>
   static void rows_in_line(F& f, const std::byte* payload, std::uint32_t row, std::uint32_t count, const Bases& bases) {
     std::apply([&](auto*... base) { messages_in_line(f, payload, row, count, base...); }, bases);
@@ -420,7 +420,7 @@ struct Invoker {
       f(m, Parameter<Ps>::at(base, row + i)...);
     }
   }
-  /// Calls the handler for the row of `target` with type-erased bases of the parameters.
+  /// Calls the handler for the row of `target`, with type-erased bases for the parameters.
   template <std::size_t... I>
   static void call_at(F& f, void* message, Entity target, std::uint32_t row, void* const* bases,
                       std::index_sequence<I...>) {
@@ -428,7 +428,7 @@ struct Invoker {
     [[maybe_unused]] const auto argument = [&]<class P, std::size_t at>() -> decltype(auto) {
       using Base = std::tuple_element_t<at, Bases>;
       if constexpr (std::is_same_v<P, Entity>)
-        return target;  // equals the id in the row
+        return target;  // equal to the id in the row
       else if constexpr (std::is_null_pointer_v<Base>)
         return Parameter<P>::at(nullptr, row);
       else
@@ -441,7 +441,7 @@ struct Invoker {
   template <std::size_t... I>
   static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
     const auto one = [&]<class P>(const void* base) {
-      // Compute with integers, because an optional column may be absent, and prefetching an invalid
+      // Compute with integers, because an optional column may be absent. Prefetching an invalid
       // address costs nothing.
       if constexpr (P::column)
         __builtin_prefetch(  // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -481,7 +481,7 @@ struct Invoker {
   using Components = std::tuple<Ps...>;
 };
 
-/// The Invoker of a callable that has a right signature.
+/// The Invoker of a callable with an allowed signature.
 template <class F, class Signature>
 struct InvokerOf;
 template <class F, class R, class M, class... Ps>
@@ -489,7 +489,7 @@ struct InvokerOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
 
-/// The signature of a function type or member function, without noexcept; void for anything else.
+/// The signature of a function type or member function, without noexcept, or void otherwise.
 template <class>
 struct PlainSignature {
   using type = void;
@@ -509,8 +509,8 @@ struct PlainSignature<R (C::*)(A...) const noexcept> : PlainSignature<R(A...)> {
 template <class C, class R, class... A>
 struct PlainSignature<R (C::*)(A...) noexcept> : PlainSignature<R(A...)> {};
 
-/// The signature of a callable: a function, a function pointer, or a class with one operator().
-/// Void if it has none.
+/// The signature of a callable, which may be a function, a function pointer, or a class with a
+/// single operator(). Void if there is none.
 template <class F>
 struct SignatureOf {
   using type = void;
@@ -529,7 +529,7 @@ struct ConstantFunction {
     return function(std::forward<A>(arguments)...);
   }
 };
-/// Inlines the function itself into the loop, and not only this call.
+/// Inlines the function itself into the loop, rather than only this call.
 template <auto function, class... A>
 [[gnu::always_inline]] inline auto call_inlined(ConstantFunction<function>&, A&&... arguments) {
 #if __has_cpp_attribute(clang::always_inline)
@@ -539,8 +539,8 @@ template <auto function, class... A>
 #endif
 }
 
-/// Calls add<T>() for each component type that a parameter names, so that the registry can make the
-/// type known.
+/// Calls add<T>() for each component type that a parameter names, so that the registry can register
+/// the type.
 template <class P>
 struct NamedTypes {
   template <class Add>

@@ -1,4 +1,4 @@
-// Owns a subscribed handler, which ends with its Subscription.
+// Owns a subscribed handler and ends it when destroyed.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Ends the handler when destroyed. Move-only. May outlive its registry. Must not be destroyed
-/// while a handler runs.
+/// Ends the handler when destroyed. Move-only. May outlive its registry, but must not be destroyed
+/// while a handler is running.
 class [[nodiscard("destroying the Subscription ends the handler: keep it while the handler should run")]] Subscription {
  public:
   Subscription() = default;
@@ -33,7 +33,7 @@ class [[nodiscard("destroying the Subscription ends the handler: keep it while t
  private:
   friend class EntityRegistry;
   friend class Outbox;
-  /// Gives up ownership: the caller must end the handler by other means.
+  /// Gives up ownership. The caller must then end the handler by other means.
   std::uint64_t release() noexcept {
     registry_.reset();
     return std::exchange(ordinal_, 0);
@@ -44,8 +44,8 @@ class [[nodiscard("destroying the Subscription ends the handler: keep it while t
   std::uint64_t ordinal_ = 0;
 };
 
-/// The handlers of one game or plugin, as returned by an install function. They end together. Also
-/// owns objects that the handlers use.
+/// The handlers of a game or plugin, as returned by an install function. They end together. Can
+/// also own objects that the handlers use.
 class [[nodiscard("destroying the Handlers ends them: keep it while they should run")]] Handlers {
  public:
   Handlers() = default;
@@ -71,7 +71,8 @@ class [[nodiscard("destroying the Handlers ends them: keep it while they should 
     others.kept_.clear();
   }
   /// Takes shared ownership of an object that these handlers use, such as a manager or a subsystem,
-  /// and returns the object. Objects are released after all handlers have ended, in reverse order.
+  /// and returns a reference to it. The objects are released in reverse order, after all handlers
+  /// have ended.
   template <class T>
   T& keep(std::shared_ptr<T> used) {
     T& it = *used;

@@ -1,5 +1,5 @@
-// Stops the program if a handler throws, on the handler's thread, with an error that names the
-// handler and the message.
+// Stops the program if a handler throws an exception. This happens on the handler's thread, and the
+// error names the handler and the message.
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@ class TypesKnown;
 
 [[noreturn]] void handler_threw(const Handler& handler, const TypesKnown& types, std::string_view what) noexcept;
 
-/// Runs `work`, which calls the handler, and stops the program if it throws.
+/// Runs `work`, which calls the handler. Stops the program if `work` throws an exception.
 template <class Work>
 auto guarded(const Handler& handler, const TypesKnown& types, Work&& work) noexcept -> std::invoke_result_t<Work> {
   try {

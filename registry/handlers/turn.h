@@ -1,7 +1,7 @@
-// Lets workers take turns. Some actions must happen in the order in which one worker would perform
-// them, although several run handlers at the same time: assigning timer ids, adding texts and
-// types, starting and ending handlers. Before such an action, a worker waits until everything that
-// precedes it in that order is done.
+// Lets workers take turns. Although several workers run handlers at the same time, some actions
+// must happen in the order in which a single worker would perform them: assigning timer ids, adding
+// texts and types, and starting and ending handlers. Before such an action, a worker waits until
+// everything that precedes it in that order has been done.
 #pragma once
 
 namespace muster {
@@ -11,15 +11,15 @@ struct Handler;
 class Turn {
  public:
   virtual ~Turn() = default;
-  /// Returns once everything that a single worker would have done earlier is done. Workers later in
-  /// the order wait in the meantime.
+  /// Returns once everything that a single worker would have done earlier has been done. Meanwhile,
+  /// workers that are later in the order wait.
   virtual void take() = 0;
 };
 
-/// The calling thread's turn; null unless the thread runs a handler of a pass that is spread over
-/// workers.
+/// Returns the calling thread's turn. Null unless the thread is running a handler of a parallel
+/// pass.
 Turn*& turn_here() noexcept;
-/// The handler that this thread runs in a pass that is spread over workers.
+/// Returns the handler that this thread is running in a parallel pass.
 const Handler*& running_here() noexcept;
 
 /// Takes the calling thread's turn, if it has one.

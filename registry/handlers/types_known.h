@@ -1,4 +1,5 @@
-// Makes types known to a registry on first use: its type table, its storage and its routes.
+// Registers types on first use: adds them to the type table, the storage, and the routes of a
+// registry.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ namespace muster {
 
 class TypesKnown {
  public:
-  /// `storage` and `states` must outlive this object; their contents may be exchanged.
+  /// `storage` and `states` must outlive this object, but their contents may be exchanged.
   TypesKnown(Storage& storage, HandlerStates& states);
   ~TypesKnown();
 
@@ -25,8 +26,8 @@ class TypesKnown {
   HandlerTable& handlers() noexcept { return handlers_; }
   const HandlerTable& handlers() const noexcept { return handlers_; }
 
-  /// Makes a compiled type known. Throws a SetupError that names the type if a known one of that
-  /// name has a different layout.
+  /// Registers a compiled type. Throws a SetupError that names the type if a known type with the
+  /// same name has a different layout.
   template <GeneratedType T>
   void need() {
     std::atomic<TypeId>& seen = seen_[TypeTraits<T>::id % std::size(seen_)];
@@ -38,24 +39,24 @@ class TypesKnown {
       make_known<T>();
     seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
   }
-  /// True if need() would do nothing. May be false for a known type.
+  /// True if need() would have no effect. May be false for a type that is known.
   template <GeneratedType T>
   bool seen() const noexcept {
     return seen_[TypeTraits<T>::id % std::size(seen_)].load(std::memory_order_relaxed) == TypeTraits<T>::id;
   }
-  /// The route of a compiled message.
+  /// Returns the route of a compiled message.
   template <GeneratedType M>
   MessageRoute& route() {
     need<M>();
     return *handlers_.route(TypeTraits<M>::id);
   }
-  /// The route of any known message type, or null.
+  /// Returns the route of any known message type, or null.
   MessageRoute* route(TypeId message) {
     const Seen& seen = routes_[message % std::size(routes_)];
     return seen.type == message ? seen.route : find_route(message);
   }
-  /// The route of a compiled message, or null if remember_route() has not stored it. Not for
-  /// workers.
+  /// Returns the route of a compiled message, or null if it has not been stored by
+  /// remember_route(). Must not be called by workers.
   template <GeneratedType M>
   MessageRoute* seen_route() noexcept {
     const Seen& first = pushed_[first_place(TypeTraits<M>::id)];
@@ -66,31 +67,32 @@ class TypesKnown {
     const Seen& second = pushed_[second_place(TypeTraits<M>::id)];
     return second.type == TypeTraits<M>::id ? second.route : nullptr;
   }
-  /// Stores the route of a message type for seen_route(), with `sealed`, the type's SingleBatch of
-  /// any message.
+  /// Stores the route of a message type for seen_route(). `sealed` is a SingleBatch of this type
+  /// with any message.
   void remember_route(TypeId known, std::span<const std::byte> sealed);
-  /// The route of a change of a known component.
+  /// Returns the route of a change to a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
-  /// Destroys all values of a runtime component, which is then a tag until need() makes it a
-  /// runtime component again.
+  /// Destroys all values of a runtime component. The component is then a tag until need() turns it
+  /// into a runtime component again.
   void forget_runtime(TypeId type);
-  /// Forgets, like forget_runtime(), every runtime component for whose functions `whose` returns
-  /// true, even if handlers use it. Returns their ids.
+  /// Calls forget_runtime() for each runtime component for whose functions `whose` returns true,
+  /// even if handlers use the component. Returns the ids of these components.
   std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
   /// Returns the component type with this id, or null if it is unknown or not a component.
   const StoredType* component(TypeId type);
 
-  /// The number of known types, components and messages.
+  /// The numbers of known types, components, and messages.
   struct Mark {
     TypeTable::Mark table;
     std::size_t components, messages;
   };
   Mark mark() const noexcept;
-  /// Forgets the types added since the mark. No archetype, batch or handler may refer to them.
+  /// Forgets the types added since the mark. They must not be used by any archetype, batch, or
+  /// handler.
   void take_back(const Mark& mark);
 
  private:
-  /// An entry of the route caches. A pushed type has two possible places.
+  /// An entry in the route caches. There are two possible places for a pushed type.
   struct Seen {
     TypeId type = 0;
     MessageRoute* route = nullptr;
@@ -117,15 +119,15 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// Like need(), for use while several workers run handlers: checks under a lock, and adds types
+  /// Like need(), for use while several workers run handlers. Checks under a lock, and adds types
   /// in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
   std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
-  std::atomic<TypeId> seen_[64] = {};   // caches the types that need() has made known
+  std::atomic<TypeId> seen_[64] = {};   // caches the types that need() has registered
   Seen pushed_[pushed_places];
-  Seen routes_[64];  // routes of types looked up by run-time id
+  Seen routes_[64];  // routes of types that were looked up by run-time id
   HandlerTable handlers_;
   Storage& storage_;
   struct Gate;

@@ -17,7 +17,7 @@ bool changes_the_world(const Handler& handler) noexcept {
   return handler.pushes || handler.spawns || handler.of_manager || writes(handler);
 }
 
-/// Returns a resource that one handler writes and the other names, or null.
+/// Returns a resource that `writing` writes and `names` declares, or null.
 const std::string* meet(const Handler& writing, const Handler& names) noexcept {
   for (const std::string& resource : writing.options.external_writes)
     for (const auto* named : {&names.options.external_reads, &names.options.external_writes})

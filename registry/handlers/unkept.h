@@ -1,6 +1,6 @@
-// Restricts the handlers of messages that no journal records (journal: "never"). Such a message is
-// delivered once and cannot be replayed, so saved state must not depend on it, and its handlers may
-// only read.
+// Restricts the handlers of messages that journals do not record (journal: "never"). Such a message
+// is delivered once and cannot be replayed. Therefore, saved state must not depend on it, and its
+// handlers may only read.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace muster {
 
-/// True if journals leave out the message's values.
+/// True if journals omit the values of this message.
 inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.journal == JournalPolicy::never; }
 
-/// The handlers of unkept messages, and the rules for them and for handlers that share resources
-/// with them.
+/// The handlers of unkept messages, with the rules for these handlers and for those that share
+/// resources with them.
 class UnkeptHandlers {
  public:
-  /// Throws a SetupError that names handler and message if `handler` is for such a message and
-  ///   - pushes, writes a component, or is a manager's member function that may change it;
-  ///   - has captures or an object, but does not declare external_reads or external_writes;
-  ///   - writes an external resource that a handler which changes the world also names, because the
-  ///     message would affect the world through it.
-  /// Also throws if `handler` changes the world and names a resource that a handler of such a
-  /// message writes. `all` are the existing handlers.
+  /// Throws a SetupError that names the handler and the message if `handler` handles such a message
+  /// and
+  ///   - pushes, writes a component, or is a member function of a manager that may change it;
+  ///   - has captures or an object, but does not declare external_reads or external_writes; or
+  ///   - writes an external resource that is also named by a handler which changes the world. The
+  ///     message would affect the world through this resource.
+  /// Also throws if `handler` changes the world and names a resource that is written by a handler
+  /// of such a message. `all` contains the existing handlers.
   void check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const;
   void add(const Handler& handler) { handlers_.push_back(&handler); }
   void remove(const Handler& handler) { std::erase(handlers_, &handler); }
-  /// Handlers visited so far. Used by tests of complexity.
+  /// Returns the number of handlers visited so far. Used by complexity tests.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -1,4 +1,4 @@
-// The clock for measurements, whose results are not part of the state.
+// The clock for measurements. Its results are not part of the state.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// The time of a clock that never goes back; only differences are meaningful. May be called from
-/// any thread.
+/// Returns the time of a clock that never goes backward. Only differences between times are
+/// meaningful. May be called from any thread.
 inline std::uint64_t steady_ns() noexcept {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

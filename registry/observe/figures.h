@@ -1,6 +1,6 @@
-// Figures of a registry while it was observed (RegistryProfile::observe), per handler and per
-// message type. Counts are exact and do not depend on the number of workers. Times are measured by
-// the machine's clock.
+// Statistics about a registry while it was observed (RegistryProfile::observe), for each handler
+// and each message type. Counts are exact and do not depend on the number of workers. Times are
+// measured with the machine's clock.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,33 @@ namespace muster {
 struct HandlerFigures {
   std::uint64_t ordinal = 0;  ///< ordinal of the subscription
   std::string name;           ///< empty if the handler was subscribed without a name
-  TypeId message = 0;         ///< the message type that it handles
-  std::uint64_t calls = 0;    ///< batches and passes that called the handler for at least one row
+  TypeId message = 0;         ///< message type of the handler
+  std::uint64_t calls = 0;    ///< number of batches and passes that called the handler for at least
+                              ///< one row
 
-  /// Number of entities that the handler was called for, counted per message. For a handler without
-  /// terms, equal to `calls`.
+  /// Number of entities for which the handler was called, counted once per message. Equal to
+  /// `calls` if the handler has no terms.
   std::uint64_t rows = 0;
-  /// Time spent in the handler, summed over all workers. If handlers alternate message by message,
-  /// one call in 16 is timed, always including the first, and represents the others.
+  /// Time spent in the handler, summed over all workers. If handlers alternate from message to
+  /// message, one call in 16 is timed and represents the others. The first call is always timed.
   std::uint64_t ns = 0;
 };
 
-/// Messages are counted when they are delivered, not when they are pushed. Timed messages are
-/// counted when they fall due.
+/// Messages are counted when they are delivered rather than when they are pushed. Timed messages
+/// are counted when they become due.
 struct MessageFigures {
   TypeId type = 0;
   std::string name;
-  /// Messages from outside. A message to a span counts once.
+  /// Number of messages from outside. A message to a span is counted once.
   std::uint64_t pushed = 0;
   std::uint64_t caused = 0;                               ///< messages from handlers or timers
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
-  std::uint64_t dead = 0;                                 ///< targets that were not alive: dropped
+  std::uint64_t dead = 0;                                 ///< dropped, because the target was not
+                                                          ///< alive
 
-  /// Messages that a cut cascade left waiting, counted each time.
+  /// Number of messages left pending by cut cascades. A message is counted each time this happens.
   std::uint64_t carried = 0;
-  /// Time spent in the handlers of this type and in the registry's own action.
+  /// Time spent in the handlers of this type and in the registry's own action for it.
   std::uint64_t ns = 0;
 };
 

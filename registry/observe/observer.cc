@@ -1,10 +1,11 @@
-// - Observation costs nothing while it is off. While it is on, one bit in the test for waiting
+// - Observation costs nothing while it is off. While it is on, one bit in the test for pending
 //   messages sends pushes through the queue.
-// - Timing a handler costs two clock reads per batch or pass. If handlers alternate message by
-//   message, one call in 16 is timed and represents the others; counts are exact.
-// - Messages are counted when they are delivered, so appending one costs the same as without an
-//   observer.
-// - The figures of a pass on several workers are computed from the times of its tasks at its end.
+// - Timing a handler costs two clock reads per batch or pass. If handlers alternate from message to
+//   message, one call in 16 is timed and represents the others. Counts are exact.
+// - Messages are counted when they are delivered, so appending a message costs no more than without
+//   an observer.
+// - The statistics of a pass on several workers are computed from the times of its tasks, at the
+//   end of the pass.
 #include "registry/observe/observer.h"
 
 #include "registry/observe/clock.h"

@@ -1,6 +1,6 @@
 // Counts and times deliveries while a registry is observed. Delivery checks for an observer once
 // per batch and once per handler of a pass, never per row. For single messages, call sites are
-// replaced by call sites that count (HandlerTable::observe_calls).
+// replaced by others that count their calls (HandlerTable::observe_calls).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Observer {
 
   // --- handlers ---
 
-  /// Must be called before each batch, and before each pass of a batch: each handler that gets rows
-  /// from then on counts one more call.
+  /// Must be called before each batch, and before each pass of a batch. From then on, one more call
+  /// is counted for each handler that is called for any rows.
   void next_call() noexcept {
     ++call_;
     single_slices_ = 0;
@@ -40,7 +40,7 @@ class Observer {
     }
     entry.figures.rows += rows;
   }
-  /// Times everything that a handler does with a batch; does nothing if the observer is null.
+  /// Times everything that a handler does with a batch. Has no effect if the observer is null.
   class Scope {
    public:
     Scope(Observer* observer, const Handler& handler) : observer_(observer), handler_(handler) {
@@ -61,31 +61,31 @@ class Observer {
     const Handler& handler_;
     std::uint64_t begin_ns_ = 0, rows_ = 0;
   };
-  /// Returns true if a call for one row is to be timed. Must be called before the row is added.
-  /// Must not be called within a Scope, which already times the call.
+  /// Returns true if a call for a single row should be timed. Must be called before the row is
+  /// added. Must not be called within a Scope, which already times the call.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
-  /// Used for a pass spread over workers. add_ns takes the sum of a handler's tasks, add_task takes
-  /// each task. Workers are numbered from 0.
+  /// Used for passes that are spread over workers. add_ns takes the total time of a handler's
+  /// tasks; add_task takes a single task. Workers are numbered from 0.
   void add_ns(const Handler& handler, std::uint64_t ns) { entry(handler).figures.ns += ns; }
   void add_task(const Handler& handler, std::uint32_t worker, std::uint64_t begin_ns, std::uint64_t ns,
                 std::uint64_t rows);
 
   // --- messages ---
 
-  /// Numbers of messages if causes are recorded; otherwise 0.
+  /// Message numbers, or 0 if causes are not recorded.
   struct Chain {
-    /// Number of the first message delivered; the others are consecutive.
+    /// Number of the first message that was delivered; the others follow consecutively.
     std::uint64_t first = 0;
-    std::uint64_t cause = 0, last_cause = 0;  ///< causes of the first message and of the last
+    std::uint64_t cause = 0, last_cause = 0;  ///< causes of the first and the last message
   };
-  /// Counts a batch, `messages` of which were delivered.
+  /// Counts a batch, of which `messages` messages were delivered.
   void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                  std::uint64_t begin_ns, const Chain& chain);
   void add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                     std::uint64_t begin_ns, const Chain& chain);
   void add_carried(TypeId type, std::uint64_t messages) { entry(type).carried += messages; }
-  /// Records an input with everything it caused.
+  /// Records an input together with everything that it caused.
   void add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns);
 
   // --- figures ---
@@ -98,8 +98,9 @@ class Observer {
  private:
   struct Entry {
     HandlerFigures figures;
-    std::uint64_t call = 0;                                        // the last one counted
-    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // for calls that cover one row
+    std::uint64_t call = 0;                                        // the most recently counted call
+    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // for calls that cover a single
+                                                                   // row
   };
   static constexpr std::uint64_t single_every = 16;
   static constexpr std::uint32_t single_slices_max = 16;  // per batch

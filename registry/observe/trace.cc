@@ -9,8 +9,8 @@ namespace muster {
 
 namespace {
 
-/// Returns a message's number as shown to users: the input, and the place among the messages that
-/// the input caused.
+/// Returns a message's number as shown to users: the number of the input, and the message's place
+/// among those that the input caused.
 std::string number(std::uint64_t message) {
   return std::to_string(message >> cause_place_bits) + "." + std::to_string(message & cause_place_max);
 }
@@ -61,7 +61,7 @@ std::uint32_t Trace::name(std::uint64_t key, std::string_view text) {
 }
 
 void Trace::write(const std::function<void(std::string_view)>& take) const {
-  std::vector<const Slice*> slices;  // outer ones before inner ones
+  std::vector<const Slice*> slices;  // outer slices before inner ones
   for (const Slice& slice : slices_) slices.push_back(&slice);
   std::ranges::sort(slices, [](const Slice* a, const Slice* b) {
     if (a->begin_ns != b->begin_ns) return a->begin_ns < b->begin_ns;
@@ -69,7 +69,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
     return a->kind < b->kind;
   });
   const std::uint64_t zero = slices.empty() ? 0 : slices.front()->begin_ns;
-  std::vector<const Slice*> numbered;  // batches, by the numbers of their messages
+  std::vector<const Slice*> numbered;  // batches, sorted by the numbers of their messages
   for (const Slice* slice : slices)
     if (slice->message) numbered.push_back(slice);
   std::ranges::sort(numbered, {}, [](const Slice* slice) { return slice->message; });

@@ -1,4 +1,4 @@
-// Records the activity of a registry as slices of time, in Chrome's trace-event format, for
+// Records the activity of a registry as time slices in Chrome's trace-event format, for
 // ui.perfetto.dev and chrome://tracing.
 //
 //   track "registry"   | push                                                     |   an input: what the host called
@@ -7,7 +7,7 @@
 //   track "worker 1"                             | move |    | move |                 tasks of a pass that was spread
 //   track "watches"      work for watches outside the registry's thread; on the thread: | watching |
 //
-// Memory is bounded: the oldest slices are overwritten, and counted.
+// Memory is bounded: the oldest slices are overwritten, and their number is counted.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,26 @@
 
 namespace muster {
 
-/// Belongs to one registry and its thread. It must outlive its recording
-/// (RegistryProfile::set_trace), and may be written to a file afterwards.
+/// Belongs to a single registry and its thread. Must outlive its recording
+/// (RegistryProfile::set_trace) and may be written to a file afterward.
 class Trace {
  public:
-  /// Keeps the last `slices_max` slices, at least 1. Each uses 64 bytes once recorded.
+  /// Keeps the most recent `slices_max` slices, but at least 1. Each recorded slice occupies 64
+  /// bytes.
   explicit Trace(std::size_t slices_max = std::size_t{1} << 18);
 
   std::size_t slices() const noexcept { return slices_.size(); }
-  /// The number of slices that were overwritten, or not recorded because a batch had too many.
+  /// Returns the number of slices that were overwritten, or were not recorded because a batch had
+  /// too many slices.
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 
-  /// Records work for watches: listing changes in `count` chunks or, if `beside` is true (on
-  /// another thread than the registry's), serving `count` watches. Times are from steady_ns().
+  /// Records work for watches. If `beside` is false, this work is listing the changes in `count`
+  /// chunks. If it is true, the work is serving `count` watches on a thread other than the
+  /// registry's. Times are from steady_ns().
   void add_watching(std::uint64_t begin_ns, std::uint64_t ns, std::uint64_t count, bool beside);
 
-  /// Calls `take` with the JSON, piece by piece.
+  /// Calls `take` for each piece of the JSON text.
   void write(const std::function<void(std::string_view)>& take) const;
   std::string json() const;
 
@@ -58,15 +61,15 @@ class Trace {
   };
   void add(const Slice& slice);
   void leave_out() noexcept { ++left_out_; }
-  /// Returns the number of a text. `key` identifies the text from its first use on.
+  /// Returns the number of a text. From its first use on, `key` identifies the text.
   std::uint32_t name(std::uint64_t key, std::string_view text);
 
   std::size_t slices_max_;
-  std::vector<Slice> slices_;  // used as a ring once it is full
+  std::vector<Slice> slices_;  // used as a ring buffer once it is full
   std::size_t next_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint16_t tracks_ = 1;
-  bool beside_ = false;  // watches were recorded
+  bool beside_ = false;  // true if work for watches was recorded
   std::vector<std::string> names_;
   std::unordered_map<std::uint64_t, std::uint32_t> name_of_;
 };

@@ -16,15 +16,15 @@ namespace {
 
 using Converted = std::expected<void, SchemaError>;
 
-/// True if the message's values name types or fields.
+/// True if the values of this message name types or fields.
 bool names_types(TypeId message) noexcept {
   return message == TypeTraits<SetField>::id || message == TypeTraits<SetFieldIf>::id ||
          message == TypeTraits<Remove>::id || message == TypeTraits<ComponentChanged>::id ||
          message == TypeTraits<DefineTemplate>::id;
 }
 
-/// True if something in the batch may have changed. Accepts any bytes; other code rejects invalid
-/// ones.
+/// True if anything in the batch may have changed. Accepts arbitrary bytes; other code rejects
+/// invalid ones.
 std::expected<bool, SchemaError> concerned(std::span<const std::byte> batch, SavedTypes& types) {
   BatchHeader header;
   if (batch.size() < sizeof header) return false;
@@ -78,7 +78,7 @@ class BatchChange {
   }
 
  private:
-  /// A component of the row set, and the place of its value in the payload.
+  /// A component of the row set, together with the place of its value in the payload.
   struct Part {
     SavedTypes::Reading reading;
     std::uint32_t then_at, now_at;

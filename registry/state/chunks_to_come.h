@@ -1,5 +1,5 @@
-// Counts the chunks announced by saved state, so that the columns of a group get contiguous memory,
-// as if all its rows were created at once.
+// Counts the chunks announced by a saved state, so that the columns of a group get contiguous
+// memory, as if all of its rows had been created at once.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@ namespace muster {
 
 class ChunksToCome {
  public:
-  /// Announces one more chunk of a group.
+  /// Announces another chunk of a group.
   void add(std::uint32_t archetype, std::uint32_t depth) { ++chunks_[{archetype, depth}]; }
-  /// Must be called before the chunk at `place` of its group is made. Expects at most as many more
-  /// chunks as have been made, so that damaged state takes at most twice the memory of the chunks
-  /// that have columns.
+  /// Must be called before the chunk at `place` of its group is created. The number of further
+  /// chunks that are expected never exceeds the number already created, so a damaged state uses at
+  /// most twice the memory of the chunks that have columns.
   void place(Storage& storage, const Archetype& archetype, std::uint32_t depth, std::size_t place) {
     if (place < believed_first || !std::has_single_bit(place)) return;
     const std::size_t said = chunks_[{archetype.number, depth}];
     if (said <= place) return;
     expected_.emplace(storage, archetype, depth, std::min(said - place, place) * chunk_capacity(archetype, 1));
   }
-  /// Must be called after the last chunk.
+  /// Must be called after the last chunk has been created.
   void end() noexcept { expected_.reset(); }
 
  private:

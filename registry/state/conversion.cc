@@ -54,7 +54,7 @@ std::int64_t OldValue::integer(std::string_view path) const {
       found.field->kind, found.at,
       [&] { number = found.field->kind == FieldKind::boolean && *found.at != std::byte{0}; },
       [&](auto value) {
-        if constexpr (std::is_integral_v<decltype(value)>) number += value;  // `number` was zero
+        if constexpr (std::is_integral_v<decltype(value)>) number += value;  // `number` was 0
       });
   return number;
 }

@@ -1,6 +1,6 @@
-// Lets a game convert values of older layouts itself if the rules in docs/schema.md ("Worlds that
-// were saved with an older schema") are not enough, for example if a field was split in two or
-// changed its unit.
+// Lets a game itself convert values that were saved with older layouts. Needed if the rules in
+// docs/schema.md ("Worlds that were saved with an older schema") are not sufficient, for example if
+// a field was split in two or its unit was changed.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@
 
 namespace muster {
 
-/// A saved value. Fields are named by dotted paths of the older layout, "position.x" or "slots[2]";
-/// reading a missing field returns zero. Valid during the call.
+/// A saved value. Fields are identified by dotted paths in the older layout, such as "position.x"
+/// or "slots[2]". Reading a missing field returns zero. Valid only during the call.
 class OldValue {
  public:
   using Find = std::function<const TypeDescriptor*(TypeId)>;
-  /// `find` returns the saved layouts of structs nested in the type.
+  /// `find` returns the saved layouts of structs that are nested in the type.
   OldValue(const TypeDescriptor& type, std::span<const std::byte> bytes, const Find& find)
       : type_(type), bytes_(bytes), find_(find) {}
 
   const TypeDescriptor& type() const noexcept { return type_; }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   bool has(std::string_view path) const;
-  /// The value of a number, bool or enum.
+  /// Returns the value of a number, bool, or enum.
   double number(std::string_view path) const;
-  /// Like number(), for fields that are not floats. For a text, returns its hash.
+  /// Like number(), for fields that are not floating-point. For an interned text, returns its hash.
   std::int64_t integer(std::string_view path) const;
   Entity entity(std::string_view path) const;
-  /// The saved name of an enum's value; empty if it had none.
+  /// Returns the saved name of an enum's value, or an empty view if the value had no name.
   std::string_view name(std::string_view path) const;
 
  private:
@@ -47,22 +47,23 @@ class OldValue {
   const Find& find_;
 };
 
-/// `now` is the value in the current layout, as far as the rules could convert it.
+/// `now` is the value in the current layout, as far as the rules were able to convert it.
 using Conversion = void (*)(const OldValue& then, void* now);
-/// Keyed by the current type.
+/// Conversions, keyed by the current type.
 using Conversions = std::map<TypeId, Conversion>;
 
-/// Must be called before EntityRegistry::load(). If a type gets several conversions, the last one
-/// is used.
+/// Must be called before EntityRegistry::load(). If several conversions are added for a type, the
+/// most recently added one is used.
 void add_conversion(EntityRegistry& registry, TypeId type, Conversion conversion);
-/// Returns the conversions of a registry, which must outlive the result.
+/// Returns the conversions of a registry. The registry must outlive the result.
 const Conversions& conversions(const EntityRegistry& registry);
 
-/// Adds a conversion for values of C that were saved with another layout. `convert` is called for
-/// each of them (in rows, templates, waiting messages and journal edits) after the rules have
-/// converted the fields that they can. A field that they cannot convert then has its default and is
-/// not an error. C must be a component, or a message that is a struct. `convert` must depend on
-/// nothing but the value. Call this function when handlers are installed, before state is loaded.
+/// Adds a conversion for values of C that were saved with another layout. C must be a component, or
+/// a message that is a struct. `convert` is called for each such value in rows, templates, pending
+/// messages, and journal edits, after the rules have converted the fields that they can. A field
+/// that the rules cannot convert then has its default value, which is not treated as an error.
+/// `convert` must not depend on anything except the value. This function must be called when
+/// handlers are installed, before a state is loaded.
 ///   void door_of_older(const muster::OldValue& then, game::Door& now);
 ///   muster::add_conversion<game::Door, door_of_older>(registry);
 template <GeneratedType C, void (*convert)(const OldValue&, C&)>

@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-/// Returns the current field that receives this field's values, as LayoutChange finds it.
+/// Returns the current field that receives the values of this field, as determined by LayoutChange.
 const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescriptor& then_type,
                                  const TypeDescriptor& now) {
   if (const FieldDescriptor* const same = field_named(now, then.name)) return same;

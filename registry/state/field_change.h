@@ -1,4 +1,5 @@
-// Updates built-in messages that name a component or one of its fields to the current names.
+// Updates built-in messages that name a component or one of its fields, so that they use the
+// current names.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +11,16 @@
 
 namespace muster {
 
-/// Converts a field's dotted path from the older layout to the newer: "slots[2].count". Empty if
-/// the field was removed.
+/// Converts the dotted path of a field, such as "slots[2].count", from the older layout to the
+/// newer one. Returns an empty string if the field was removed.
 [[nodiscard]] std::string path_now(const std::string& path, const TypeDescriptor& then,
                                    const LayoutChange::Find& find_then, const TypeDescriptor& now,
                                    const LayoutChange::Find& find_now);
 
-/// Updates the names of component and field in a message whose current type is `message` and whose
-/// value is `payload`, and converts the value of a SetField or SetFieldIf. Leaves other messages
-/// unchanged, as well as those that name an unknown or removed component or field. An error names
-/// the component if it or the value cannot be converted.
+/// Updates the component and field names in a message, and converts the value of a SetField or
+/// SetFieldIf. `message` is the current type of the message, and `payload` is its value. Other
+/// messages are not changed, and neither are those that name an unknown or removed component or
+/// field. If the component or the value cannot be converted, the error names the component.
 [[nodiscard]] std::expected<void, SchemaError> convert_names(TypeId message, std::span<std::byte> payload,
                                                              SavedTypes& types);
 

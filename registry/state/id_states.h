@@ -11,13 +11,13 @@
 namespace muster {
 
 struct IdStates {
-  /// Number of states that equal 0, that equal `alive`, and that are above `parked`.
+  /// Numbers of states that equal 0, that equal `alive`, and that are greater than `parked`.
   std::uint32_t unused = 0, alive = 0, large = 0;
 };
 
 inline IdStates count_id_states(std::span<const std::byte> states) noexcept {
   IdStates all;
-  while (!states.empty()) {  // in parts of 240 states, for which byte counters suffice
+  while (!states.empty()) {  // in blocks of 240 states, for which byte counters are large enough
     const auto some = states.first(std::min<std::size_t>(states.size(), 240));
     std::uint8_t unused = 0, alive = 0, large = 0;
     for (const std::byte state : some) {

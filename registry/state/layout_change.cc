@@ -38,7 +38,7 @@ unsigned value_bits(FieldKind kind) noexcept {
   }
 }
 
-/// True if `now` represents every value of `then` exactly.
+/// True if `now` can represent every value of `then` exactly.
 bool widens(FieldKind then, FieldKind now) noexcept {
   if (then == now) return true;
   if (is_float(then)) return is_float(now) && value_bits(then) <= value_bits(now);
@@ -46,7 +46,7 @@ bool widens(FieldKind then, FieldKind now) noexcept {
   return value_bits(then) <= value_bits(now) && (!is_signed(then) || is_signed(now) || is_float(now));
 }
 
-/// The name of a kind in schemas.
+/// Returns the name that is used for a kind in schemas.
 const char* word(FieldKind kind) noexcept {
   static constexpr const char* words[] = {"bool",   "byte",     "ubyte",  "short",  "ushort", "int",
                                           "uint",   "long",     "ulong",  "float",  "double", "muster.Entity",
@@ -60,7 +60,7 @@ std::string shown(const FieldDescriptor& field) {
   return text;
 }
 
-/// Converts an enum's value by name, because its values may have new numbers.
+/// Converts the value of an enum by name, because the values may have new numbers.
 std::uint64_t same_name(std::uint64_t value, const EnumDescriptor& then, const EnumDescriptor& now) {
   const auto number_now = [&](const EnumValue& known) -> std::uint64_t {
     const auto found = std::ranges::find(now.values, known.name, &EnumValue::name);
@@ -92,8 +92,8 @@ class LayoutChange::Comparison {
   Comparison(LayoutChange& made, const Find& find_then, const Find& find_now)
       : made_(made), find_then_(find_then), find_now_(find_now) {}
 
-  /// Compares two structs at these offsets. Differences are reported only for an array's first
-  /// element.
+  /// Compares two structs at these offsets. In an array, differences are reported only for the
+  /// first element.
   bool compare(const TypeDescriptor& then, std::uint32_t then_at, const TypeDescriptor& now, std::uint32_t now_at,
                const std::string& prefix, bool tell) {
     std::vector<const FieldDescriptor*> used;
@@ -166,7 +166,7 @@ std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescrip
   made.conversion_ = conversion;
   if (conversion) made.find_then_ = find_then;
   Comparison comparison(made, find_then, find_now);
-  // A tag's only field has no meaning.
+  // The only field of a tag has no meaning.
   if (!then.tag && !now.tag && !comparison.compare(then, 0, now, 0, "", true)) {
     comparison.error.type = now.name;
     return std::unexpected(std::move(comparison.error));
@@ -200,10 +200,10 @@ void LayoutChange::move(const Move& move, const std::byte* then, std::byte* now)
       // do
       auto bits = static_cast<std::uint64_t>(value);
       if (move.then_enum != nullptr) bits = same_name(bits, *move.then_enum, *move.now_enum);
-      std::memcpy(to, &bits, move.now_bytes);  // little-endian, as the file is
+      std::memcpy(to, &bits, move.now_bytes);  // little-endian, like the file
     }
   };
-  // A bool is not a number.
+  // Handled separately, because a bool is not a number.
   with_number(move.then_kind, from, [&] { put(read_number<std::uint8_t>(from)); }, put);
 }
 
@@ -226,7 +226,7 @@ std::optional<std::uint32_t> LayoutChange::place(std::uint32_t then_offset) cons
 
 namespace {
 
-/// Compares tables and the types they contain, each pair once.
+/// Compares tables and the types that they contain. Each pair of types is compared only once.
 class TableComparison {
  public:
   TableComparison(const LayoutChange::Find& find_then, const LayoutChange::Find& find_now)

@@ -36,7 +36,7 @@ void LackedComponents::fill() const noexcept {
   for (const auto& [row, component] : rows_) {
     const Archetype& archetype = *row.chunk->archetype;
     const std::uint16_t column = archetype.column(component);
-    if (column >= archetype.pod_slots) continue;  // now a tag, or a runtime component
+    if (column >= archetype.pod_slots) continue;  // now a tag or a runtime component
     const StoredType& type = *archetype.slot_types[column];
     std::memcpy(row.at(column, type.size), type.descriptor->default_bytes.data(), type.size);
   }

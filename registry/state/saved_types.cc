@@ -27,7 +27,7 @@ std::expected<void, SchemaError> SavedTypes::settle() {
     if (!type->was.empty()) renamed_.emplace(type->was, type);
   for (std::size_t i = 0; i < schemas_.size(); ++i) {
     std::set<std::string> fresh;
-    bool other = false;  // some type of this schema has changed
+    bool other = false;  // true if any type of this schema has changed
     for (const TypeDescriptor& type : schemas_[i].types) {
       const TypeDescriptor* const known = now(type);
       if (known == nullptr && then_.at(type.id) == &type) fresh.insert(type.name);
@@ -66,11 +66,11 @@ const TypeTable& SavedTypes::then() {
   if (then_table_) return *then_table_;
   then_table_ = std::make_unique<TypeTable>();
   for (std::size_t i = 0; i < schemas_.size(); ++i) {
-    std::set<std::string> first;  // types whose saved layout is in this schema
+    std::set<std::string> first;  // types whose saved layout comes from this schema
     for (const TypeDescriptor& type : schemas_[i].types)
       if (then_.at(type.id) == &type) first.insert(type.name);
     if (first.empty()) continue;
-    // Refused types are then missing, as are batches of these types.
+    // If a type is refused, it is missing from the table, as are batches of this type.
     if (!then_table_->add_schema(bytes_[i])) (void)then_table_->add_schema(reduce_schema(bytes_[i], first));
   }
   return *then_table_;

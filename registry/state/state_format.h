@@ -1,5 +1,5 @@
-// The bytes of the rows of saved state, shared by the writer and the reader. All numbers are
-// little-endian, as in memory.
+// The byte format of the rows of a saved state, shared by the writer and the reader. All numbers
+// are little-endian, as they are in memory.
 //
 //   registry    one RegistryRow; in format 1, the counts at its end may be missing and are then not
 //               checked; the limits after them may also be missing, and the reader's own then apply
@@ -36,8 +36,8 @@
 
 namespace muster {
 
-/// Format 1 stored when columns had changed, counted from the start of the registry, so equal
-/// states had different rows. Format 1 can still be read; these counts are skipped.
+/// Format 1 also stored when columns had changed, counted from the creation of the registry, so
+/// equal states had different rows. Format 1 can still be read; these counts are skipped.
 struct RegistryRow {
   std::uint64_t format = 2;
   std::uint64_t sequence = 0;
@@ -45,16 +45,16 @@ struct RegistryRow {
   std::uint64_t next_timer = 1;
   std::uint64_t next_chunk_uid = 1;
   std::uint64_t next_archetype = 0;
-  std::uint64_t zero = 0;     ///< the newest version, in format 1
-  std::uint64_t indices = 0;  ///< ids ever used, including index 0
+  std::uint64_t zero = 0;     ///< the newest version in format 1
+  std::uint64_t indices = 0;  ///< number of ids ever used, including index 0
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
-  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< row counts, which reveal a lost row
+  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< row counts, which reveal missing rows
 
-  // These counts were added later, because lost rows had gone unnoticed. A row of
+  // These counts were added later, because missing rows had not been detected. A row of
   // registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
-  // These limits were added later, because they determine which messages are carried over. A row of
+  // These limits were added later. They determine which messages are carried over. A row of
   // registry_row_counted bytes ends here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };
@@ -69,11 +69,11 @@ static_assert(sizeof(ChunkRow) == 16);
 enum class PendingQueue : std::uint32_t { input = 0, cascade = 1 };
 struct PendingRow {
   PendingQueue queue = PendingQueue::input;
-  /// Number of messages of this batch that were already delivered. Always 0 now, because delivered
-  /// messages are left out.
+  /// Number of messages in this batch that have already been delivered. Now always 0, because
+  /// delivered messages are omitted.
   std::uint32_t message = 0;
-  std::uint64_t offset = 0;  ///< offset of a table's next item in the body
-  std::uint64_t open = 0;    ///< 1 for the last posted batch, which the next post may still extend
+  std::uint64_t offset = 0;  ///< offset in the body of a table's next item
+  std::uint64_t open = 0;    ///< 1 for the last posted batch, which the next post may extend
   std::uint64_t zero = 0;
 };
 static_assert(sizeof(PendingRow) == 32);
@@ -81,8 +81,9 @@ static_assert(sizeof(PendingRow) == 32);
 constexpr std::uint8_t state_alive = 255;
 constexpr std::uint32_t texts_per_page = 256;
 
-/// Passes on a posted batch as it is saved and hashed: without the numbers of subscriptions
-/// requested inside handlers, which mean nothing in another process.
+/// Passes a posted batch to `take` in the form in which it is saved and hashed: without the
+/// ordinals of handlers that other handlers subscribed, because they have no meaning in another
+/// process.
 template <class F>
 void as_saved(const BatchView& batch, F&& take) {
   if (batch.type() != TypeTraits<HandlerRequest>::id || batch.kind() != BatchKind::world) return take(batch.bytes());
@@ -97,12 +98,12 @@ void as_saved(const BatchView& batch, F&& take) {
   take(std::span<const std::byte>(copy));
 }
 
-/// The carried-over messages of a cut cascade, as they are saved and hashed: without causes and
-/// delivered messages. Batch boundaries depend only on the messages, because the arena's own
-/// boundaries must not be observable.
+/// The carried messages of a cut cascade in the form in which they are saved and hashed: without
+/// causes and without the messages already delivered. Batch boundaries depend only on the messages,
+/// because the boundaries in the arena must not be observable.
 class CarriedOver {
  public:
-  /// `delivered` is the number of delivered messages of the first batch.
+  /// `delivered` is the number of messages of the first batch that have already been delivered.
   CarriedOver(const Arena& cascade, std::uint32_t delivered, const TypeTable& types) {
     cascade.for_each(
         [&](const BatchView& batch) { append_without_causes(batches_, batch, types, std::exchange(delivered, 0)); });

@@ -55,7 +55,7 @@ class LinkCheck {
     listed_ += found;
     return nullptr;
   }
-  /// The living entity with this index, or nil.
+  /// Returns the living entity with this index, or nil.
   Entity living(std::uint32_t index) const noexcept {
     if (index >= storage_.ids().indices()) return {};
     const Entity e{index, storage_.ids().slot(index).generation};

@@ -1,4 +1,4 @@
-// Checks that links are consistent: parents, and the children in their lists.
+// Checks that the links between parents and children are consistent.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace muster {
 
-/// Returns the first fault: every child must have a living parent one level above and be in that
-/// parent's list exactly once; lists must hold nothing else; and an index without children,
-/// siblings or a living entity must have no links, because a new entity of that index starts
-/// without any. Every link must be an index of `storage`.
+/// Returns the first inconsistency, or no value. Every child must have a living parent one level
+/// above it and must appear exactly once in that parent's list. Lists must not contain anything
+/// else. An index without a living entity, or without children and siblings, must not have the
+/// corresponding links, because a new entity with that index starts without links. Every link must
+/// be an index of `storage`.
 std::optional<StateError> check_links(const Storage& storage, const Hierarchy& hierarchy);
 
 }  // namespace muster

@@ -22,7 +22,7 @@ namespace muster {
 
 namespace {
 
-/// Reads rows, section by section. Checks every number before using it. Stops at the first fault.
+/// Reads rows section by section. Checks every number before using it. Stops at the first error.
 class StateReader {
  public:
   StateReader(StateSource& source, RegistryState& into, const ReadParts& parts)
@@ -68,18 +68,18 @@ class StateReader {
   }
 
  private:
-  /// A chunk whose columns have not all been read.
+  /// A chunk for which some columns have not been read yet.
   struct Pending {
     ChunkRow row = {};
-    std::vector<std::uint8_t> found = {};  // true if a slot's column was read; indexed by slot
+    std::vector<std::uint8_t> found = {};  // by slot: true if the column has been read
     Chunk* placed = nullptr;
   };
-  /// A column as saved.
+  /// A column as it was saved.
   struct SavedColumn {
     TypeId then, now;
     std::uint32_t bytes;         // size of one value
     const LayoutChange* change;  // null if the bytes are unchanged
-    TypeId lacked = 0;           // set if the column is the presence column of this component
+    TypeId lacked = 0;           // component whose presence column this is, if any
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -114,8 +114,8 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// Limits determine which messages a cascade carries over, so state keeps the limits with which
-  /// it was saved.
+  /// Restores the limits with which the state was saved, because they determine which messages a
+  /// cascade carries over.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     if (parts_.insist_on_bounds &&
@@ -142,7 +142,7 @@ class StateReader {
     const std::byte* const generations = bytes.data() + 8;
     const std::byte* const states = generations + count * 4;
     std::uint32_t stray = 0, retired = 0;
-    for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is vectorized
+    for (std::size_t i = 0; i < count; ++i) {  // has no branches, so that it is vectorized
       std::uint32_t generation;
       std::memcpy(&generation, generations + i * 4, 4);
       const auto state = static_cast<std::uint32_t>(states[i]);
@@ -257,7 +257,7 @@ class StateReader {
                "a row's entity is not alive, or has two rows"))
       alive_ -= chunk.row.rows;
   }
-  /// The saved columns of an archetype with a component whose layout or name has changed, or null.
+  /// Returns the saved columns of an archetype if any component has changed its layout or name.
   const std::vector<SavedColumn>* changed_columns(std::uint64_t archetype) const {
     const auto at = changed_.find(static_cast<std::uint32_t>(archetype));
     return at == changed_.end() ? nullptr : &at->second;
@@ -281,7 +281,7 @@ class StateReader {
     if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
     const Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot = archetype.slot_of(saved.now);
-    if (slot >= archetype.pod_slots) return;  // the component is now a tag, or a runtime component
+    if (slot >= archetype.pod_slots) return;  // the component is now a tag or a runtime component
     const StoredType& type = *archetype.slot_types[slot];
     if (!expect(!chunk.found[slot], "the column appears twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
@@ -294,7 +294,7 @@ class StateReader {
         std::memcpy(to, bytes.data() + at, saved.bytes);
     mend_column(chunk, slot);
   }
-  /// Fills columns that were not saved because the component was a tag.
+  /// Fills the columns that were not saved because their component was a tag.
   [[gnu::cold, gnu::noinline]] void fill_new_columns(Pending& chunk) {
     const auto* const changed = changed_columns(chunk.row.archetype);
     if (!changed) return;
@@ -308,8 +308,8 @@ class StateReader {
       chunk.found[slot] = 1;
     }
   }
-  /// Corrects invalid bool and enum values, which handlers and C++ code can write unchecked.
-  /// Optional components wait until `all_are_read`, because an absent value needs no correction.
+  /// Corrects invalid bool and enum values, which handlers and C++ code can write. Handles
+  /// optional components only if `all_are_read`, because absent values need no correction.
   void mend_column(const Pending& chunk, std::uint16_t slot, bool all_are_read = false) {
     const StoredType& stored = *chunk.placed->archetype->slot_types[slot];
     const std::uint16_t presence = chunk.placed->archetype->presence(stored.id);
@@ -335,12 +335,12 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Makes a chunk only when its first column arrives: damaged state may announce any number.
+  /// Creates a chunk only when its first column arrives, because a damaged state may announce many.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-    // Limit the depth, because an archetype has a group per depth, and ancestors fill all others.
+    // Limit the depth: an archetype has a group for each depth, and ancestors fill all others.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
         !expect(chunk.row.depth < waiting_.size(), "the chunk's depth exceeds the number of chunks"))
       return false;
@@ -380,7 +380,7 @@ class StateReader {
       if (!expect(largest < row_.indices, "a link is out of range")) return;
     }
   }
-  /// Every name must be a known text, and unique among siblings.
+  /// Every name must be a known text and must be unique among siblings.
   void restore_names() {
     for (std::uint32_t number = 0; number < s_.storage.chunk_numbers(); ++number) {
       const Chunk* chunk = s_.storage.chunk(number);
@@ -420,8 +420,8 @@ class StateReader {
     const Refusal refusal = structure_.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template was refused: ") + name(refusal.code));
   }
-  /// Returns an aligned copy of a batch in the current types, verified except for values that are
-  /// corrected. Null if it is invalid or cannot be converted.
+  /// Returns an aligned copy of a batch in the current types. The copy has been verified, except
+  /// for values that are corrected. Returns null if the batch is invalid or cannot be converted.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
     Mended mended{.listed_max = LoadReport::listed_max};
     const auto converted = convert_batch(bytes, saved_, mended);
@@ -438,7 +438,7 @@ class StateReader {
     if (mended.count != 0) report(mended, {});
     return *good;
   }
-  /// Posts a batch's messages again, one by one, so that the next post extends it as before.
+  /// Posts the messages of a batch again, one by one, so that the next post extends it as before.
   void reopen(const BatchView& batch) {
     const BatchHeader& header = batch.header();
     const TypeDescriptor& type = *types_.table().find(header.type);
@@ -539,7 +539,7 @@ class StateReader {
     if (section == StateSection::directory) {
       expect(slots_.size() == row_.indices, "pages of ids are missing");
       expect(retired_ == row_.retired + 1,
-             "the number of retired ids does not match the registry's row");  // and index 0
+             "the number of retired ids does not match the registry's row");  // plus index 0
     }
     if (section == StateSection::free_queue) expect(free_.size() == free_ids_, "free indices are not in the queue");
     if (counted_) {
@@ -577,7 +577,7 @@ class StateReader {
   RegistryRow row_;
   LoadReport report_;
   bool found_ = false;
-  bool counted_ = false;  // the registry's row has the counts at its end
+  bool counted_ = false;  // true if the registry's row has the counts at its end
   bool last_open_ = false;
   GrowingArray<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;

@@ -1,4 +1,4 @@
-// Reads saved rows into a state outside of its registry. Private to registry/*.cc.
+// Reads saved rows into a state that is not yet part of a registry. Private to registry/*.cc.
 #pragma once
 
 #include <expected>
@@ -11,16 +11,16 @@
 namespace muster {
 
 struct ReadParts {
-  TypesKnown& types;               ///< adds saved types that are unknown; see TypesKnown::take_back
-  const Conversions* conversions;  ///< the game's own
+  TypesKnown& types;               ///< receives unknown saved types; see TypesKnown::take_back
+  const Conversions* conversions;  ///< the game's own conversions
 
-  /// If true, refuses state that was saved with cascade bounds different from those of `into`.
+  /// If true, refuses a state that was saved with cascade limits other than those of `into`.
   bool insist_on_bounds;
 };
 
-/// Reads a saved registry into an empty state, without managers and values of runtime components:
-/// managers' rows go to RegistryState::managers, and values are default-constructed. On an error,
-/// the caller must discard `into`.
+/// Reads a saved registry into an empty state, except for managers and the values of runtime
+/// components. The rows of managers are stored in RegistryState::managers, and runtime values are
+/// default-constructed. On an error, the caller must discard `into`.
 [[nodiscard]] std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into,
                                                                const ReadParts& parts);
 

@@ -1,4 +1,4 @@
-// Describes loading errors and corrections for users.
+// Describes loading errors and corrections in sentences for users.
 #include <cstddef>
 #include <iterator>
 #include <string>

@@ -73,7 +73,7 @@ class StateWriter {
   }
 
  private:
-  /// Receives the rows of managers.
+  /// Writes the rows of managers to the sink.
   class OfManagers final : public ManagerRows {
    public:
     explicit OfManagers(StateWriter& writer) : writer_(writer) {}
@@ -92,11 +92,11 @@ class StateWriter {
     StateWriter& writer_;
   };
 
-  /// Writes a row at every save, with the registry's version.
+  /// Writes a row that is part of every save. Its version is the registry's own.
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
     sink_.row({section, key, 0}, r_.storage.version() + r_.core.state.sequence, bytes);
   }
-  /// Writes a row unless the sink has it; `make` builds its bytes.
+  /// Writes a row unless the sink already has it. `make` builds the bytes.
   template <class F>
   void unless_kept(const StateKey& key, std::uint64_t version, F make) {
     if (!sink_.has(key, version)) sink_.row(key, version, make());
@@ -113,8 +113,8 @@ class StateWriter {
       unless_kept({StateSection::directory, page, 0}, version,
                   [&] { return id_page(ids.slots() + first, std::min(per_page, indices - first)); });
     }
-    // Every change of the queue also changes a page of ids, so the queue has the newest version of
-    // these pages.
+    // Every change to the queue also changes a page of ids, so the version of the queue is the
+    // newest version of these pages.
     unless_kept({StateSection::free_queue, 0, 0}, newest, [&] {
       buffer_.clear();
       for (std::size_t i = 0; i < ids.free_queue().size(); ++i) put(buffer_, ids.free_queue()[i]);
@@ -161,8 +161,8 @@ class StateWriter {
       }
     }
   }
-  /// Prefetches chunk headers. Those that were not used since the last save are not cached, and a
-  /// save reads nothing else of most chunks.
+  /// Prefetches the headers of chunks. Headers that have not been used since the previous save are
+  /// not cached, and for most chunks, a save reads only the header.
   static constexpr std::size_t asked_ahead = 6;
   static void ask_for(const Chunk& chunk) noexcept {
     for (std::size_t line = 0; line < 3; ++line)
@@ -197,7 +197,8 @@ class StateWriter {
     const auto count = static_cast<std::uint32_t>(r_.texts.size());
     for (std::uint32_t first = 0; first < count; first += texts_per_page) {
       const std::uint32_t last = std::min(first + texts_per_page, count);
-      // The text table only grows, except when texts are dropped; then every page may have changed.
+      // The text table only grows, except when texts are dropped. In that case, every page may have
+      // changed.
       const std::uint64_t version = r_.texts.drops() * (texts_per_page + 1) + (last - first);
       unless_kept({StateSection::texts, first / texts_per_page, 0}, version, [&] {
         buffer_.clear();

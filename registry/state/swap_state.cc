@@ -1,4 +1,5 @@
-// Replaces a registry's state with another one, which was loaded, made, or taken out before.
+// Replaces the state of a registry with another one, which was loaded, created, or swapped out
+// earlier.
 //
 //   load(source)        rows > StateReader > a separate RegistryState   registry/state/state_reader.cc
 //   swap_state(other)   a state that the registry made or had
@@ -7,23 +8,26 @@
 //                          caches of the contents are cleared          Impl::forget_contents
 //                          restore hooks run, after a load only
 //
-// If anything fails before the exchange, the registry is unchanged, and managers that received a
-// state get their old one back. Rules:
+// If anything fails before the exchange, the registry is unchanged, and managers that had received
+// a state get their previous state back. Rules:
 //
 // - All states of a registry share its component types. When a runtime type is added or removed,
-//   waiting states are laid out anew, and the code that made its values destroys them.
+//   states outside the registry are laid out anew, and the code that created the type's values
+//   destroys them.
 // - Numbers that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
-//   text_drops) only grow in one registry, regardless of its state. Therefore, a sink that stores
-//   rows need not know about swaps: a row with a known version has the known bytes.
-// - A ColumnPreserver is offered all columns of the outgoing state, as if its chunks were recycled.
-// - A manager that the new state does not mention gets the state it had when it was added.
-// - Values of runtime components stay with their state, so a swap runs no restore hook.
-// - Handlers keep their captures. A captured id refers to the new state, dead or alive. A captured
-//   text must be interned again. Lanes keep their batches.
-// - Handlers' requests to subscribe other handlers wait, with those other handlers, in the state
-//   whose queue contains the request.
-// - A load or a swap is not an input, so sinks are not called. A host that records must begin with
-//   a new checkpoint.
+//   text_drops) only increase within a registry, regardless of its state. Therefore, a sink that
+//   stores rows does not need to know about swaps: a row with a known version has the known bytes.
+// - All columns of the outgoing state are offered to each ColumnPreserver, as if their chunks were
+//   recycled.
+// - If the new state does not contain a manager, the manager returns to the state that it had when
+//   it was added.
+// - Values of runtime components remain with their state, so a swap does not run any restore hooks.
+// - Handlers keep their captures. A captured id then refers to the new state, where its entity may
+//   be dead or alive. A captured text must be interned again. Lanes keep their batches.
+// - If handlers have requested to subscribe other handlers, the requests and those handlers remain
+//   pending in the state whose queue contains the requests.
+// - A load or a swap is not an input, so sinks are not called. A host that records inputs must
+//   begin again with a new checkpoint.
 #include <utility>
 
 #include "messages/require.h"
@@ -68,8 +72,8 @@ std::expected<void, StateError> RegistryHost::swap_state(RegistryState& other) {
 std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
   check_outside();
   Impl& r = *impl_;
-  // Declared before the state, whose archetypes have these types, so that the state is destroyed
-  // first.
+  // Declared before the state so that it is destroyed after the state, whose archetypes use these
+  // types.
   struct Learned {
     TypesKnown& types;
     const TypesKnown::Mark before = types.mark();
@@ -95,7 +99,7 @@ std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) 
 }
 
 void EntityRegistry::Impl::call_restorers(TypeId type) {
-  const std::uint64_t held = input.hold();  // detects posts from inside
+  const std::uint64_t held = input.hold();  // detects posts made from inside the hooks
   struct LetGo {
     Arena& input;
     std::uint64_t held;

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-/// Converts the spans that a template sets itself; removed parts are left out.
+/// Converts the spans that the template itself sets. Removed parts are omitted.
 std::vector<TemplateSpan> convert_given(const std::vector<TemplateSpan>& given, const SavedTypes::Reading& reading) {
   std::vector<TemplateSpan> made;
   for (const TemplateSpan& span : given)
@@ -19,7 +19,7 @@ std::vector<TemplateSpan> convert_given(const std::vector<TemplateSpan>& given, 
   return made;
 }
 
-/// Adds the parts that the game's own conversion set to those that the template sets.
+/// Combines the parts set by the template with those set by the game's own conversion.
 void give_converted(std::vector<TemplateSpan>& given, std::span<const std::byte> then,
                     const std::vector<std::uint8_t>& now, const SavedTypes::Reading& reading) {
   std::vector<std::uint8_t> by_rules(now.size());
@@ -71,7 +71,7 @@ std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(Defin
         changed = true;
         if (auto converted = convert(value, *reading); !converted) return std::unexpected(converted.error());
       }
-    // Sort again: values are sorted by type, and types may have new names.
+    // Sort again, because values are sorted by type and types may have new names.
     std::ranges::sort(node.components, {}, &TemplateValue::type);
   }
   if (!changed) return std::optional<DefineTemplate>();

@@ -1,4 +1,4 @@
-// Converts saved templates whose components or messages have since changed layout.
+// Converts saved templates whose components or messages have changed their layout since then.
 #pragma once
 
 #include <expected>
@@ -10,8 +10,8 @@
 namespace muster {
 
 /// Returns the template with values of the current types, or no value if nothing has changed. An
-/// error says what cannot be converted. Must be called only once per template: enum numbers would
-/// be converted again.
+/// error describes what cannot be converted. Must be called only once for each template, because
+/// enum numbers would otherwise be converted twice.
 [[nodiscard]] std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(DefineTemplateView saved,
                                                                                          SavedTypes& types);
 

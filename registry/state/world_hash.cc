@@ -1,5 +1,5 @@
-// The hash covers rows in row order, the order of children, ids and the free queue, texts, clock,
-// timers and waiting messages. It leaves out versions, counters and chunk boundaries.
+// The hash covers rows in row order, the order of children, ids and the free queue, texts, the
+// clock, timers, and pending messages. It does not cover versions, counters, or chunk boundaries.
 #include <array>
 #include <cstring>
 
@@ -12,10 +12,10 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint32_t ahead = 8;  // number of rows by which links are prefetched ahead
+constexpr std::uint32_t ahead = 8;  // number of rows ahead for which links are prefetched
 
-/// Collects small values before hashing them, because calling the hash for each id would cost more
-/// than hashing.
+/// Collects small values before hashing them, because calling the hash function for each id would
+/// cost more than the hashing itself.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
@@ -53,7 +53,8 @@ class Hasher {
   std::size_t used_ = 0;
 };
 
-/// Hashes the heads of managers as they are, and their parts with numbers and lengths.
+/// Hashes the heads of managers as they are, and their parts together with their numbers and
+/// lengths.
 class HashedManagers final : public ManagerRows {
  public:
   explicit HashedManagers(Hasher& hasher) : hasher_(hasher) {}
@@ -77,10 +78,10 @@ std::uint64_t EntityRegistry::hash() const {
   const Storage& storage = r.storage;
   const Hierarchy& hierarchy = r.structure.hierarchy();
   Hasher hasher;
-  // Hash column by column over a whole group, so that chunk boundaries do not matter.
+  // Hashes an entire group column by column, so that chunk boundaries do not matter.
   struct Left {
     const Archetype* archetype;
-    std::size_t chunks;  // chunks below the depths already visited
+    std::size_t chunks;  // number of chunks below the depths that have been visited
   };
   std::vector<Left> left;
   for (const auto& archetype : storage.archetypes())

@@ -1,5 +1,5 @@
-// Reads components of entities and their ancestors. A value is a pointer to its bytes; for tags,
-// the pointer must not be read.
+// Reads components of entities and their ancestors. A value is returned as a pointer to its bytes.
+// For tags, the pointer must not be dereferenced.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,21 @@ class Storage;
 
 inline bool is_alive(const Storage& storage, Entity e) noexcept;  // registry/storage/storage.h
 
-/// The entity's own value; null if the entity is not alive or lacks the type.
+/// Returns the entity's own value, or null if the entity is not alive or does not have the type.
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;
-/// The value of the nearest ancestor with `type`, for the entity of a row; null if no ancestor has
-/// it.
+/// Returns the value of the nearest ancestor that has `type`, starting from the entity of a row, or
+/// null if no ancestor has it.
 const std::byte* component_above(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId type) noexcept;
-/// The entity's own value, or that of its nearest ancestor with `type`; null if neither has it or
-/// the entity is not alive.
+/// Returns the entity's own value, or else the value of its nearest ancestor that has `type`.
+/// Returns null if there is none, or if the entity is not alive.
 const std::byte* component_at_or_above(const Storage& storage, Entity e, TypeId type) noexcept;
-/// The value of the nearest ancestor with `anchor`; null if no ancestor has `anchor`, or that
-/// ancestor lacks `type`.
+/// Returns the value of the nearest ancestor that has `anchor`. Returns null if no ancestor has
+/// `anchor`, or if that ancestor does not have `type`.
 const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                      TypeId type) noexcept;
-/// The value of the row's entity, or of its nearest ancestor with `type`. The search ends at the
-/// first entity that has `anchor`, including the row's own; null if nothing was found.
+/// Returns the value of the row's entity, or else of its nearest ancestor that has `type`. The
+/// search stops at the first entity that has `anchor`, which may be the row's own. Returns null if
+/// no value was found.
 const std::byte* component_up_to(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                  TypeId type) noexcept;
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t chunk_line = 64;
 constexpr std::uint32_t full_bytes = 64u << 10;
 constexpr std::uint32_t first_bytes = 4u << 10;
-// Chunks of at least this size have one block per column.
+// Chunks of at least this size use a separate block for each column.
 constexpr std::uint32_t apart_bytes = 8u << 10;
 constexpr std::uint32_t to_line(std::uint32_t n) noexcept { return (n + chunk_line - 1) & ~(chunk_line - 1); }
 }  // namespace
@@ -33,12 +33,12 @@ Group& Archetype::need_group(std::uint32_t depth) {
 
 namespace {
 
-/// Purposes of memory. Blocks for one purpose are adjacent. For a column, the purpose is its type
-/// id. That may equal one of these values; blocks of one size then share a shelf, which is
-/// harmless.
+/// The purpose of a block of memory. Blocks for the same purpose are adjacent. For a column, the
+/// purpose is its type id. If a type id equals one of these values, blocks of equal size share a
+/// shelf, which is harmless.
 enum Purpose : std::uint32_t { headers, rows, ids, parents };
 
-/// The memory of a chunk's columns.
+/// The layout of the memory for a chunk's columns.
 struct ChunkLayout {
   const Archetype& archetype;
   std::uint32_t depth, capacity, slots, header, bytes = 0;
@@ -67,8 +67,8 @@ void ChunkPool::expect(const Archetype& archetype, std::uint32_t depth, std::uin
   const ChunkLayout layout(archetype, depth, capacity);
   blocks_.expect(headers, layout.header, chunks);
   if (layout.in_one_block()) return blocks_.expect(rows, layout.bytes, chunks);
-  // Columns share a shelf if their type ids coincide, which is no worse than taking columns one at
-  // a time.
+  // Columns share a shelf if their type ids coincide, which is no worse than expecting the columns
+  // one at a time.
   for (std::uint32_t slot = 0; slot < layout.slots; ++slot)
     if (const std::uint32_t bytes = layout.column_bytes(slot)) blocks_.expect(layout.purpose(slot), bytes, chunks);
 }
@@ -90,8 +90,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     if (chunk->in_one_block) at += size;
   }
-  // Fill the slots up to the header's end, so that a search for new versions need not know the
-  // number of columns.
+  // Fills the slots up to the end of the header, so that a search for new versions does not need to
+  // know the number of columns.
   for (std::uint32_t slot = layout.slots; slot < (layout.header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
     new (chunk->slots() + slot) ColumnSlot;
   return chunk;

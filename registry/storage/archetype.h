@@ -1,6 +1,6 @@
-// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth
-// in the hierarchy, and each group is a list of chunks, all full but the last. A chunk never moves
-// and never grows.
+// Component rows in memory. An archetype is a set of component types. Its rows are grouped by their
+// depth in the hierarchy. Each group is a list of chunks, all of which are full except the last. A
+// chunk never moves and never grows.
 //
 //   chunk    | Chunk: header | ColumnSlot x columns |     separate from its rows: all headers are close together
 //   rows     | ids ... | parents ... | column 2 ... | column 3 ... |     of a small chunk
@@ -26,14 +26,14 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// A component type as known to Storage, which owns it. It never moves.
+/// A component type in the form in which Storage uses it. Owned by Storage, and never moves.
 struct StoredType {
   TypeId id = 0;
   std::uint32_t size = 0;  ///< 0 for tags, which have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
-  /// Functions of a runtime component, which is a tag outside storage. Null if values are plain
-  /// bytes.
+  /// The functions of a runtime component. Outside storage, such a component is a tag. Null if the
+  /// values are plain bytes.
   const RuntimeOps* ops = nullptr;
   const StoredType* presence = nullptr;  ///< for an enableable component: its presence column
   bool is_presence = false;              ///< true for a presence column, which is not a component
@@ -42,30 +42,30 @@ struct StoredType {
 
 struct ColumnSlot {
   std::byte* data = nullptr;
-  std::uint64_t version = 0;  ///< version of the last write; see Storage::touch
+  std::uint64_t version = 0;  ///< version of the most recent write; see Storage::touch
 };
 
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;
-/// An entry of a presence column: 1 if the row's entity has the component; 0 if the entity lacks
-/// it, and its value is all zero.
+/// An entry in a presence column: 1 if the row's entity has the component. If it is 0, the entity
+/// does not have the component, and all bytes of the value are zero.
 using PresenceWord = std::uint32_t;
 
 struct Chunk {
   Archetype* archetype = nullptr;
-  Group* group = nullptr;    ///< the group of the archetype at this depth
-  std::uint64_t uid = 0;     ///< never reused in a world's lifetime
+  Group* group = nullptr;    ///< the archetype's group at this depth
+  std::uint64_t uid = 0;     ///< never reused during the lifetime of a world
   std::uint32_t number = 0;  ///< index in the table that locators refer to; reused
   std::uint32_t depth = 0;
-  std::uint32_t place = 0;  ///< index in its group
+  std::uint32_t place = 0;  ///< index within the group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t archetype_index = 0;
-  std::uint16_t header_lines = 0;  ///< cache lines of this header and the slots that follow
+  std::uint16_t header_lines = 0;  ///< cache lines of this header and the slots that follow it
 
   /// True if the rows have no parents and no names, and their values are plain bytes.
   bool lone = false;
-  /// True if all columns are in one block of memory; false if each has its own block.
+  /// True if all columns share one block of memory; false if each column has its own block.
   bool in_one_block = true;
 
   Locator locator(std::uint32_t row) const noexcept { return {number, row}; }
@@ -73,46 +73,46 @@ struct Chunk {
   const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }
   Entity* ids() noexcept { return reinterpret_cast<Entity*>(slots()[column_ids].data); }
   const Entity* ids() const noexcept { return reinterpret_cast<const Entity*>(slots()[column_ids].data); }
-  /// Null at depth 0.
+  /// Returns null at depth 0.
   Entity* parents() noexcept { return reinterpret_cast<Entity*>(slots()[column_parents].data); }
   const Entity* parents() const noexcept { return reinterpret_cast<const Entity*>(slots()[column_parents].data); }
 };
 
 struct Group {
   std::vector<Chunk*> chunks;
-  Chunk* last = nullptr;          ///< the last of `chunks`; null if there are none
-  std::uint64_t rows_before = 0;  ///< rows in all chunks but the last
+  Chunk* last = nullptr;          ///< the last element of `chunks`, or null if it is empty
+  std::uint64_t rows_before = 0;  ///< number of rows in all chunks except the last
   std::uint64_t rows() const noexcept { return rows_before + (last ? last->count : 0); }
 };
 
 struct Archetype {
-  std::uint32_t number = 0;   ///< number in order of creation; saved, never reused
+  std::uint32_t number = 0;   ///< number in the order of creation; saved and never reused
   std::uint64_t version = 0;  ///< Storage::version() when the archetype was created
-  std::uint32_t index = 0;    ///< index in tables of this process; reused after a drop
+  std::uint32_t index = 0;    ///< index in the tables of this process; reused after a drop
 
-  /// Number of chunks in all groups; 0 if no entity has exactly these components.
+  /// Number of chunks in all groups. 0 if no entity has exactly these components.
   std::uint32_t chunks = 0;
-  std::vector<TypeId> types;                  ///< ascending, tags included
+  std::vector<TypeId> types;                  ///< ascending, including tags
   std::vector<const StoredType*> components;  ///< parallel to `types`
 
-  /// Parallel to `types`: slot in a chunk, no_column for tags.
+  /// Parallel to `types`: slot within a chunk, or no_column for tags.
   std::vector<std::uint16_t> columns;
-  /// Parallel to `types`: slot of the presence column; no_column if all rows have it.
+  /// Parallel to `types`: slot of the presence column, or no_column if all rows have the type.
   std::vector<std::uint16_t> presences;
-  /// Indexed by slot. Null for ids and parents; runtime components are last.
+  /// Indexed by slot. Null for ids and parents. Runtime components come last.
   std::vector<const StoredType*> slot_types;
-  std::vector<std::uint32_t> slot_bytes;   ///< size of one value; indexed by slot
+  std::vector<std::uint32_t> slot_bytes;   ///< size of a value, indexed by slot
   std::uint32_t pod_slots = column_first;  ///< number of slots before those of runtime components
   std::uint16_t name_column = no_column;   ///< column of muster.Name
-  bool small_values = true;                ///< true if all values have sizes that are is_small()
-  bool enableable = false;                 ///< true if some of the types have presence columns
-  bool simple = true;                      ///< plain() and not enableable
+  bool small_values = true;                ///< true if the sizes of all values are is_small()
+  bool enableable = false;                 ///< true if any of the types has a presence column
+  bool simple = true;                      ///< true if plain() and not enableable
   std::uint32_t layout = 0;                ///< number of times that slots were reassigned
-  std::uint32_t row_bytes = 0;             ///< size of one row, including id and parent
+  std::uint32_t row_bytes = 0;             ///< size of a row, including id and parent
   std::vector<Group> groups;               ///< indexed by depth
 
-  /// Results of RegistryReader::components() for rows that lack types, from this input and possibly
-  /// earlier ones.
+  /// Results of RegistryReader::components() for rows that lack some types. They are from this
+  /// input and possibly from earlier ones.
   std::set<std::vector<TypeId>> present;
   std::uint64_t present_sequence = 0;
   std::uint64_t rows() const noexcept {
@@ -121,32 +121,35 @@ struct Archetype {
     return sum;
   }
 
-  /// Returns the group of a depth, creating it if needed. Groups move when their list grows, which
-  /// is rare: creating one at every depth takes amortized constant time per depth.
+  /// Returns the group at a depth, creating it if necessary. Groups move when their list grows,
+  /// which happens rarely. Creating a group at each depth takes amortized constant time per depth.
   Group& need_group(std::uint32_t depth);
 
-  /// True if rows are plain bytes: no runtime components.
+  /// True if the values of rows are plain bytes, that is, if there are no runtime components.
   bool plain() const noexcept { return pod_slots == slot_types.size(); }
-  /// The slot of a type; no_column if it is absent or a tag.
+  /// Returns the slot of a type, or no_column if the type is absent or a tag.
   std::uint16_t column(TypeId type) const noexcept {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i] == type) return columns[i];
     return no_column;
   }
-  /// True if the type is one of `types`. Rows may still lack an enableable type; see Row::has().
+  /// True if the type is one of `types`. Individual rows may still lack an enableable type; see
+  /// Row::has().
   bool has(TypeId type) const noexcept {
     for (const TypeId t : types)
       if (t == type) return true;
     return false;
   }
-  /// The slot of a type's presence column; no_column if it is absent or all rows have it.
+  /// Returns the slot of a type's presence column, or no_column if the type is absent or all rows
+  /// have it.
   std::uint16_t presence(TypeId type) const noexcept {
     if (!enableable) return no_column;
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i] == type) return presences[i];
     return no_column;
   }
-  /// The slot of a stored type, including presence columns; no_column if it has none.
+  /// Returns the slot of a stored type, which may be a presence column, or no_column if it has
+  /// none.
   std::uint16_t slot_of(TypeId stored) const noexcept {
     for (std::size_t slot = column_first; slot < slot_types.size(); ++slot)
       if (slot_types[slot]->id == stored) return static_cast<std::uint16_t>(slot);
@@ -165,7 +168,7 @@ void each_runtime(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F f) {
   }
 }
 
-/// A value in a payload, and its column.
+/// A value in a payload, together with its column.
 struct ValuePlace {
   std::uint16_t slot;
   std::uint32_t offset, size;
@@ -173,8 +176,8 @@ struct ValuePlace {
 
 constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
-/// Copies a value from a row of one column to a row of another. Sizes that are is_small() need no
-/// call of memcpy; `small` means that all sizes are.
+/// Copies a value from a row of one column to a row of another. Values whose sizes are is_small()
+/// are copied without calling memcpy. `small` is true if this applies to all sizes.
 template <bool small = false>
 [[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
                                               std::size_t from_row, std::uint32_t size) noexcept {
@@ -191,7 +194,7 @@ template <bool small = false>
     std::memcpy(into, &first, half);
     std::memcpy(into + size - half, &last, half);
   };
-  // Three cases, which compile to compares; with four, compilers use a jump table.
+  // Three cases are compiled to comparisons; with four, compilers would use a jump table.
   if (size == 8)
     whole.template operator()<8>();
   else if (size == 16)
@@ -212,7 +215,7 @@ inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size)
   copy_value(to, 0, from, 0, size);
 }
 
-/// A place in storage.
+/// The place of a row in storage.
 struct Row {
   Chunk* chunk = nullptr;
   std::uint32_t row = 0;
@@ -223,7 +226,7 @@ struct Row {
   PresenceWord& presence(std::uint16_t slot) const noexcept {
     return reinterpret_cast<PresenceWord*>(chunk->slots()[slot].data)[row];
   }
-  /// True if the row's entity has the type.
+  /// True if the entity of this row has the type.
   bool has(TypeId type) const noexcept {
     const Archetype& archetype = *chunk->archetype;
     for (std::size_t i = 0; i < archetype.types.size(); ++i)
@@ -233,10 +236,11 @@ struct Row {
   }
 };
 
-/// The types of a row's entity, ascending. Valid as long as its archetype and `room`, which holds
-/// them if the row lacks some types.
+/// Returns the types of a row's entity, in ascending order. If the row lacks some types of its
+/// archetype, the list is stored in `room`. The result is valid as long as the archetype and `room`
+/// exist.
 std::span<const TypeId> types_of(Row row, std::vector<TypeId>& room);
-/// Sets rows [begin, end) to have all types of their archetype.
+/// Marks all types of the archetype as present in rows [begin, end).
 void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept;
 
 /// A value that is copied from one row to another.
@@ -252,18 +256,18 @@ template <bool small = false>
     copy_value<small>(to_slots[column.to].data, to.row, from_slots[column.from].data, from.row, column.bytes);
 }
 
-/// Makes and takes back chunks, and holds their memory for reuse.
+/// Creates and recycles chunks, and keeps their memory for reuse.
 class ChunkPool {
  public:
-  /// Makes an empty chunk for `capacity` rows, with all versions 0.
+  /// Creates an empty chunk with room for `capacity` rows. All of its versions are 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
-  /// Announces that `chunks` chunks for `capacity` rows will be made next, so that each of their
-  /// columns gets contiguous memory.
+  /// Announces that the next `chunks` chunks to be created will have room for `capacity` rows, so
+  /// that each of their columns gets contiguous memory.
   void expect(const Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::size_t chunks);
-  /// Ends the announcement; chunks that were not made are no longer expected.
+  /// Ends the announcement. Chunks that have not been created are no longer expected.
   void forget_expected() noexcept { blocks_.forget_expected(); }
   void recycle(Chunk* chunk) noexcept;
-  /// Bytes of memory held, including memory for future chunks.
+  /// Returns the number of bytes of memory held, including memory for future chunks.
   std::size_t bytes() const noexcept { return blocks_.bytes(); }
 
  private:
@@ -271,8 +275,8 @@ class ChunkPool {
 };
 
 /// Calls f(chunk, begin, end) for rows [begin, begin + count) of a group, counted from the first
-/// row of `chunk`: earlier rows are the last ones of the previous chunk, and rows past its end are
-/// the first ones of the next. Rows further away are left out.
+/// row of `chunk`. Negative rows are the last ones of the previous chunk, and rows past the end are
+/// the first ones of the next chunk. Rows that are farther away are omitted.
 template <class F>
 [[gnu::always_inline]] inline void each_near(const Chunk& chunk, std::ptrdiff_t begin, std::uint32_t count, F f) {
   const std::ptrdiff_t end = begin + count, rows = chunk.count;
@@ -289,8 +293,8 @@ template <class F>
   if (chunk.place + std::size_t{1} < chunks.size()) part(*chunks[chunk.place + 1], rows);
 }
 
-/// The capacity of the chunk at `place` of a group: small for the first; the others fill a chunk's
-/// full size.
+/// Returns the capacity of the chunk at `place` of a group. It is small for the first chunk; the
+/// other chunks have the full size.
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
 
 }  // namespace muster

@@ -12,13 +12,14 @@ namespace muster {
 
 namespace {
 constexpr std::size_t block_line = 64, page_bytes = 4096;
-// Limit on the unused share of a shelf: an eighth up to 256 KiB, then a smaller part. Columns are
-// interrupted at slab boundaries, so larger slabs are better.
+// Limit on the unused fraction of a shelf: an eighth up to 256 KiB, and a smaller fraction above
+// that. Larger slabs are better, because columns are interrupted at the boundaries between slabs.
 constexpr std::size_t share_small = 8, share_large = 32;
-constexpr std::size_t share_unused = 8;  // of used memory
+constexpr std::size_t share_unused = 8;  // fraction of the used memory
 constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
-// Limit on a slab of announced blocks, so that memory of a column that shrank can be returned.
+// Limit on a slab for announced blocks, so that the memory of a column that shrinks can be
+// returned.
 constexpr std::size_t known_bytes_max = 4u << 20;
 // Detects writes past the end of a block.
 constexpr std::size_t gap = poisons ? block_line : 0;
@@ -27,7 +28,8 @@ std::size_t slab_bytes_after(std::size_t total) noexcept {
   return std::clamp(std::max(total / share_large, std::min(total / share_small, slab_bytes_small)), slab_bytes_min,
                     slab_bytes_max);
 }
-/// Makes room for one more slab, so that nothing can fail after memory was allocated.
+/// Reserves capacity for another slab, so that nothing can fail after the memory has been
+/// allocated.
 void make_room(auto& slabs) {
   if (slabs.size() == slabs.capacity()) slabs.reserve(slabs.size() * 2 + 4);
 }
@@ -70,8 +72,8 @@ std::size_t Blocks::usual_blocks(const Shelf& shelf) const noexcept {
 }
 
 void Blocks::make_way(const Shelf& shelf) noexcept {
-  // Memory that was returned is needed again. Keep more from now on, so that rows that are
-  // repeatedly added and removed do not cost a system call each time.
+  // Memory that was returned is needed again. From now on, hold more memory, so that repeatedly
+  // adding and removing rows does not require a system call each time.
   if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
   if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
 }
@@ -80,7 +82,8 @@ Blocks::Slab& Blocks::add_slab(std::uint32_t number, std::size_t blocks) {
   Shelf& shelf = shelves_[number];
   const std::size_t room = shelf.bytes + gap;
   const std::size_t bytes = blocks * room;
-  // Starting on a page wastes up to one page: too much for small slabs, which fit the cache anyway.
+  // Starting at a page boundary wastes up to one page. Small slabs would waste too much, and they
+  // fit into the cache anyway.
   const std::size_t align = bytes >= 16 * page_bytes ? page_bytes : block_line;
   auto made = std::make_unique<Slab>();
   make_room(slabs_);
@@ -115,10 +118,10 @@ void Blocks::expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t coun
   std::size_t missing = count - shelf.free_blocks;
   if (missing < usual_blocks(shelf) / 2) return;
   make_way(shelf);
-  // make_way() may have dropped unused slabs of this shelf that were counted as free.
+  // make_way() may have dropped unused slabs of this shelf whose blocks were counted as free.
   missing = count - shelf.free_blocks;
   const std::size_t most = std::clamp<std::size_t>(known_bytes_max / (bytes + gap), 1, slab_blocks_max);
-  // Make slabs of equal size, so that none is much smaller.
+  // Create slabs of equal size, so that no slab is much smaller than the others.
   for (std::size_t slabs = (missing + most - 1) / most; slabs != 0; --slabs) {
     const std::size_t blocks = (missing + slabs - 1) / slabs;
     Slab& slab = add_slab(number, blocks);

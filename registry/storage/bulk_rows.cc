@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-/// Copies values of `bytes` each between rows of two columns.
+/// Copies values of `bytes` bytes each between the rows of two columns.
 template <class Moved>
 void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> runs) noexcept {
   const auto each = [&](auto size) {
@@ -34,7 +34,7 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
 
 }  // namespace
 
-/// Joins rows into runs, and appends each run to the list that where(run) returns.
+/// Combines rows into runs, and appends each run to the list that where(run) returns.
 class BulkRows::Runs {
  public:
   template <class F>
@@ -62,21 +62,21 @@ class BulkRows::Runs {
 
  private:
   static constexpr std::uint64_t one_row = std::uint64_t{1} << 32 | 1;
-  std::uint64_t next_ = 0;  // both locators after the run
+  std::uint64_t next_ = 0;  // both locators of the row after the run
   std::uint32_t rows_ = 0;
-  std::uint32_t rows_max_ = 0;  // limit at which neither end crosses into another chunk
+  std::uint32_t rows_max_ = 0;  // limit below which neither end crosses into another chunk
 };
 
-/// The direction from row to row.
+/// The direction in which rows are processed.
 constexpr std::uint32_t forwards = 1, backwards = ~0u;
 
-/// Removes rows of one group. Its state is kept in registers and written to the group at the end,
-/// so everything here is inlined. Rows are processed in runs, because rows that are removed
-/// together were usually added together. The last rows of the group fill the holes of a run one
-/// after another, from the end towards the front.
+/// Removes rows of a single group. The state is kept in registers and written to the group at the
+/// end, so all functions are inlined. Rows are processed in runs, because rows that are removed
+/// together were usually added together. The holes of a run are filled one after another with the
+/// last rows of the group, from the end toward the front.
 class BulkRows::Taker {
  public:
-  /// For at most `rows` rows.
+  /// Prepares for removing at most `rows` rows.
   [[gnu::always_inline]] Taker(BulkRows& bulk, std::size_t rows)
       : bulk_(bulk), storage_(bulk.storage_), directory_(storage_.ids_.slots()) {
     if (bulk.kept_.size() < rows) bulk.kept_.resize(rows);
@@ -86,10 +86,10 @@ class BulkRows::Taker {
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
-  /// Removes up to `rows` rows: the one at `at` and those after it (or before it, if it is the last
-  /// of its group). go(at, way, rows) releases their ids and returns the number of ids, which is at
-  /// least one. The ids of the group's last rows fill the holes, one after another. Returns the
-  /// number of rows removed.
+  /// Removes up to `rows` rows: the row at `at` and the rows after it, or before it if it is the
+  /// last row of its group. go(at, way, rows) releases their ids and returns the number of ids
+  /// released, which is at least one. The ids of the group's last rows fill the holes, one after
+  /// another. Returns the number of rows removed.
   template <class F>
   [[gnu::always_inline]] std::size_t take(Chunk& chunk, Locator at, std::size_t rows, F go) {
     if (chunk.group != group_) [[unlikely]]
@@ -100,7 +100,7 @@ class BulkRows::Taker {
       end_ -= static_cast<std::uint32_t>(taken);
       std::memset(elsewhere_ + first_.bits() + end_, 0, taken);
     } else {
-      // A row that fills a hole must not be one of the rows being removed.
+      // A row that fills a hole must not itself be one of the rows to be removed.
       const std::uint32_t row = at.row();
       const std::uint32_t most = &chunk == last_ ? (end_ - row) / 2 : std::min(end_, chunk.count - row);
       taken = go(at, forwards, std::min<std::size_t>(rows, most));
@@ -119,13 +119,13 @@ class BulkRows::Taker {
     storage_.structure_ += taken;
     group_ = nullptr;
   }
-  /// Must be called after chunks were added, which may reallocate.
+  /// Must be called after chunks were added, because this may reallocate `elsewhere_`.
   void look_again() noexcept { elsewhere_ = bulk_.elsewhere_.data(); }
-  /// The entities that filled holes, each once.
+  /// Returns the entities that have filled holes. Each is listed only once.
   std::span<const Kept> kept() const noexcept { return {bulk_.kept_.data(), kept_}; }
 
  private:
-  /// Fills `rows` rows with the last ones of the group.
+  /// Fills `rows` rows with the last rows of the group.
   [[gnu::always_inline]] void fill(Entity* to, Locator at, std::uint32_t rows) noexcept {
     DirectoryEntry* const directory = directory_;
     const Entity* const ids = ids_;
@@ -203,7 +203,7 @@ void BulkRows::release(std::span<const Entity> ids) {
   s.ids_.give_back(ids);
 }
 
-/// Frees the ids and entries of destroyed entities.
+/// Frees the ids and directory entries of destroyed entities.
 struct BulkRows::Freed {
   DirectoryEntry* directory;
   std::uint64_t* versions;  // versions of the directory's pages
@@ -211,8 +211,9 @@ struct BulkRows::Freed {
   std::uint32_t indices;
   const Hierarchy* hierarchy;  // null if no entity has children
 
-  /// Frees the ids in `ids` that are at `at` and in the following rows (in direction `way`) and
-  /// stand alone. A separate function, so that its variables stay in registers.
+  /// Frees the ids in `ids`, up to the first whose entity is not at the expected row or does not
+  /// stand alone. The expected rows are `at` and the following ones in direction `way`. A separate
+  /// function, so that its variables stay in registers.
   [[gnu::noinline]] std::size_t go(const Entity* ids, Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     DirectoryEntry* const entries = directory;
     std::uint64_t* const marks = versions;
@@ -251,7 +252,7 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
     const Entity e = ids[done];
     const Locator at =
         e.index < indices && directory[e.index].generation == e.generation ? directory[e.index].locator : gone;
-    if (!at.has_row()) [[unlikely]] {  // dead
+    if (!at.has_row()) [[unlikely]] {  // the entity is dead
       destroyed += static_cast<std::uint32_t>(done - released);
       release(ids.subspan(released, done - released));
       released = ++done;
@@ -292,7 +293,7 @@ struct BulkRows::Goers {
   Entity* into;
   Locator first;
 
-  /// Moves the entities at `at` and in the following rows (in direction `way`).
+  /// Moves the entities at `at` and in the following rows, in direction `way`.
   [[gnu::noinline]] std::size_t go(Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     const Goers self = *this;
     for (std::size_t i = 0; i < rows; ++i, at = at + way) {
@@ -377,8 +378,8 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
     runs.add(at, kept.from, to_kept);
   }
   runs.end(to_kept);
-  // The tree's rows move to a level after that level's own rows have left and its remaining rows
-  // have moved up, so no value is overwritten before it is copied.
+  // The rows of the tree are moved to a level after the level's own rows have left and its
+  // remaining rows have moved up. Thus, no value is overwritten before it has been copied.
   for (std::uint32_t i = 0; i < count; ++i) {
     Level& level = levels_[to > from ? count - 1 - i : i];
     copy(level.tree);

@@ -1,6 +1,6 @@
-// The addresses of one component type's values, by chunk number, for handlers that take values from
-// other rows. A row's locator alone then gives the address of its value, without a branch that
-// depends on which entity owns the value.
+// The addresses of the values of a component type, indexed by chunk number. Used by handlers that
+// take values from other rows. A row's locator alone then determines the address of the row's
+// value, without a branch that depends on which entity owns the value.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ class ColumnStarts {
  public:
   explicit ColumnStarts(TypeId type) noexcept : type_(type) {}
   TypeId type() const noexcept { return type_; }
-  /// Forgets outdated entries. Must be called before visiting rows of `chunk`, which must have
-  /// parents. The other entries are valid while the storage's stamp is unchanged and no row gets
-  /// another parent.
+  /// Discards outdated entries. Must be called before rows of `chunk` are visited; these must have
+  /// parents. The other entries are valid as long as the storage's stamp does not change and no row
+  /// is given another parent.
   void begin(const Storage& storage, const Chunk& chunk) {
     storage_ = &storage;
     chunk_ = &chunk;
@@ -26,15 +26,16 @@ class ColumnStarts {
     if (stamp_ != storage.stamp() || starts_.size() < storage.chunk_numbers()) [[unlikely]]
       forget(storage);
   }
-  /// Start addresses by chunk number, for all chunks. Adding a locator's bits times bytes() gives
-  /// the address of the row's value. Values up to `no_start` mean that the address is unknown, or
-  /// that the chunk has no column in which every row has a value.
+  /// Returns the start addresses for all chunks, indexed by chunk number. The address of a row's
+  /// value is the start address plus the bits of the row's locator times bytes(). A start of
+  /// `no_start` or less means that the address is unknown, or that the chunk has no column in which
+  /// every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
-  /// Size of a value, if any chunk has a start.
+  /// Returns the size of a value, if any chunk has a start address.
   std::uint32_t bytes() const noexcept { return bytes_; }
-  /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start;
-  /// remembers the start if possible. Null if no ancestor has one.
+  /// Returns the value of the nearest ancestor that has one, or null. For rows whose parent is in a
+  /// chunk without a start address. Remembers the start address if possible.
 #if __has_cpp_attribute(clang::preserve_most)
   [[gnu::noinline, clang::preserve_most]]  // lets a loop over rows keep its registers
 #else
@@ -77,17 +78,17 @@ class ColumnStarts {
   std::uint32_t bytes_ = 0;
   std::uint64_t stamp_ = 0;
   std::vector<std::uintptr_t> starts_;
-  std::vector<std::uint32_t> known_;  // chunks with known starts
+  std::vector<std::uint32_t> known_;  // chunks with known start addresses
 
-  // Neighboring rows usually have the same parent.
-  std::uint64_t last_parent_ = 0;  // 0 means none
+  // Cached because neighboring rows usually have the same parent.
+  std::uint64_t last_parent_ = 0;  // 0 if there is none
   const std::byte* last_ = nullptr;
 };
 
-/// The starts of all types that one thread uses.
+/// The start addresses for all types that a single thread uses.
 class AllColumnStarts {
  public:
-  /// Returns the starts of a type; begin() has been called. The reference stays valid.
+  /// Calls begin() on the start addresses of a type and returns them. The reference remains valid.
   ColumnStarts& of(const Storage& storage, const Chunk& chunk, TypeId type) {
     ColumnStarts& starts = of(type);
     starts.begin(storage, chunk);

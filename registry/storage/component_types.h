@@ -1,5 +1,5 @@
-// The component types that a registry stores. They are shared by all its states: the current state,
-// and those held outside the registry (registry/apply/registry_state.h).
+// The component types that a registry stores. They are shared by all of its states: the current
+// state and those held outside the registry (registry/apply/registry_state.h).
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,27 @@ namespace muster {
 
 class Storage;
 
-/// Used only by the registry's thread.
+/// Used only on the registry's thread.
 class ComponentTypes {
  public:
   ComponentTypes() = default;
   ComponentTypes(const ComponentTypes&) = delete;
   ComponentTypes& operator=(const ComponentTypes&) = delete;
-  /// Makes a struct type storable. The descriptor must live as long as this object.
+  /// Adds a struct type, which can then be stored. The descriptor must outlive this object.
   const StoredType& add(const TypeDescriptor& descriptor);
-  /// Null if the type was never added.
+  /// Returns the type with this id, or null if it was never added.
   const StoredType* find(TypeId type) const noexcept {
     const std::uint32_t* known = by_id_.find(type);
     return known ? types_[*known].get() : nullptr;
   }
-  /// In the order in which they were added.
+  /// Returns all types in the order in which they were added.
   std::span<const std::unique_ptr<StoredType>> all() const noexcept { return types_; }
-  /// Forgets all but the first `count` types. No storage may have an archetype with a forgotten
-  /// type.
+  /// Forgets all types except the first `count`. No storage may have an archetype that contains a
+  /// forgotten type.
   void take_back(std::size_t count) noexcept;
-  /// Turns a type without data into one with values, which are default-constructed in the rows that
-  /// have it; with `ops` null, turns it back. In every storage that shares the types, the chunks of
-  /// its archetypes are laid out anew.
+  /// Turns a type without data into a type with values, which are default-constructed in all rows
+  /// that have the type. If `ops` is null, turns it back into a type without data. In every storage
+  /// that shares the types, the chunks of the affected archetypes are laid out anew.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
 
  private:

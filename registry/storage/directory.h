@@ -1,5 +1,5 @@
-// The entries of a registry's ids, one per index, in 8 bytes: the place of the entity's row, or the
-// reason why it has none, and the generation.
+// The directory has an 8-byte entry for each id index of a registry. An entry contains the
+// generation and either the place of the entity's row or the reason why there is no row.
 //
 //   id       | index   | generation |
 //   entry    | locator | generation |    adjacent, so that both are compared and written as one 64-bit number
@@ -26,23 +26,23 @@ static_assert(sizeof(DirectoryEntry) == 8 && std::endian::native == std::endian:
 static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
 static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
 
-/// Mask of the generation in an id or an entry that is read as one number.
+/// Mask of the generation in an id or an entry that is read as a single number.
 constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
 
-/// The bits of the entry's locator if the entry has the id's generation; otherwise a number of at
-/// least 2^32. Therefore, one comparison with Locator::no_row shows if the id is current and has a
-/// row.
+/// Returns the bits of the entry's locator if the entry has the same generation as the id, and
+/// otherwise a number of at least 2^32. Thus, a single comparison with Locator::no_row determines
+/// whether the id is current and has a row.
 constexpr std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
   return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
 }
-/// Writes the entry of the id with these bits() in one store, because a later read of the whole
-/// entry would stall after two half stores.
+/// Writes the entry of the id with these bits() in a single store. After two separate stores, a
+/// later read of the whole entry would stall.
 inline void put_entry(DirectoryEntry* directory, std::uint64_t id, Locator locator) noexcept {
   const std::uint64_t entry = (id & generation_mask) | locator.bits();
   std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
 }
 
-/// Adapts EntityAllocator to such entries.
+/// Adapts EntityAllocator to directory entries.
 struct DirectoryLayout {
   using Id = Entity;
   using Slot = DirectoryEntry;

@@ -1,7 +1,7 @@
-// Issues ids for consecutive rows: takes indices from the queue of free ones, and writes ids and
-// directory entries in one loop. Entities that were created together are mostly destroyed together,
-// so their indices are mostly consecutive in the queue. The entries of such a block are adjacent,
-// and are read and written through whole registers.
+// Issues ids for consecutive rows. Takes indices from the queue of free indices, and writes ids and
+// directory entries in a single loop. Entities that were created together are usually destroyed
+// together, so their indices are usually consecutive in the queue. The entries of such a block are
+// adjacent and are read and written through whole registers.
 #pragma once
 
 #include <bit>
@@ -17,12 +17,12 @@ struct DrawnIds {
   std::uint64_t* versions;  // versions of the directory's pages
   std::uint64_t version;
 
-  /// The number of ids by which entries are prefetched ahead.
+  /// The number of ids between the current one and the one whose entry is prefetched.
   static constexpr std::uint32_t asked_ahead = 128;
   static constexpr std::uint32_t block = 32;
 
-  /// Writes the ids of `count` indices, and assigns them the rows from `first` on. If `asks` is
-  /// true, prefetches entries; at least `asked_ahead` more indices must then follow.
+  /// Writes the ids of `count` indices and assigns them to consecutive rows, starting at `first`.
+  /// If `asks` is true, prefetches entries; at least `asked_ahead` more indices must then follow.
   template <bool asks>
   void draw(const std::uint32_t* indices, std::uint32_t count, Entity* ids, Locator first) const noexcept {
     for (; count >= block; count -= block, indices += block, ids += block, first = first + block) {

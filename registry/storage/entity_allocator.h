@@ -1,6 +1,7 @@
-// Issues ids and takes them back. The method (index and generation, recycled through a FIFO with a
-// minimum size) is from Bitsquid's "Building a Data-Oriented Entity System", part 1. A Layout
-// defines the widths of the two parts, and what happens when a generation would wrap.
+// Issues ids and takes them back. The method uses an index and a generation, and recycles indices
+// through a FIFO with a minimum size. It is described in Bitsquid's "Building a Data-Oriented
+// Entity System", part 1. A Layout defines the widths of the two parts, and what happens when a
+// generation would wrap around.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,10 @@ enum class OnWrap : std::uint8_t { reuse, retire };
 /// A Layout has:
 ///   Id                       the id type;  static Id make(index, generation);  static index(Id), generation(Id)
 ///   Slot                     data per index; static generation(const Slot&), set_generation(Slot&, g)
-///   index_count              indices there can be;  generation_last  the largest generation
+///   index_count              limit on indices;  generation_last  the largest generation
 ///   first_generation         of a fresh index;  first_index  1 if index 0 is reserved for nil, else 0
-///   minimum_free             indices are reused only while the FIFO holds more than this many
-///   on_wrap                  if an index whose generations are used up starts over or is retired
+///   minimum_free             indices are reused only while the FIFO contains more than this number
+///   on_wrap                  whether an index out of generations starts over or is retired
 template <class Layout>
 class EntityAllocator {
  public:
@@ -46,14 +47,14 @@ class EntityAllocator {
     }
     return create_fresh();
   }
-  /// Issues a new id whose index was never used.
+  /// Issues a new id with an index that was never used.
   Id create_fresh() {
     require(slots_.size() < Layout::index_count, "entity ids: all indices are in use");
     const auto index = static_cast<std::uint32_t>(slots_.size());
     Layout::set_generation(slots_.push_back(Slot{}), Layout::first_generation);
     return Layout::make(index, Layout::first_generation);
   }
-  /// Issues `count` consecutive never-used indices; returns the first.
+  /// Issues `count` consecutive indices that were never used, and returns the first one.
   std::uint32_t extend(std::uint32_t count) {
     require(slots_.size() + count <= Layout::index_count, "entity ids: all indices are in use");
     const auto first = static_cast<std::uint32_t>(slots_.size());
@@ -62,15 +63,15 @@ class EntityAllocator {
     slots_.append(count, fresh);
     return first;
   }
-  /// True if the slot has the id's generation. Reads one array entry. If generations begin at 1,
-  /// generation 0 marks the nil index and retired indices.
+  /// True if the slot has the same generation as the id. Reads a single array element. If
+  /// generations begin at 1, generation 0 marks the nil index and retired indices.
   bool current(Id id) const noexcept {
     const std::uint32_t index = Layout::index(id);
     if (Layout::first_generation > 0 && Layout::generation(id) == 0) return false;
     return index < slots_.size() && Layout::generation(slots_[index]) == Layout::generation(id);
   }
-  /// Takes an id back: its index goes to the back of the FIFO with the next generation, or is
-  /// retired. Returns false and does nothing if the id is not current.
+  /// Takes back an id. Its index is appended to the FIFO with the next generation, or is retired.
+  /// Returns false and has no effect if the id is not current.
   bool release(Id id) {
     if (!current(id)) return false;
     release_current(Layout::index(id));
@@ -87,12 +88,12 @@ class EntityAllocator {
     }
     free_.push_back(index);
   }
-  /// Puts the indices of `ids` at the back of the FIFO, in order. The caller must have incremented
-  /// their generations, none of which may have wrapped.
+  /// Appends the indices of `ids` to the FIFO, in order. The caller must already have incremented
+  /// their generations, and none of these may have wrapped around.
   void give_back(std::span<const Id> ids) {
     free_.append(ids.size(), [&](std::size_t i) { return Layout::index(ids[i]); });
   }
-  /// Puts a never-used index (granted and returned) into the FIFO.
+  /// Appends an index to the FIFO that was granted and returned, but never used.
   void give_back(std::uint32_t index) { free_.push_back(index); }
 
   std::size_t indices() const noexcept { return slots_.size(); }
@@ -101,22 +102,23 @@ class EntityAllocator {
   Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   const Slot* slots() const noexcept { return slots_.data(); }
   Slot* slots() noexcept { return slots_.data(); }
-  /// The number of ids that create() takes from the front of the queue before it uses a new index.
+  /// Returns the number of ids that create() takes from the queue before it starts using new
+  /// indices.
   std::size_t recyclable() const noexcept {
     return free_.size() > Layout::minimum_free ? free_.size() - Layout::minimum_free : 0;
   }
-  /// Removes `count` indices from the queue, like the same number of calls to create(). The caller
-  /// has read the indices.
+  /// Removes `count` indices from the queue, as `count` calls to create() would. The caller must
+  /// already have read the indices.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
-  /// Undoes issuing ids: the last `recycled` from the queue and the last `fresh` indices, none of
-  /// which may have been released since.
+  /// Undoes the issuing of ids: the most recent `recycled` indices from the queue and the most
+  /// recent `fresh` indices. None of these may have been released since.
   void undraw(std::size_t recycled, std::size_t fresh) noexcept {
     free_.unpop_front(recycled);
     slots_.drop_last(fresh);
   }
   const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
-  /// Restores saved state.
+  /// Restores a saved state.
   void restore(GrowingArray<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
     slots_ = std::move(slots);
     free_ = std::move(free);
@@ -133,8 +135,8 @@ class EntityAllocator {
   std::uint64_t retired_ = 0;
 };
 
-/// Bitsquid's own layout: 22 bits of index and 8 of generation, so that an id fits a light userdata
-/// of 32-bit Lua.
+/// Bitsquid's own layout, with a 22-bit index and an 8-bit generation, so that an id fits into a
+/// light userdata of 32-bit Lua.
 struct BitsquidLayout {
   using Id = std::uint32_t;
   using Slot = std::uint8_t;

@@ -1,5 +1,6 @@
-// A hash map in one block with linear probing and backward-shift removal: no allocation per insert once grown. It
-// cannot be iterated, because nothing in a registry may depend on the order.
+// A hash map in a single block, with linear probing and backward-shift removal. Insertions do not
+// allocate memory once the map has grown. It cannot be iterated, because nothing in a registry may
+// depend on the order.
 #pragma once
 
 #include <bit>
@@ -23,7 +24,7 @@ class FlatMap {
       if (slots_[at].first == key) return &slots_[at].second;
     return nullptr;
   }
-  /// Inserts or overwrites. References to values are invalidated.
+  /// Inserts a value or overwrites the existing one. Invalidates references to values.
   Value& put(const Key& key, Value value) {
     if ((size_ + 1) * 4 > slots_.size() * 3) [[unlikely]] {
       if (Value* known = find(key)) return *known = std::move(value);

@@ -1,5 +1,5 @@
 // A large array of plain values. Once large, it grows by an eighth at a time, so that little memory
-// is unused. It grows without copying if the system can move pages in realloc.
+// is unused. It grows without copying if the system's realloc can move pages.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,8 @@ class GrowingArray {
   }
   /// Removes the last `count` values.
   void drop_last(std::size_t count) noexcept { end_ -= count; }
-  /// Appends `count` uninitialized values for the caller to write; the pointer is valid until the
-  /// array grows again.
+  /// Appends `count` uninitialized values, which the caller must write. The pointer is valid until
+  /// the array grows again.
   T* extend(std::size_t count) {
     if (room() < count) make_room(count);
     return std::exchange(end_, end_ + count);
@@ -55,7 +55,7 @@ class GrowingArray {
 
  private:
   std::size_t room() const noexcept { return static_cast<std::size_t>(room_end_ - end_); }
-  /// Makes room for `more` values after the existing ones.
+  /// Allocates room for `more` values after the existing ones.
   [[gnu::noinline]] void make_room(std::size_t more) {
     constexpr std::size_t large = (std::size_t{1} << 20) / sizeof(T);
     const std::size_t used = size(), old = used + room();

@@ -81,12 +81,12 @@ void Hierarchy::unlink(Entity child, Entity parent) {
 
 void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
   const DirectoryEntry* const directory = storage_.ids().slots();
-  // Collect entities in a local array first, because each append to a vector would store the
-  // vector's end.
+  // Collect entities in a local array first, because every append to a vector would store the
+  // vector's end in memory.
   Entity some[64];
   std::size_t count = 0;
   some[count++] = top;
-  // Entities below another have links.
+  // Entities that are below another entity have links.
   const Links* page = nullptr;
   std::uint32_t number = ~0u;
   const auto links_of = [&](std::uint32_t index) -> const Links& {
@@ -96,7 +96,7 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
     }
     return page[index & ((1u << page_bits) - 1)];
   };
-  // Pre-order traversal by links, without recursion, regardless of the depth.
+  // Traverses the tree in pre-order by following links, without recursion, regardless of its depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
     const Links* here = &links_of(at);
     if (count == std::size(some)) [[unlikely]] {

@@ -1,6 +1,6 @@
-// The order of children. Parents and depths are stored in the rows; this class holds the links from
-// parents to children and between siblings, for entities that have any. Links are indices, because
-// both ends are always alive.
+// The order of children. Parents and depths are stored in the rows. This class stores the links
+// from parents to children and between siblings, for those entities that have any. Links are
+// indices rather than ids, because both ends are always alive.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace muster {
 
-/// The links of one entity, as id indices. 0 means none: index 0 is never issued.
+/// The links of an entity, as id indices. 0 means that there is none, because index 0 is never
+/// issued.
 struct Links {
   std::uint32_t first_child = 0, last_child = 0, next = 0, previous = 0;
   std::uint32_t children = 0;
@@ -25,7 +26,7 @@ class Hierarchy {
 
   Entity parent(Entity e) const noexcept;
   std::uint32_t depth(Entity e) const noexcept;
-  /// The text of the entity's Name component; nil if it has none.
+  /// Returns the text of the entity's Name component, or nil if it has none.
   Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
@@ -40,18 +41,18 @@ class Hierarchy {
     const Page* const page = pages_[number].get();
     return page ? page->links[e.index & ((1u << page_bits) - 1)].children : 0;
   }
-  /// True if `e` is `top` or below it.
+  /// True if `e` is `top` or one of its descendants.
   bool is_below(Entity e, Entity top) const noexcept;
   bool alive(Entity e) const noexcept { return storage_.alive(e); }
 
-  /// Links a child without siblings before `before`, or last if `before` is nil or not a child of
-  /// `parent`.
+  /// Links a child that has no siblings yet. It is placed before `before`, or at the end if
+  /// `before` is nil or not a child of `parent`.
   void link(Entity child, Entity parent, Entity before);
-  /// Unlinks a child from its siblings; its own children stay with it.
+  /// Unlinks a child from its parent and siblings. The child keeps its own children.
   void unlink(Entity child, Entity parent);
-  /// Appends `e` and everything below it to `out`, parents before children, siblings in order.
+  /// Appends `e` and all its descendants to `out`, parents before children, siblings in order.
   void subtree(Entity e, std::vector<Entity>& out) const;
-  /// Must be called before the index of `e` is reused, when `e` has no children and siblings: new
+  /// Must be called before the index of `e` is reused, when `e` has no children or siblings. New
   /// entities must start without links, and unused links must be zero.
   void forget(Entity e);
 
@@ -64,7 +65,7 @@ class Hierarchy {
   std::uint32_t pages() const noexcept { return page_count_; }
   const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
   Page& restore_page(std::uint32_t number);
-  /// Exchanges all links with those of another hierarchy; the two storages must be swapped too.
+  /// Exchanges all links with another hierarchy. The two storages must be swapped, too.
   void swap(Hierarchy& other) noexcept {
     pages_.swap(other.pages_);
     std::swap(page_count_, other.page_count_);
@@ -86,8 +87,8 @@ class Hierarchy {
   std::uint32_t page_count_ = 0;  // size of `pages_`
 };
 
-/// True if destroying the entity removes only its row, which is the usual case: it has no name, no
-/// parent and no children, and its values are plain bytes.
+/// True if destroying the entity removes only its row. This is the usual case: the entity has no
+/// name, no parent, and no children, and its values are plain bytes.
 inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
   return row.chunk->lone && hierarchy.children(e) == 0;
 }

@@ -1,5 +1,5 @@
-// The place of an entity's row: a chunk's number and a row in it, in 32 bits. For an id without a
-// row, the bits contain the reason.
+// The place of an entity's row in 32 bits: the number of a chunk and a row within it. For an id
+// without a row, the bits contain the reason.
 //
 //   row      | 0 | chunk number 21 | row 10 |
 //   no row   | 1 | IdState 31               |
@@ -9,30 +9,31 @@
 
 namespace muster {
 
-/// States of an id without a row.
+/// The possible states of an id that does not have a row.
 enum class IdState : std::uint32_t {
-  free = 0,      ///< the index is in the FIFO, was never granted, or is retired
-  reserved = 1,  ///< issued by this registry; its Create is not delivered yet
+  free = 0,      ///< the index is in the FIFO, has never been granted, or is retired
+  reserved = 1,  ///< issued by this registry, but its Create has not been delivered yet
   granted = 2,   ///< given to another thread or a session
 
-  /// Reserved for undo: destroyed, and not issued again while the history can restore the entity.
+  /// Reserved for undo: destroyed, but not issued again as long as the history can restore the
+  /// entity.
   parked = 3,
-  returned = 4,  ///< never used, from a returned grant: kept for the next grant, not in the FIFO
+  returned = 4,  ///< never used, from a returned grant; held for the next grant, not in the FIFO
 };
 
-/// A 4-byte value, uninitialized by default. Locators of rows are ordered by chunk, then by row,
-/// and are all less than those of ids without a row.
+/// A 4-byte value, uninitialized by default. Locators with rows are ordered by chunk and then by
+/// row, and all of them are less than the locators of ids without rows.
 class Locator {
  public:
   static constexpr unsigned row_bits = 10;
   static constexpr std::uint32_t rows_max = 1u << row_bits;  ///< limit per chunk
 
-  /// The bits() of a locator are less than this if and only if it has a row.
+  /// The bits() of a locator are less than this value if and only if the locator has a row.
   static constexpr std::uint32_t no_row = 0x80000000u;
   static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< limit per storage
 
   Locator() = default;
-  /// `chunk` must be less than chunks_max, `row` less than rows_max.
+  /// `chunk` must be less than chunks_max, and `row` must be less than rows_max.
   constexpr Locator(std::uint32_t chunk, std::uint32_t row) noexcept : bits_(chunk << row_bits | row) {}
   constexpr explicit Locator(IdState state) noexcept : bits_(no_row | static_cast<std::uint32_t>(state)) {}
   static constexpr Locator from_bits(std::uint32_t bits) noexcept {
@@ -46,16 +47,16 @@ class Locator {
   /// Requires has_row().
   constexpr std::uint32_t chunk() const noexcept { return bits_ >> row_bits; }
   constexpr std::uint32_t row() const noexcept { return bits_ & (rows_max - 1); }
-  /// Requires a locator without a row.
+  /// Requires that the locator has no row.
   constexpr IdState state() const noexcept { return static_cast<IdState>(bits_ & ~no_row); }
-  /// True if the id is waiting for its Create.
+  /// True if the id has been issued and its Create is pending.
   constexpr bool can_be_made() const noexcept {
     static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
     return bits_ - Locator(IdState::reserved).bits_ <= 1;
   }
 
-  /// Advances by `rows` rows. The last row of a chunk is followed by the first row of the chunk
-  /// with the next number.
+  /// Advances the locator by `rows` rows. The last row of a chunk is followed by the first row of
+  /// the chunk with the next number.
   friend constexpr Locator operator+(Locator from, std::uint32_t rows) noexcept { return from_bits(from.bits_ + rows); }
   friend constexpr bool operator==(Locator, Locator) noexcept = default;
 

@@ -1,7 +1,7 @@
-// Finds children by name, which is unique per parent. The names themselves are Name components;
-// Names is the index from (parent, text) to entity. Children that were created in one tree with
-// their parent are initially left out, because most are never looked up. The first lookup that may
-// change the index adds them.
+// Finds children by name, which is unique among the children of a parent. The names themselves are
+// Name components; Names is the index from (parent, text) to entity. Children that were created in
+// one tree together with their parent are initially left out of the index, because most of them are
+// never looked up. They are added by the first lookup that is allowed to change the index.
 #pragma once
 
 #include <bit>
@@ -22,16 +22,16 @@ namespace muster {
 /// Escapes a name for use in a path: `/` and `\` become `\/` and `\\`.
 std::string escape_name(std::string_view name);
 
-/// The free suffixes of one name: 2, 3, ... in "orc~2", "orc~3", ... Callers repeatedly need the
-/// smallest one, and any suffix may become free. Free suffixes are stored as bits, so that the
-/// smallest is found without testing those that are taken.
+/// The free suffixes of a single name, such as 2 and 3 in "orc~2" and "orc~3". Callers repeatedly
+/// need the smallest free suffix, and any suffix may become free. Free suffixes are stored as bits,
+/// so that the smallest one can be found without testing suffixes that are taken.
 ///
-/// Every suffix below end() was taken or given back. Suffixes taken by other means are unknown
-/// until one is tried; the caller then calls take().
+/// Every suffix below end() has been taken or given back. Suffixes that were taken by other means
+/// are not known until one of them is tried; the caller must then call take().
 class FreeSuffixes {
  public:
   static constexpr std::uint32_t first = 2;
-  /// The smallest suffix that may be free.
+  /// Returns the smallest suffix that may be free.
   std::uint32_t smallest() const noexcept {
     if (given_back_ == 0) return end_;
     std::size_t word = first_word_;
@@ -41,7 +41,7 @@ class FreeSuffixes {
   /// Marks smallest() as taken.
   void take() {
     if (given_back_ == 0) {
-      // Allocate now, so that give_back() need not allocate.
+      // Allocate memory now, so that give_back() does not have to.
       if (++end_ > free_.size() * 64) free_.push_back(0);
       return;
     }
@@ -57,13 +57,13 @@ class FreeSuffixes {
     free_[word] |= bit;
     if (given_back_++ == 0 || word < first_word_) first_word_ = word;
   }
-  /// True if the object is in the state of a new one.
+  /// True if the object is in the same state as a new one.
   bool empty() const noexcept { return given_back_ == end_ - first; }
 
  private:
   std::uint32_t end_ = first;
   std::uint32_t given_back_ = 0;
-  std::size_t first_word_ = 0;  // no word before this index has a bit set, if any word has
+  std::size_t first_word_ = 0;  // if any word has a bit set: no word before this index has one
   std::vector<std::uint64_t> free_;
 };
 
@@ -71,15 +71,15 @@ class Names {
  public:
   explicit Names(const Hierarchy& hierarchy) noexcept : hierarchy_(hierarchy) {}
 
-  /// The child of `parent` (nil stands for the roots) with this name, or nil. Also searches
-  /// children that were left out.
+  /// Returns the child of `parent` with this name, or nil. If `parent` is nil, searches the roots.
+  /// Also searches children that were left out.
   Entity find(Entity parent, Text name) const noexcept {
     if (left_out(parent)) return search(parent, name);
     const Entity* known = by_name_.find({parent, name});
     return known ? *known : Entity{};
   }
-  /// The child of `parent` with this name, or nil. Adds children that were left out to the index,
-  /// so that the next lookup is fast.
+  /// Returns the child of `parent` with this name, or nil. Adds children that were left out to the
+  /// index, so that the next lookup is fast.
   Entity find(Entity parent, Text name) {
     if (left_out(parent)) take_in(parent);
     return std::as_const(*this).find(parent, name);
@@ -90,16 +90,17 @@ class Names {
   void remove(Entity parent, Text name, std::string_view bytes) noexcept {
     if (!left_out(parent)) remove_known(parent, name, bytes);
   }
-  /// Leaves the children of a new `parent` out of the index: at most left_out_max, because const
-  /// lookups scan them. forget(parent) must follow when the parent or the last of them is removed.
+  /// Leaves the children of a new `parent` out of the index. There may be at most left_out_max
+  /// children, because const lookups scan them. forget(parent) must be called when the parent or
+  /// the last of these children is removed.
   static constexpr std::uint32_t left_out_max = 32;
   void leave_out(Entity parent) {
     const std::size_t word = parent.index / 64;
     if (word >= left_out_.size()) left_out_.resize(word + 1 + word / 8);
     left_out_[word] |= bit(parent);
   }
-  /// Must be called when `parent` has gained a child: adds its children to the index if they have
-  /// become too many to scan.
+  /// Must be called when `parent` has gained a child. If its children are now too many to scan,
+  /// adds them to the index.
   void child_came(Entity parent) {
     if (left_out(parent) && hierarchy_.children(parent) > left_out_max) take_in(parent);
   }
@@ -107,23 +108,23 @@ class Names {
   void forget(Entity e) noexcept {
     if (const std::size_t word = e.index / 64; word < left_out_.size()) left_out_[word] &= ~bit(e);
   }
-  /// Returns a name that no child of `parent` has: `name` itself, or `name` with the smallest free
-  /// suffix "~2", "~3", ... Interns it.
+  /// Returns a name that no child of `parent` has: either `name` itself, or `name` with the
+  /// smallest free suffix ("~2", "~3", ...). Interns the result.
   Text free_name(Entity parent, Text name, TextTable& texts);
   void clear() noexcept {
     by_name_.clear();
     left_out_.clear();
     suffixes_.clear();
   }
-  /// Exchanges all contents with another index; the two hierarchies must be swapped too.
+  /// Exchanges all contents with another index. The two hierarchies must be swapped, too.
   void swap(Names& other) noexcept {
     std::swap(by_name_, other.by_name_);
     left_out_.swap(other.left_out_);
     std::swap(suffixes_, other.suffixes_);
     std::swap(tried_, other.tried_);
   }
-  /// Names that free_name() has tried, plus roughly the number of names with known suffixes. Used
-  /// by tests of complexity.
+  /// Returns the number of names that free_name() has tried, plus approximately the number of names
+  /// with known suffixes. Used by complexity tests.
   std::uint64_t tried() const noexcept { return tried_; }
   std::size_t suffixed() const noexcept { return suffixes_.size(); }
 
@@ -149,7 +150,7 @@ class Names {
 
   const Hierarchy& hierarchy_;
   FlatMap<Key, Entity, KeyHash> by_name_;
-  std::vector<std::uint64_t> left_out_;           // one bit per parent's index
+  std::vector<std::uint64_t> left_out_;           // one bit for each parent's index
   FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // suffixes of names that siblings would share
   std::uint64_t tried_ = 0;
 };

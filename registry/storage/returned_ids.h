@@ -1,6 +1,6 @@
-// Ranges of never-used ids from returned grants. Later grants take these first, so sessions that
-// connect and disconnect repeatedly do not use up memory. The ranges depend only on the states of
-// ids: they are the maximal runs of indices in state `returned`.
+// Ranges of ids from returned grants that were never used. Later grants use these ids first, so
+// sessions that repeatedly connect and disconnect do not use up memory. The ranges are determined
+// by the states of ids: they are the maximal runs of indices in the state `returned`.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace muster {
 
 class ReturnedIds {
  public:
-  /// The minimum length of a range. Shorter runs are not worth a grant and go to the FIFO.
+  /// The minimum length of a range. Shorter runs are too short for a grant and go to the FIFO.
   static constexpr std::uint32_t run_min = 64;
 
-  /// The first index of the shortest range of at least `count` (the lowest, if several are equal);
-  /// 0 if there is none or count is 0.
+  /// Returns the first index of the shortest range with at least `count` ids. If several ranges are
+  /// equally short, returns the lowest index. Returns 0 if there is no such range or `count` is 0.
   std::uint32_t find(std::uint32_t count) const noexcept {
     const auto found = by_count_.lower_bound({count, 0});
     return count == 0 || found == by_count_.end() ? 0 : found->second;
   }
-  /// The length of the longest range.
+  /// Returns the length of the longest range.
   std::uint32_t longest() const noexcept { return by_count_.empty() ? 0 : by_count_.rbegin()->first; }
-  /// Adds a range and joins it with its neighbors. None of its indices may be in a range already.
+  /// Adds a range and merges it with its neighbors. None of its indices may already be in a range.
   void add(std::uint32_t first, std::uint32_t count) {
     auto behind = ranges_.upper_bound(first);
     if (behind != ranges_.end() && behind->first == first + count) {
@@ -40,7 +40,8 @@ class ReturnedIds {
     ranges_.emplace(first, count);
     by_count_.emplace(count, first);
   }
-  /// Removes the range that begins at `first`; returns its length, or 0 if none begins there.
+  /// Removes the range that begins at `first` and returns its length, or 0 if no range begins
+  /// there.
   std::uint32_t take(std::uint32_t first) {
     const auto found = ranges_.find(first);
     if (found == ranges_.end()) return 0;

@@ -1,4 +1,5 @@
-// A FIFO of small values in one power-of-two block. Allocates only when it grows.
+// A FIFO of small values in a single block whose size is a power of two. Allocates only when it
+// grows.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +15,9 @@ class RingQueue {
   std::size_t size() const noexcept { return tail_ - head_; }
   bool empty() const noexcept { return tail_ == head_; }
   const T& front() const noexcept { return block_[head_ & mask_]; }
-  /// The i-th value from the front.
+  /// Returns the i-th value, counted from the front.
   const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & mask_]; }
-  /// Returns the values from the i-th on that are contiguous in memory: at least one.
+  /// Returns the contiguous values in memory that start with the i-th one. There is at least one.
   std::span<const T> run(std::size_t i) const noexcept {
     const std::size_t from = (head_ + i) & mask_;
     return {block_.data() + from, std::min(size() - i, block_.size() - from)};
@@ -27,7 +28,7 @@ class RingQueue {
       grow();
     block_[tail_++ & mask_] = value;
   }
-  /// Appends f(0), f(1), ... f(count - 1).
+  /// Appends the values f(0), f(1), ..., f(count - 1).
   template <class F>
   void append(std::size_t count, F f) {
     while (room_ - size() < count) grow();
@@ -39,9 +40,9 @@ class RingQueue {
     }
   }
   void pop_front() noexcept { pop_front(1); }
-  /// Removes the first `count` values, which must exist.
+  /// Removes the first `count` values. There must be at least that many.
   void pop_front(std::size_t count) noexcept { head_ += count; }
-  /// Undoes the last `count` pops; nothing may have been pushed since.
+  /// Undoes the most recent `count` pops. Nothing may have been pushed since then.
   void unpop_front(std::size_t count) noexcept { head_ -= count; }
   void clear() noexcept { head_ = tail_ = 0; }
 
@@ -58,7 +59,7 @@ class RingQueue {
   }
 
   std::vector<T> block_;
-  std::size_t room_ = 0, mask_ = 0;  // size of the block, and size - 1
+  std::size_t room_ = 0, mask_ = 0;  // size of the block, and that size minus 1
   std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since the block last grew
 };
 

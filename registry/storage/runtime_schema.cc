@@ -7,7 +7,7 @@ namespace muster {
 std::vector<std::byte> tag_schema(std::string_view full_name) {
   flatbuffers::FlatBufferBuilder builder;
   const auto text = [&](std::string_view s) { return builder.CreateString(s.data(), s.size()); };
-  // One string per statement: compilers evaluate arguments in different orders.
+  // One string per statement, because compilers evaluate arguments in different orders.
   const auto attribute = [&](std::string_view key) {
     const auto name = text(key);
     const auto value = text("");

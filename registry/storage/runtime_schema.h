@@ -1,5 +1,5 @@
-// Makes a binary schema that contains one tag, which is all that is known about a runtime component
-// outside the C++ program.
+// Creates a binary schema that contains a single tag. This is all that is known about a runtime
+// component outside the C++ program.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
-// Runtime components: values of any C++ type that can be moved without throwing, in the same chunks
-// as other components. The component's presence is saved under the name given here, and is sent
-// like a tag; the value is neither saved nor sent. If no value was passed (Create, Set, a loaded
-// world), the value is default-constructed. Nothing that is saved may depend on the value.
+// Runtime components are values of any C++ type that can be moved without throwing. They are stored
+// in the same chunks as other components. The presence of the component is saved under the name
+// given here and is sent like a tag. The value is neither saved nor sent. If no value was passed
+// (Create, Set, a loaded world), the value is default-constructed. Saved data must not depend on
+// the value.
 //
 //   struct Sound { Voice voice; };
 //   template <> struct muster::RuntimeTraits<Sound> { static constexpr std::string_view name = "game.Sound"; };
@@ -21,7 +22,8 @@
 
 namespace muster {
 
-/// Specialized by users: `static constexpr std::string_view name`, a full name that no schema uses.
+/// Must be specialized by users: `static constexpr std::string_view name` is a full name that no
+/// schema uses.
 template <class T>
 struct RuntimeTraits;
 
@@ -29,7 +31,7 @@ template <class T>
 concept RuntimeType = requires { RuntimeTraits<T>::name; };
 
 /// The functions that storage calls for values of a runtime type. Destinations are raw memory.
-/// Memory is raw again after its value was relocated or destroyed.
+/// After a value has been relocated or destroyed, its memory is raw again.
 struct RuntimeOps {
   void (*construct)(void* at);
   void (*relocate)(void* to, void* from) noexcept;
@@ -60,7 +62,7 @@ struct TypeTraits<T> {
   static constexpr bool runtime = true;
 };
 
-/// Names a runtime component in place of a value, in Create and Set.
+/// Names a runtime component without passing a value, in Create and Set.
 template <RuntimeType T>
 struct Has {
   std::uint8_t reserved = 0;
@@ -73,7 +75,7 @@ struct TypeTraits<Has<T>> {
   using Runtime = T;
 };
 
-/// T itself, or the type that Has<T> names; void otherwise.
+/// T itself, or the type that Has<T> names. Otherwise void.
 template <class T>
 struct RuntimeOf {
   using type = void;

@@ -1,18 +1,18 @@
-// Ids and rows. storage_archetypes.cc has component types and archetypes; storage_restore.cc reads
-// saved state.
+// Ids and rows. storage_archetypes.cc contains component types and archetypes, and
+// storage_restore.cc reads saved states.
 //
-// - Indices are reused through a FIFO, and only while it holds more than 1024; an index with no
-//   generation left is retired. An id is final when it is issued.
-// - Sessions and threads use ids from a Grant, so they need no round trip and a replay gives the
-//   same ids. Unused ones are returned by ReturnGrant. Runs of 64 or more are kept for the next
-//   grants, which take the shortest that is long enough (returned_ids.h); shorter runs join the
-//   FIFO.
+// - Indices are reused through a FIFO, but only while it contains more than 1024. An index whose
+//   generations are used up is retired. An id is final when it is issued.
+// - Sessions and threads use ids from a Grant, so they do not need a round trip, and a replay
+//   produces the same ids. Unused ids are returned by ReturnGrant. Runs of 64 or more are held for
+//   later grants, which take the shortest run that is long enough (returned_ids.h). Shorter runs go
+//   to the FIFO.
 // - Archetype numbers are assigned in the order in which rows need the archetypes, and are never
-//   reused. If, at the end of a call, archetypes without rows are more than 1024 and more than
-//   twice the others, all of them are dropped.
-// - An `enableable` component has a second column of 4 bytes per row: 1 if present; if 0, the value
-//   is zero. This column is moved, saved and hashed like any other; bits would need separate code
-//   for each of these.
+//   reused. At the end of a call, if there are more than 1024 archetypes without rows, and more
+//   than twice as many as those with rows, all archetypes without rows are dropped.
+// - An `enableable` component has a second column with 4 bytes per row: 1 if the component is
+//   present, and 0 if it is not, in which case the value is zero. This column is moved, saved, and
+//   hashed like any other. Bits would require separate code for each of these.
 #include "registry/storage/storage.h"
 
 #include <algorithm>
@@ -27,9 +27,9 @@ namespace muster {
 
 namespace {
 
-/// Prefetches the rows from `row` on if `ahead` is true, and otherwise those before it. The
-/// processor does not prefetch the beginnings and ends of a chunk's columns, so each column would
-/// have to be waited for.
+/// If `ahead` is true, prefetches the rows from `row` on; otherwise, prefetches those before it.
+/// The processor does not prefetch the beginning and end of a chunk's columns, so accesses to each
+/// column would have to wait.
 void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
   constexpr std::size_t line = 64, lines = 4;
   const Archetype& archetype = *chunk.archetype;
@@ -124,7 +124,7 @@ bool Storage::take_given(std::span<const Entity> ids) noexcept {
   for (const Entity& e : ids) {
     const std::uint64_t bits = e.bits();
     const auto index = static_cast<std::uint32_t>(bits);
-    // A taken id is in no state, so an id cannot be taken twice.
+    // A taken id does not have a state, so the same id cannot be taken twice.
     if (index < indices && std::bit_cast<std::uint64_t>(directory[index]) == ((bits & generation_mask) | given.bits()))
         [[likely]] {
       put_entry(directory, bits, taken);
@@ -259,7 +259,7 @@ Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
   Chunk& chunk =
       new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
-  // Columns of expected chunks continue the previous ones; a prefetch would only interfere.
+  // Columns of expected chunks continue the previous ones, so a prefetch would only interfere.
   if (expected_chunks_ == 0)
     ask_for_rows(chunk, 0, true);
   else
@@ -470,14 +470,14 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
   const MovePlan& plan = move_plan(old, archetype);
   copy_columns(to, from, plan.kept);
   for (const ColumnCopy& value : plan.zeroed) std::memset(to.at(value.to, value.bytes), 0, value.bytes);
-  // Read this now, because the chunk may be removed with its row.
+  // Read this now, because the chunk may be removed together with its row.
   const bool same_group = &old == &archetype && from.chunk->depth == depth;
   if (old.plain())
     take_plain_row(from);
   else
     take_row(from, &archetype);
-  // If both rows are in one group, removing the old row may have moved the new one, so look it up
-  // again.
+  // If both rows are in the same group, removing the old row may have moved the new one, so the new
+  // row must be looked up again.
   return same_group ? find(e) : to;
 }
 

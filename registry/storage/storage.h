@@ -1,5 +1,5 @@
-// The passive half of a registry: ids, archetypes, chunks and their versions. Storage does not know
-// messages; callers change it on behalf of a message. Users access it through EntityRegistry.
+// The passive part of a registry: ids, archetypes, chunks, and their versions. It knows nothing
+// about messages; callers change it on behalf of one. Users access it through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -20,103 +20,103 @@
 
 namespace muster {
 
-/// Storages with at least this many rows prefetch memory. Smaller ones fit the last-level cache,
-/// where prefetching costs more than waiting: 12 % in a battle of 100,000 units.
+/// Memory is prefetched if a storage has at least this many rows. Smaller storages fit into the
+/// last-level cache, where prefetching costs more than waiting: 12% in a battle of 100,000 units.
 constexpr std::uint64_t rows_far_away = 300'000;
 
-/// Preserves old bytes. Called on the storage's thread before a column changes for the first time
-/// since Storage::begin_version.
+/// Preserves the old bytes of columns. Called on the storage's thread before a column is changed
+/// for the first time since Storage::begin_version.
 class ColumnPreserver {
  public:
   virtual ~ColumnPreserver() = default;
-  /// Called while the chunk's rows and their count are unchanged and the slot still has its old
+  /// Called while the chunk still has its old rows and row count, and the slot still has its old
   /// version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before a chunk's memory is reused, whether or not its columns were preserved. Either
-  /// the chunk is dropped, or its rows were laid out anew in other memory, in a chunk with the same
-  /// uid.
+  /// Called before the memory of a chunk is reused, whether or not its columns were preserved.
+  /// Either the chunk is being dropped, or its rows have been laid out again in other memory, in a
+  /// chunk with the same uid.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
-/// The values that a row keeps when it moves to another archetype; remembered for the next row.
+/// The values that a row keeps when it moves to another archetype. Remembered for the next row.
 struct MovePlan {
   const Archetype *from = nullptr, *to = nullptr;
   std::uint32_t from_layout = 0, to_layout = 0;
   std::vector<ColumnCopy> kept, zeroed;
 };
 
-/// The part of a storage that swap() exchanges: everything except callbacks, logs and preservers.
-/// Storage documents the members.
+/// The part of a storage that swap() exchanges: everything except callbacks, logs, and preservers.
+/// The members are documented in Storage.
 struct StorageContents {
   using Ids = EntityAllocator<DirectoryLayout>;
   Ids ids_;
-  ReturnedIds returned_;  // ranges of ids in state `returned`
+  ReturnedIds returned_;  // ranges of ids in the state `returned`
   std::vector<std::uint64_t> id_page_versions_;
   std::vector<std::unique_ptr<Archetype>> archetypes_;  // ascending by number
-  std::vector<Archetype*> archetype_by_index_;          // null if free
+  std::vector<Archetype*> archetype_by_index_;          // null if the index is free
   std::vector<std::uint32_t> free_archetype_indices_;
   std::uint32_t next_archetype_ = 0;
-  std::size_t used_archetypes_ = 0;  // those with rows
+  std::size_t used_archetypes_ = 0;  // number of archetypes with rows
   std::uint64_t archetype_drops_ = 0;
   bool archetypes_came_ = false;
   FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> index; verified
   std::vector<Archetype*> archetypes_colliding_;
   FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
   ChunkPool pool_;
-  std::size_t expected_chunks_ = 0;  // chunks whose columns continue those of others
+  std::size_t expected_chunks_ = 0;  // number of new chunks whose columns continue others
   std::vector<Chunk*> chunks_;       // indexed by number
   std::vector<std::uint32_t> free_chunk_numbers_;
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
-  // Placed between the two members that every row changes, which compilers would otherwise combine
-  // in a 16-byte register.
+  // Placed between the two members that every row changes, because compilers would otherwise
+  // combine these in a 16-byte register.
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  // One entry per depth, down to the deepest rows, which have ancestors at all depths above.
+  // One element per depth, down to the deepest rows, whose ancestors are at all depths above them.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
 
 class Storage : private StorageContents {
  public:
-  /// Makes its own component types.
+  /// Creates a storage with its own component types.
   Storage();
-  /// Shares the component types of other storages.
+  /// Creates a storage that shares the component types of other storages.
   explicit Storage(std::shared_ptr<ComponentTypes> types);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
-  /// Exchanges ids, archetypes and rows with a storage of the same component types. Callbacks, logs
-  /// and preservers stay; this storage's preservers are offered all outgoing chunks as if they were
-  /// recycled. Afterwards, version(), stamp(), chunk_changes(), structure() and archetype_drops()
-  /// return greater numbers than ever before for this storage, so that code that compares them sees
-  /// a change.
+  /// Exchanges ids, archetypes, and rows with a storage that has the same component types.
+  /// Callbacks, logs, and preservers are not exchanged. All outgoing chunks are offered to this
+  /// storage's preservers as if they were recycled. Afterward, version(), stamp(), chunk_changes(),
+  /// structure(), and archetype_drops() return greater numbers than ever before for this storage,
+  /// so that code that compares them detects a change.
   void swap(Storage& other);
 
   // --- ids ---
   using StorageContents::Ids;
   const Ids& ids() const noexcept { return ids_; }
-  /// Reads one array entry.
+  /// Reads a single array element.
   bool alive(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && locator_of(*entry, e) < Locator::no_row;
   }
-  /// The bits() of a live entity's Locator; for other ids a number of at least Locator::no_row.
+  /// Returns the bits() of a live entity's Locator. For other ids, returns Locator::no_row or more.
   [[gnu::always_inline]] std::uint64_t locate(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() ? locator_of(*entry, e) : ~std::uint64_t{0};
   }
-  /// The row at a place that locate() returned for a live entity.
+  /// Returns the row at a place that locate() returned for a live entity.
   [[gnu::always_inline]] Row row_at(std::uint64_t place) const noexcept {
     return {chunks_[place >> Locator::row_bits], static_cast<std::uint32_t>(place) & (Locator::rows_max - 1)};
   }
-  /// The row of a live entity; a null Row otherwise.
+  /// Returns the row of a live entity, or a null Row for other ids.
   Row find(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     if (entry >= ids_.slots_end() || entry->generation != e.generation) return {};
-    // An id without a row is rare: it was issued, and its Create has not been delivered yet.
+    // An id without a row is rare: it was issued, but its Create has not been delivered yet.
     const Locator locator = entry->locator;
     if (!locator.has_row()) [[unlikely]]
       return {};
@@ -125,7 +125,7 @@ class Storage : private StorageContents {
       chunk_is_missing(e);
     return {chunk, locator.row()};
   }
-  /// Issues a new id in state `reserved`.
+  /// Issues a new id in the state `reserved`.
   Entity reserve() {
     if (ids_.recyclable() == 0) [[unlikely]]
       return reserve_fresh();
@@ -136,26 +136,26 @@ class Storage : private StorageContents {
     mark_known_id(index);
     return {index, entry.generation};
   }
-  /// Fills `ids` with new ids in state `reserved`.
+  /// Fills `ids` with new ids in the state `reserved`.
   void reserve(std::span<Entity> ids);
   /// A position in the sequence of issued ids (reserve, take_ids). undraw() takes back all ids
-  /// issued since; no id may have been released or created in between.
+  /// issued since then. In the meantime, no id may have been released or created.
   struct Drawn {
     std::size_t indices, free;
   };
   Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
   void undraw(const Drawn& before) noexcept;
-  /// True if `e` is current and has no row because it is in this state.
+  /// True if `e` is current and does not have a row because it is in this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
   }
-  /// True if `e` may be created: its state is reserved or granted.
+  /// True if `e` may be created because its state is reserved or granted.
   bool can_be_made(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// The first index of the next grant of `count` ids: in a returned range, or else
-  /// ids().indices().
+  /// Returns the first index of the next grant of `count` ids. It is in a returned range if one is
+  /// large enough, and otherwise equals ids().indices().
   std::uint32_t next_grant(std::uint32_t count) const noexcept;
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
@@ -166,24 +166,24 @@ class Storage : private StorageContents {
   const std::shared_ptr<ComponentTypes>& types() const noexcept { return types_; }
   const StoredType* component(TypeId type) const noexcept { return types_->find(type); }
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return types_->all(); }
-  /// Ascending by number.
+  /// Returns the archetypes, in ascending order of their numbers.
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
-  /// The archetype with this number, or null.
+  /// Returns the archetype with this number, or null.
   Archetype* archetype_numbered(std::uint64_t number) const noexcept;
-  /// True if archetypes were added since the last call of this function. Called at the end of push,
-  /// flush and advance.
+  /// True if archetypes were added since the previous call of this function. Called at the end of
+  /// push, flush, and advance.
   bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
   /// Drops all archetypes without rows if there are more than 1024 of them and more than twice as
-  /// many as those with rows. Their numbers are not reused. on_drop is called first, for code that
-  /// remembers archetypes. Returns true if some were dropped.
+  /// many as those with rows. Their numbers are not reused. Calls on_drop first, for code that
+  /// remembers archetypes. Returns true if any archetype was dropped.
   bool drop_idle_archetypes();
   /// Changes whenever archetypes are dropped.
   std::uint64_t archetype_drops() const noexcept { return archetype_drops_; }
-  /// The number of depths that have rows.
+  /// Returns the number of depths that have rows.
   std::uint32_t depths() const noexcept { return static_cast<std::uint32_t>(chunks_by_depth_.size()); }
 
   // --- rows ---
-  /// The next rows are expected until this object is destroyed.
+  /// Rows remain expected until this object is destroyed.
   class ExpectedRows {
    public:
     ExpectedRows() = default;
@@ -198,8 +198,8 @@ class Storage : private StorageContents {
     explicit ExpectedRows(Storage* storage) : storage_(storage) {}
     Storage* storage_ = nullptr;
   };
-  /// Announces that the next `count` rows belong to this archetype, with no others during the
-  /// result's lifetime. New chunks for them get contiguous memory.
+  /// Announces that the next `count` rows belong to this archetype, and that no others are added
+  /// during the lifetime of the result. New chunks for these rows get contiguous memory.
   [[nodiscard]] ExpectedRows expect_rows(const Archetype& archetype, std::uint32_t depth, std::size_t count);
   /// True if the archetype is plain() and its open chunk has room for `count` more rows.
   bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
@@ -207,44 +207,44 @@ class Storage : private StorageContents {
     const Chunk* const last = archetype.groups[depth].last;
     return last && last->capacity - last->count >= count;
   }
-  /// Consecutive rows of a chunk.
+  /// Consecutive rows of a single chunk.
   struct Run {
     Chunk* chunk;
     std::uint32_t begin, count;
   };
-  /// The chunk that rows of one archetype move to, and the chunk whose rows fill their holes. Both
-  /// are of plain() archetypes, at depth 0, and touched.
+  /// The chunk that receives the rows of an archetype, and the chunk whose rows fill the holes.
+  /// Both belong to plain() archetypes, are at depth 0, and have been touched.
   struct MoveAim {
-    /// `open` is a chunk of another archetype, with free rows; `last` is the group's last chunk.
+    /// `open` is a chunk of the other archetype with free rows; `last` is the last of its group.
     Chunk *open = nullptr, *last = nullptr;
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
   };
-  /// Changes whenever a chunk is added, removed or laid out anew, or a version begins. Code that
+  /// Changes whenever a chunk is added, removed, or laid out anew, or a version begins. Code that
   /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and their
-  /// ids' directory entries. These rows will soon fill holes, and the processor does not detect the
-  /// backward reads. Useful for registries of at least rows_far_away rows.
+  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and the
+  /// directory entries of their ids. These rows will soon fill holes, and the processor does not
+  /// detect backward reads. Useful for registries with at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// Like ask_for_last_rows(), but prefetches only the ids and entries.
+  /// Like ask_for_last_rows(), but prefetches only the ids and directory entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
-  /// Prefetches the ids of `asked_rows` rows from `ids` on, and the directory entries of the same
-  /// number of rows from `entries` on, whose ids have arrived. Both count from the first row of
-  /// `near`, as in each_near().
+  /// Prefetches the ids of `asked_rows` rows, starting at `ids`. Also prefetches the directory
+  /// entries of the same number of rows, starting at `entries`, whose ids must already have been
+  /// prefetched. Both positions are counted from the first row of `near`, as in each_near().
   void ask_for_ids(const Chunk& near, std::ptrdiff_t ids, std::ptrdiff_t entries) const noexcept;
   static constexpr std::uint32_t asked_rows = 16;
-  /// The number of rows between a prefetch and its use: enough for it to arrive, few enough for it
-  /// to stay cached.
+  /// The number of rows between a prefetch and its use. It is large enough for the prefetch to
+  /// finish and small enough for the memory to remain cached.
   static constexpr std::uint32_t asked_rows_ahead = 32;
   /// True if the ids of removed rows are logged.
   bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
-  /// Appends the ids of removed rows to `log` from now on; null stops.
+  /// Appends the ids of removed rows to `log` from now on, or stops doing so if null.
   void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
-  /// Must be called before every write to a column. Sets its version to the current one, and lets
-  /// each ColumnPreserver preserve the old bytes.
+  /// Must be called before every write to a column. Sets the version of the column to the current
+  /// one, and lets each ColumnPreserver preserve the old bytes.
   void touch(Chunk& chunk, std::uint32_t slot) {
     if (chunk.slots()[slot].version != version_) [[unlikely]]
       first_touch(chunk, slot);
@@ -256,54 +256,54 @@ class Storage : private StorageContents {
     ++chunk_changes_;
     return version_++;
   }
-  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. While it
-  /// is unchanged, chunk numbers and column addresses stay valid, and touched columns stay touched.
+  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. Until it
+  /// changes, chunk numbers and column addresses remain valid, and touched columns stay touched.
   std::uint64_t stamp() const noexcept { return stamp_; }
-  /// Calls the preserver from now on, until it is removed. There may be several.
+  /// Calls the preserver from now on until it is removed. There may be several preservers.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
 
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
   std::uint64_t rows() const noexcept { return rows_; }
-  /// Bytes allocated for chunks, including memory held for new ones.
+  /// Returns the number of bytes allocated for chunks, including memory held for new ones.
   std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row is added, removed, moved or given another parent.
+  /// Changes whenever a row is added, removed, moved, or given another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 
-  // --- reading saved state back ---
-  /// Sets the version of later writes; the storage must be empty.
+  // --- restoring a saved state ---
+  /// Sets the version of later writes. The storage must be empty.
   void restore_version(std::uint64_t version) noexcept { version_ = version; }
   void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
-  /// Adds an archetype with this number. Numbers must ascend and may have gaps.
+  /// Adds an archetype with this number. Numbers must be in ascending order and may have gaps.
   Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
-  /// Appends a chunk of `rows` rows to its group. The caller fills its columns, then calls
+  /// Appends a chunk of `rows` rows to its group. The caller must fill its columns and then call
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
-  /// Sets the directory entries of the chunk's rows, which must have been in `state`, so that no id
-  /// gets two rows. Stops and returns false at the first id that was not; entries of the rows
-  /// before it are set.
+  /// Sets the directory entries of the chunk's rows. Their ids must be in `state`, so that no id
+  /// gets two rows. At the first id that is not, stops and returns false; the entries of the rows
+  /// before it have then been set.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return next_archetype_; }
   void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype);
 
-  /// Called with every new archetype, so that handlers can bind their columns.
+  /// Called with every new archetype, so that handlers can bind to its columns.
   void (*on_archetype)(void* context, Archetype&) = nullptr;
   void* on_archetype_context = nullptr;
-  /// Called with on_archetype_context and an archetype whose slots were reassigned.
+  /// Called with on_archetype_context and each archetype whose slots were reassigned.
   void (*on_layout)(void* context, Archetype&) = nullptr;
   /// Called with on_archetype_context and archetypes that are about to be dropped.
   void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
 
  protected:
-  // --- writing structure: only Structure, for all messages, and HostCall, for some of the host's
-  // own calls, may do so. Messages of sessions reach these functions only through Structure
+  // --- writing structure: reserved for Structure, for all messages, and for HostCall, for some of
+  // the host's own calls. Messages from sessions reach these functions only through Structure
   // (registry/apply/structure.h), so a log of edits sees all of them there. ---
 
   // Ids.
-  /// Issues new ids that are in no state: create_run or create_plain must follow before anything
-  /// else reads them.
+  /// Issues new ids that do not have a state. create_run or create_plain must be called before any
+  /// other code reads them.
   void take_ids(std::span<Entity> ids);
   [[gnu::always_inline]] Entity take_id() {
     if (ids_.recyclable() == 0) [[unlikely]]
@@ -312,32 +312,32 @@ class Storage : private StorageContents {
     ids_.take_recycled(1);
     return {index, ids_.slot(index).generation};
   }
-  /// Undoes take_id(), as undraw() does.
+  /// Undoes take_id(), in the same way as undraw().
   void undraw_taken(Entity e) noexcept;
-  /// Takes ids that may be created, so that they are in no state, like those from take_ids().
-  /// Returns false and does nothing if an id may not be created, occurs twice, or is not in the
-  /// same state as the first.
+  /// Takes ids that may be created. Afterward, they do not have a state, like those from
+  /// take_ids(). Returns false and has no effect if an id may not be created, occurs twice, or is
+  /// not in the same state as the first.
   bool take_given(std::span<const Entity> ids) noexcept;
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
   void give_up(Entity e);
-  /// Sets the never-used indices [first, first + count) to state `granted`. Returns false and does
-  /// nothing if `first` is not next_grant(count).
+  /// Puts the never-used indices [first, first + count) in the state `granted`. Returns false and
+  /// has no effect if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back those of the granted indices [first, first + count) that are unused. Runs of at
-  /// least ReturnedIds::run_min are kept for the next grants; shorter runs go into the FIFO.
+  /// Takes back the unused ones among the granted indices [first, first + count). Runs of at least
+  /// ReturnedIds::run_min are held for later grants; shorter runs go to the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
 
-  // Archetypes. Their numbers are state.
-  /// Returns the archetype of `types`, and creates it if needed. The types must be ascending and
-  /// distinct, and must have been added before.
+  // Archetypes. Their numbers are part of the state.
+  /// Returns the archetype of `types`, creating it if necessary. The types must be ascending,
+  /// distinct, and already added.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
 
   // Rows.
-  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all its
-  /// component columns; its presence columns are set to have all types.
+  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all
+  /// component columns. All types are marked as present in the presence columns.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
@@ -345,20 +345,20 @@ class Storage : private StorageContents {
       complete(row);
     return row;
   }
-  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0 that has room, and returns
-  /// its number. The caller must fill all its columns.
+  /// Appends a row for `e` to a chunk of a plain() archetype at depth 0, and returns its number.
+  /// The chunk must have room. The caller must fill all columns.
   [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned: as many as the open
-  /// chunk of a plain() archetype has room for, at least one. The rows have all types of the
-  /// archetype.
+  /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned. Appends the number
+  /// of rows for which the open chunk of a plain() archetype has room, but at least one. The rows
+  /// have all types of the archetype.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// Like create_run() above, for up to `count` new ids, which are issued as by take_ids() and
+  /// Like create_run() above, but for up to `count` new ids, which are issued as by take_ids() and
   /// written to the rows. If `far` is true, prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// Returns the chunk that gets the next row of a group.
+  /// Returns the chunk in which the next row of a group is placed.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
       Chunk* const last = archetype.groups[depth].last;
@@ -367,11 +367,11 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Removes the row and releases the id. The group's last row fills the hole. `park` is reserved
-  /// for undo: the id is parked.
+  /// Removes the row and releases the id. The last row of the group fills the hole. `park` is
+  /// reserved for undo; it parks the id.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
-  /// Removes the row of `e`, of a plain() archetype, and releases the id. Inlined into loops.
+  /// Removes the row of `e` in a plain() archetype and releases the id. Inlined into loops.
   [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
     if (destroyed_) [[unlikely]]
       log_destroyed(e);
@@ -386,11 +386,11 @@ class Storage : private StorageContents {
   }
   /// Touches all columns of a chunk.
   void touch_chunk(Chunk& chunk) { touch_all(chunk); }
-  /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the
-  /// group that `aim` fills. The group's last row fills the hole. `copy<fills>(row, old, hole,
-  /// last_row)` copies the values that the new row keeps and, if `fills`, the last row's values
-  /// into the hole. Returns the new row's number. Equivalent to append() and take_plain_row(), but
-  /// makes its only call at the end, so that it need not save registers.
+  /// Moves the row of `e` out of `old`, a touched chunk of the group that `aim` fills. `place`
+  /// holds the bits of its Locator. The group's last row fills the hole. `copy<fills>(row, old,
+  /// hole, last_row)` copies the values that the new row keeps and, if `fills`, the last row's
+  /// values into the hole. Returns the new row's number. Equivalent to append() and
+  /// take_plain_row(), but its only call is at the end, so no registers are saved.
   template <class Copy>
   [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
                                                   Copy copy) {
@@ -416,8 +416,8 @@ class Storage : private StorageContents {
     Group& group = *gone.chunk->group;
     if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
       aim_holes(group);
-    // Use this chunk instead of the group's own, so that the row that fills the hole need not wait
-    // for the lookup of the removed row's chunk.
+    // Use this chunk instead of the group's own, so that the row that fills the hole does not have
+    // to wait for the lookup of the removed row's chunk.
     Chunk& last = *holes_.last;
     const std::uint32_t from = last.count - 1;
     if (gone.chunk != &last || gone.row != from) {
@@ -430,17 +430,17 @@ class Storage : private StorageContents {
     if (from % asked_rows == 0) [[unlikely]]
       rows_left(group);
   }
-  /// Moves the row of `e`. Columns that both archetypes have keep their values; others are zero, so
-  /// new enableable types are still absent. Returns the new row.
+  /// Moves the row of `e` and returns the new row. Columns that both archetypes have keep their
+  /// values. All others are set to zero, so new enableable types are still absent.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
-  /// Gives a row an enableable type of its archetype, by the slot of the presence column. In a row
-  /// that was just appended, the old presence may have any value.
+  /// Gives a row an enableable type of its archetype, identified by the slot of its presence
+  /// column. If the row was just appended, the old presence may have any value.
   [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) {
     if (row.presence(presence) == 1) return;
     touch(*row.chunk, presence);
     row.presence(presence) = 1;
   }
-  /// Removes the type from the row; `column` has its values, or is no_column for a tag.
+  /// Removes the type from the row. `column` contains its values, or is no_column for a tag.
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
     touch(*row.chunk, presence);
     row.presence(presence) = 0;
@@ -458,7 +458,7 @@ class Storage : private StorageContents {
   friend class BulkRows;    // for Structure
   friend class TreeRows;    //
   friend class ComponentTypes;
-  /// Stops the program: the directory is damaged.
+  /// Stops the program because the directory is damaged.
   [[noreturn, gnu::cold]] static void chunk_is_missing(Entity e) noexcept;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
@@ -484,14 +484,14 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// Like mark_id(), for an index that was marked before, as is every index that was ever issued.
+  /// Like mark_id(), for an index that was marked before. Every index ever issued has been marked.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
   }
   Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
-  /// Constructs the runtime values of a new row, and sets its presence columns.
+  /// Constructs the runtime values of a new row and sets its presence columns.
   void complete(Row row);
   void forget_expected() noexcept;
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
@@ -517,16 +517,16 @@ class Storage : private StorageContents {
   }
   void lay_out(Archetype& archetype);
   void lay_out_again(Archetype& archetype);
-  /// Must be called before the functions of a runtime type change: destroys its values.
+  /// Destroys the values of a runtime type. Must be called before the functions of the type change.
   void destroy_values(const StoredType& type);
   /// Must be called when the size of a type's values has changed.
   void lay_out_again(TypeId type);
-  /// Offers the preservers all columns that they have not preserved yet.
+  /// Offers to the preservers all columns that they have not preserved yet.
   void leave_to_preservers();
-  /// Removes a row and destroys its runtime values, except those of types in `kept`, which were
-  /// relocated.
+  /// Removes a row and destroys its runtime values, except those of types in `kept`, which have
+  /// been relocated.
   void take_row(Row row, const Archetype* kept = nullptr);
-  /// Copies the bytes of row `from` of the group's last chunk to `hole`.
+  /// Copies the bytes of row `from` of the group's last chunk into `hole`.
   [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
     const Entity filler = last.ids()[from];
     hole.chunk->ids()[hole.row] = filler;
@@ -557,16 +557,16 @@ class Storage : private StorageContents {
     drop_last_chunk(group);
     return row;
   }
-  /// The group whose hole was filled last, and its last chunk, which is touched. Valid while
-  /// chunk_changes() is unchanged.
+  /// The group in which a hole was most recently filled, and its last chunk, which is touched.
+  /// Valid as long as chunk_changes() does not change.
   struct Holes {
     const Group* group = nullptr;
     std::uint64_t changes = 0;
     Chunk* last = nullptr;
   };
   [[gnu::noinline]] void aim_holes(Group& group);
-  /// Must be called when the number of rows left in a group's last chunk is a multiple of
-  /// asked_rows, or 0.
+  /// Must be called when the number of rows remaining in a group's last chunk is 0 or a multiple of
+  /// asked_rows.
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);

@@ -1,5 +1,5 @@
-// The part of Storage that manages component types and archetypes, and lays out the archetypes'
-// chunks.
+// The part of Storage that manages component types and archetypes, and lays out the chunks of
+// archetypes.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -19,8 +19,8 @@ std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
   return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
 }
 
-/// The descriptor of presence columns, which no schema has. Values are uints. By default, they mean
-/// that the component is present.
+/// Returns the descriptor of presence columns, which is not part of any schema. The values are
+/// uints. The default value means that the component is present.
 const TypeDescriptor& presence_descriptor() {
   static const TypeDescriptor descriptor = [] {
     TypeDescriptor made;
@@ -117,7 +117,7 @@ void Storage::know_archetype(Archetype& archetype) {
 }
 
 Archetype* Storage::archetype_numbered(std::uint64_t number) const noexcept {
-  // No earlier archetype was dropped.
+  // No archetype with a lower number was dropped.
   if (number < archetypes_.size() && archetypes_[number]->number == number) [[likely]]
     return archetypes_[number].get();
   const auto at = std::ranges::lower_bound(archetypes_, number, {}, [](const auto& known) { return known->number; });
@@ -193,7 +193,7 @@ void Storage::lay_out_again(TypeId type) {
 
 void Storage::lay_out_again(Archetype& archetype) {
   const std::vector<const StoredType*> old_types = archetype.slot_types;
-  // Preservers copy what they need before the memory is released.
+  // Preservers copy whatever they need before the memory is released.
   if (!preservers_.empty())
     for (const Group& group : archetype.groups)
       for (Chunk* chunk : group.chunks) first_touch_all(*chunk);

@@ -1,5 +1,5 @@
-// The part of Storage that exchanges contents with another storage, and restores saved ids,
-// archetypes and chunks exactly.
+// The part of Storage that exchanges its contents with another storage, and restores saved ids,
+// archetypes, and chunks exactly.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -28,8 +28,8 @@ void Storage::swap(Storage& other) {
   structure_ = std::max(structure_, other.structure_) + 1;
   archetype_drops_ = std::max(archetype_drops_, other.archetype_drops_) + 1;
   if (preservers_.empty()) return;
-  // Incoming columns are not part of the state that preservers read, so changes to them are not
-  // offered.
+  // Incoming columns are not part of the state that preservers read, so changes to these columns
+  // are not offered.
   for (Chunk* chunk : chunks_)
     for (std::uint32_t slot = 0; chunk && slot < chunk->archetype->slot_types.size(); ++slot)
       chunk->slots()[slot].version = version_;
@@ -75,8 +75,8 @@ bool Storage::place_ids(const Chunk& chunk, IdState state) noexcept {
   const auto locator = [first = chunk.locator(0)](std::size_t row) { return first + static_cast<std::uint32_t>(row); };
   for (std::size_t row = 0; row < ids.size();) {
     const Entity e = ids[row];
-    // Rows that were created together have consecutive ids, so a block of these is compared and
-    // written several at a time.
+    // Rows that were created together have consecutive ids. A block of such rows is compared and
+    // written several rows at a time.
     if (row + block <= ids.size() && e.index + block <= ids_.indices()) {
       DirectoryEntry* const entries = ids_.slots() + e.index;
       std::uint64_t differs = 0;

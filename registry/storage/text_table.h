@@ -1,4 +1,4 @@
-// Stores the bytes of texts; a Text value is their hash.
+// Stores the bytes of texts. A Text value is the hash of a text.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace muster {
 
-/// The hash of a text; 0 only for the empty text.
+/// Returns the hash of a text. It is 0 only for the empty text.
 constexpr Text text_of(std::string_view bytes) noexcept { return bytes.empty() ? Text{} : Text{hash64(bytes)}; }
 
-/// Stores texts in the order they were added. Views stay valid until texts are dropped.
+/// Stores texts in the order in which they were added. Views are valid until texts are dropped.
 class TextTable {
  public:
-  /// Adds a text and returns its hash. If another text has that hash, adds nothing and sets
+  /// Adds a text and returns its hash. If a different text has the same hash, adds nothing and sets
   /// `collision` to true.
   Text intern(std::string_view bytes, bool* collision = nullptr) {
     const Text text = text_of(bytes);
@@ -43,14 +43,14 @@ class TextTable {
     return known ? std::string_view(texts_[*known]) : std::string_view{};
   }
   std::size_t size() const noexcept { return texts_.size(); }
-  /// The i-th text in order of addition.
+  /// Returns the i-th text, in the order of addition.
   std::string_view operator[](std::size_t i) const noexcept { return texts_[i]; }
-  /// The hash of the i-th text.
+  /// Returns the hash of the i-th text.
   Text at(std::size_t i) const noexcept { return Text{hashes_[i]}; }
-  /// The bytes of all texts together.
+  /// Returns the total number of bytes of all texts.
   std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Drops the texts for which `goes(Text)` is true. The others keep their order; new texts are
-  /// added after them.
+  /// Drops the texts for which `goes(Text)` returns true. The other texts keep their order, and new
+  /// texts are added after them.
   template <class F>
   void drop(F goes) {
     std::deque<std::string> texts;
@@ -68,12 +68,12 @@ class TextTable {
     hashes_ = std::move(hashes);
     ++drops_;
   }
-  /// Exchanges all texts with those of another table. Counts as a drop for this table.
+  /// Exchanges all texts with another table. Counts as a drop for this table.
   void swap(TextTable& other) noexcept {
     std::swap(*this, other);
     drops_ = std::max(drops_, other.drops_) + 1;
   }
-  /// Changes whenever texts are dropped or swapped, because an index may then refer to a different
+  /// Changes whenever texts are dropped or swapped, because an index may then refer to another
   /// text.
   std::uint64_t drops() const noexcept { return drops_; }
 

@@ -25,7 +25,7 @@ namespace {
 using template_text::joined;
 using template_text::quoted;
 
-/// Suggests known names for an unknown one.
+/// Suggests a known name that is similar to an unknown one.
 std::string suggestion(std::string_view name, std::vector<std::string_view> known) {
   const std::string nearest = nearest_name(name, known);
   return nearest.empty() ? "" : "; did you mean " + quoted(nearest) + "?";
@@ -158,8 +158,8 @@ class TemplateFile::Reader {
              checks_.too_many_compares(json.line, path);
     }
     std::vector<std::string_view> known;
-    // Skips templates under construction that have this base, directly or indirectly, because they
-    // cannot be the base that the file names.
+    // Skips templates that are under construction and have this base, directly or indirectly,
+    // because they cannot be the base that the file means.
     for (const Source& source : sources_)
       if (source.state != Source::State::building) known.push_back(source.name);
     return checks_.fail(json.line, path, "unknown base " + quoted(json.text) + suggestion(json.text, std::move(known)));

@@ -30,7 +30,7 @@ constexpr int depth_max = 64;
 bool is_name_start(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-/// Each function returns false after the first fault.
+/// Each function returns false after the first error.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {
@@ -112,7 +112,7 @@ class Reader {
     }
   }
 
-  /// Reads the comma or the closing bracket after an element.
+  /// Reads the comma or closing bracket that follows an element.
   bool separated(char close, bool& done) {
     if (!blank()) return false;
     if (next() == ',') {

@@ -1,4 +1,5 @@
-// Parses the format of template files: JSON as accepted by flatc. Keeps line numbers for errors.
+// Parses the format of template files, which is JSON as accepted by flatc. Keeps line numbers for
+// errors.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace muster {
 
-/// Strings are unescaped; for numbers, true, false and bare words, `text` is the source text.
+/// Strings are unescaped. For numbers, true, false, and bare words, `text` is the source text.
 struct Json {
   enum class Kind : std::uint8_t { null, word, number, string, array, object };
   struct Member;
@@ -18,10 +19,10 @@ struct Json {
   std::uint32_t line = 1;
   std::string text;
   std::vector<Json> items;
-  std::vector<Member> members;  ///< members in source order; names are unique
+  std::vector<Member> members;  ///< in source order, with unique names
 
   const Json* find(std::string_view name) const noexcept;
-  /// A description for errors: "an object", "the string 'x'".
+  /// Returns a description for errors, such as "an object" or "the string 'x'".
   std::string shown() const;
 };
 struct Json::Member {
@@ -35,9 +36,10 @@ struct JsonError {
   std::string what;
 };
 
-/// Parses one value, after which nothing may follow. Beyond JSON, accepts `//` and `/* */`
-/// comments, unquoted names and words, a comma before a closing bracket, and single quotes. Nesting
-/// is limited to 64 levels. A byte order mark is skipped; text must be UTF-8.
+/// Parses a single value, which must not be followed by anything else. In addition to JSON, accepts
+/// `//` and `/* */` comments, unquoted names and words, a comma before a closing bracket, and
+/// single quotes. Nesting is limited to 64 levels. The text must be UTF-8; a byte order mark is
+/// skipped.
 [[nodiscard]] std::expected<Json, JsonError> parse_json(std::string_view text);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The parts of EntityRegistry that define, spawn and apply templates.
+// The parts of EntityRegistry that define, spawn, and apply templates.
 #include <cstring>
 
 #include "registry/registry_impl.h"
@@ -48,7 +48,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
              .before = options.before,
              .name = intern_name(options.name),
              .clash = options.clash};
-  if (!message.name && !options.name.empty()) return {};  // refused
+  if (!message.name && !options.name.empty()) return {};  // the name was refused
   impl_->inputs.wait_over();                              // this may define templates
   const Template* known = impl_->structure.templates().known(message.what);
   if (!known) return {};

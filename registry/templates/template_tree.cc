@@ -56,14 +56,14 @@ TemplateTree::Node* TemplateTree::Node::child(std::string_view child_name) {
     const auto at = std::ranges::find_if(children_, fits);
     return at == children_.end() ? nullptr : &*at;
   };
-  constexpr std::size_t few = 16;  // maximum number of children to scan without an index
+  constexpr std::size_t few = 16;  // maximum number of children that are scanned without an index
   if (children_.size() <= few) return search();
   for (; indexed_ < children_.size(); ++indexed_)
     if (const std::uint64_t hash = hash64(children_[indexed_].name_); !by_name_.find(hash))
       by_name_.put(hash, static_cast<std::uint32_t>(indexed_));
   const std::uint32_t* known = by_name_.find(hash64(child_name));
   if (!known) return nullptr;
-  // Another name may have the same hash.
+  // A different name may have the same hash.
   return fits(children_[*known]) ? &children_[*known] : search();
 }
 
@@ -95,7 +95,7 @@ Text TemplateTree::text(std::string_view content) {
   if (!text) return text;
   const std::uint32_t* known = text_numbers_.find(text.hash);
   if (!known) text_numbers_.put(text.hash, static_cast<std::uint32_t>(texts_.size()));
-  // Two texts with the same hash are both kept, so that the registry refuses them.
+  // Two texts with the same hash are both kept, so that the registry will refuse them.
   if (!known || (texts_[*known] != content && std::ranges::find(texts_, content) == texts_.end()))
     texts_.emplace_back(content);
   return text;
@@ -149,7 +149,7 @@ bool TemplateTree::mirror(Node& into, const Node& from, std::map<std::uint32_t, 
                           std::uint64_t& compares_left) {
   keys[from.key_] = into.key_;
   for (const Node& child : from.children_) {
-    // Count each name twice: once for the lookup here, and once for filling the index.
+    // Count each name twice: once for the lookup here and once for filling the index.
     const std::uint64_t compares = 2 * (into.children_.size() + 1);
     if (compares_left < compares) return false;
     compares_left -= compares;
@@ -208,7 +208,7 @@ TemplateTree::Size TemplateTree::size() const noexcept {
 
 namespace {
 
-/// Nodes in pre-order, with the numbers of their parents.
+/// The nodes in pre-order, together with the numbers of their parents.
 struct Flat {
   std::vector<const TemplateTree::Node*> nodes;
   std::vector<std::uint32_t> parents;
@@ -293,9 +293,9 @@ TemplateTree TemplateTree::read(DefineTemplateView defined) {
       made.references.push_back({reference.offset, reference.node});
     return made;
   };
-  // Node numbers become keys. Children are added after their siblings, which keeps pre-order: a
-  // node's parent is the node before it or one of that node's ancestors. Adding a child moves only
-  // nodes below the parent.
+  // The node numbers become keys. Children are added after their siblings, which preserves
+  // pre-order: the parent of a node is the previous node or one of that node's ancestors. Adding a
+  // child moves only nodes below the parent.
   std::vector<Node*> line{&tree.root_};
   for (std::uint32_t i = 0; i < defined.nodes().size(); ++i) {
     const TemplateNodeView from = defined.nodes()[i];

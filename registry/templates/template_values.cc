@@ -84,8 +84,8 @@ std::string in_quotes(std::string_view text) {
   return out + '"';
 }
 
-/// Resolves references in values. Texts are stored in the tree; entities are either nodes or
-/// entities of the world.
+/// Resolves references in values. Texts are stored in the tree. Entities are either nodes of the
+/// tree or entities of the world.
 class References final : public ValueReferences {
  public:
   References(const EntityRegistry& registry, TemplateTree& tree) : registry_(registry), tree_(tree) {}
@@ -220,7 +220,7 @@ bool TemplateValues::field(Target& target, const Json& json, const std::string& 
   const auto read =
       parse_place(types, target.type, *place, name, text ? in_quotes(json.text) : json.text, changed, references);
   if (!read) return fail(line, path, read.error().text);
-  const std::uint32_t bytes = place->size;  // size of the whole array if that was named
+  const std::uint32_t bytes = place->size;  // if the field is an array, the size of the whole array
   target.value.put(place->offset, std::span(changed).subspan(place->offset, bytes));
   forget(target.node, target.message, target.index, place->offset, bytes);
   if (references.node)
@@ -249,7 +249,7 @@ bool TemplateValues::resolve() {
   for (const Named& named : named_) {
     if (!checks_.compare(tree_.keys(), named.line, named.path)) return false;
     Node* holder = tree_.find(named.node);
-    if (!holder) continue;  // it was removed since
+    if (!holder) continue;  // the node has been removed since then
     const Node* target = tree_.find(named.target);
     if (!target)
       return fail(named.line, named.path,
