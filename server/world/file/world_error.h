@@ -1,5 +1,5 @@
-// An error from opening, saving or reading a world. World's constructor and World::commit throw it;
-// other functions return it.
+// The error type for opening, saving, or reading a world. World's constructor and World::commit
+// throw it; other functions return it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ enum class WorldErrorCode : std::uint8_t {
 };
 const char* name(WorldErrorCode code) noexcept;
 
-/// what() is a sentence that begins with the given path: "level1.muster: in use by process 4711".
+/// what() returns a sentence that begins with the given path, for example "level1.muster: in use by
+/// process 4711".
 class WorldError : public std::runtime_error {
  public:
   WorldError(WorldErrorCode code, std::string path, std::string detail);
