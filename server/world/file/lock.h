@@ -68,9 +68,8 @@ class WorldLock {
   /// Returns true if the lock file is the original, not a copy of it.
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
-  int descriptor() const noexcept { return file_; }  ///< descriptor of the world file, or -1 before
-
-  ///< it exists
+  /// Returns the descriptor of the world file, or -1 before the file exists.
+  int descriptor() const noexcept { return file_; }
 
   /// Records what is durable and which -wal contains it, without syncing. After a power failure,
   /// the mark may be older than the file, but it is never newer.

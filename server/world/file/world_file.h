@@ -262,8 +262,8 @@ class WorldFile {
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
     std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
-    std::size_t removed = 0;                                  // number of vanished rows that were
-                                                              // removed
+    // Number of vanished rows that have been removed.
+    std::size_t removed = 0;
   };
 
   std::string shown_, path_;
@@ -282,12 +282,12 @@ class WorldFile {
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
   WalUse use_;
-  std::optional<Database> beside_;         // for merges; closed before database_
-  std::optional<std::uint64_t> in_file_;   // result of merge_beside()
-  std::optional<FileStamp> merged_;        // state of the file after a merge
-  bool foreign_wal_ = false;               // the -wal belongs to another process
-  bool lock_is_synced_ = false;            // the lock file was synced since this process took the
-                                           // lock
+  std::optional<Database> beside_;        // for merges; closed before database_
+  std::optional<std::uint64_t> in_file_;  // result of merge_beside()
+  std::optional<FileStamp> merged_;       // state of the file after a merge
+  bool foreign_wal_ = false;              // the -wal belongs to another process
+  // True if the lock file has been synced since this process took the lock.
+  bool lock_is_synced_ = false;
   bool file_differs_ = false;              // set by commit(), cleared by settle()
   bool unread_wal_ = false;                // a foreign -wal not yet verified to belong to the file
   FileAlone alone_;                        // the file without its -wal, when opened or last merged

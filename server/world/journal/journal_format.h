@@ -43,9 +43,9 @@ namespace muster::journal_format {
 constexpr std::size_t alignment = 16;
 constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller kinds are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
-constexpr std::uint64_t unkept_max = 4096;     ///< limit on the inputs of an unkept record
-constexpr std::uint8_t format_newest = 1;      ///< newest format of an input; older ones can be
-                                               ///< read
+constexpr std::uint64_t unkept_max = 4096;  ///< limit on the inputs of an unkept record
+/// The newest format of an input. Older formats can still be read.
+constexpr std::uint8_t format_newest = 1;
 constexpr std::uint8_t format_with_users = 1;  ///< formats from this one on record the user
 
 struct InputRecord {
