@@ -1,6 +1,6 @@
-// A Look, which the world thread passes to the watches: the chunks that changed since the previous
-// Look, with their watched columns. Columns are read in place, and copied only if they change
-// before they have been read (server/world/rows/preserved_columns.h).
+// A Look is the set of chunks that have changed since the previous Look, with their watched
+// columns. The world thread passes Looks to the watches. Columns are read in place, and are copied
+// only if they change before they have been read (server/world/rows/preserved_columns.h).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace muster {
 
-/// The common properties of an archetype's entities.
+/// The properties shared by all entities of an archetype.
 struct SeenKind {
   std::uint32_t number = 0;   ///< number of the archetype, or another one if components are missing
   std::vector<TypeId> types;  ///< sorted
@@ -36,7 +36,7 @@ struct SeenKinds {
   const SeenKind& at(std::uint32_t row) const noexcept { return each ? *each->kinds[each->of_row[row]] : *whole; }
 };
 
-/// A watched component. `size` is the size of its values, or 0 for a tag or runtime component.
+/// A watched component. `size` is the size of its values, or 0 for a tag or a runtime component.
 struct SeenType {
   TypeId id = 0;
   std::uint32_t size = 0;
@@ -44,7 +44,7 @@ struct SeenType {
   bool operator==(const SeenType&) const = default;
 };
 
-/// Texts that the world has added and removed since the last TextNews.
+/// Interned texts that the world has added or removed since the previous TextNews.
 struct TextNews {
   bool anew = false;  ///< forget all earlier texts
   std::vector<std::uint64_t> gone;
@@ -52,8 +52,8 @@ struct TextNews {
   bool empty() const noexcept { return !anew && gone.empty() && came.empty(); }
 };
 
-/// Created by the world thread (Looks), and read by one other thread until done(). Then the world
-/// thread releases it.
+/// Created by the world thread (Looks) and read by one other thread until done() is called. After
+/// that, the world thread releases it.
 struct Look {
   static constexpr std::uint32_t no_column = ~std::uint32_t{0};
   struct Column {
@@ -64,7 +64,8 @@ struct Look {
     std::uint64_t uid;
     std::shared_ptr<const SeenKind> kind;  ///< kind of rows with all components of the archetype
     std::uint32_t number, depth, rows;
-    /// Index of the ids in `columns` if rows have moved. All watched columns are then included.
+    /// If rows have moved, the index of the ids in `columns`; all watched columns are then
+    /// included.
     std::uint32_t ids = no_column;
     std::uint32_t parents = no_column;            ///< parents in `columns`, perhaps without ids
     std::uint32_t first = 0, last = 0;            ///< range in `values`
@@ -82,7 +83,7 @@ struct Look {
   std::vector<Column> says;         ///< columns of PresenceWord, by component
   std::vector<std::uint32_t> gone;  ///< numbers of removed chunks
   std::vector<Links> links;
-  /// All watched components, sorted; null if unchanged.
+  /// All watched components, sorted, or null if they have not changed.
   std::shared_ptr<const std::vector<SeenType>> wanted;
   std::vector<TypeId> learned;  ///< components new to the registry
   TextNews texts;

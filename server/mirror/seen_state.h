@@ -1,6 +1,6 @@
-// The watched part of a world at one sequence: entities, places, parents, and values of watched
-// components. A copy takes a few pointers per chunk, because blocks are shared; SeenWorld copies a
-// shared block before changing it.
+// The watched part of a world at one sequence: entities, places, parents, and the values of watched
+// components. Copying a state takes only a few pointers per chunk, because blocks are shared.
+// SeenWorld copies a shared block before changing it.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace muster {
 
-/// Texts by hash.
+/// Interned texts, keyed by hash.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// An object and all its copies must be used by the same thread. Offers queries like
+/// A state and all of its copies must be used on the same thread. Offers queries like those of
 /// EntityRegistry, but only for the watched part.
 class SeenState {
  public:
@@ -49,11 +49,12 @@ class SeenState {
   };
 
   std::uint64_t sequence() const noexcept { return sequence_; }
-  /// Returns the number of looks taken in. States with equal numbers are equal, except for texts.
+  /// Returns the number of looks that have been taken in. States with the same number are equal,
+  /// except for their texts.
   std::uint64_t look() const noexcept { return look_; }
   std::uint64_t now_ns() const noexcept { return clock_ns_; }
 
-  /// Returns the living entity with this index, or nil.
+  /// Returns the living entity with this index, or nil if there is none.
   Entity entity(std::uint32_t index) const noexcept {
     const Place* const at = index != 0 ? place_of(index) : nullptr;
     return at && at->generation != 0 ? Entity{index, at->generation} : Entity{};
@@ -82,7 +83,7 @@ class SeenState {
     const Place* const at = place(e);
     return at ? at->parent : Entity{};
   }
-  /// Only valid if links are watched.
+  /// Returns the first child, or nil. Valid only if links are watched.
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   Entity previous_sibling(Entity e) const noexcept { return entity(links(e.index).previous); }
@@ -91,11 +92,12 @@ class SeenState {
   /// Returns null if the component is not watched.
   const Column* column(TypeId type) const noexcept;
   /// Returns null if the entity is dead or lacks the component, or if the component is not watched.
-  /// If the component has no values, do not dereference the result.
+  /// If the component has no values, the result must not be dereferenced.
   const std::byte* find(Entity e, TypeId type) const noexcept;
   /// Returns the value of the entity at this place.
   const std::byte* value(const Place& at, const Column& column) const noexcept;
-  /// Returns the text of the entity's Name, or nil if it has none or Name is not watched.
+  /// Returns the text of the entity's Name. Returns nil if the entity has no Name or if Name is not
+  /// watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
   /// Returns an empty string if the text is unknown.
@@ -123,7 +125,7 @@ class SeenState {
   static constexpr std::uint32_t page_bits = 10, page_indices = 1u << page_bits;
   struct Places {
     Place places[page_indices];
-    std::uint32_t count = 0;  // living entities
+    std::uint32_t count = 0;  // number of living entities
   };
   const Place* place_of(std::uint32_t index) const noexcept {
     const std::uint32_t page = index >> page_bits;

@@ -1,4 +1,4 @@
-// The contents of a Follow message, checked and in the form that watches use.
+// The contents of a Follow message, validated and converted to the form that watches use.
 #pragma once
 
 #include <expected>
@@ -11,7 +11,7 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Lists of type ids are sorted and have no duplicates.
+/// Lists of type ids are sorted and contain no duplicates.
 struct WatchAsked {
   bool world = false;
   std::vector<Entity> entities;
@@ -34,14 +34,14 @@ struct WatchAsked {
   bool wants_events() const noexcept { return inputs || !pushed.empty(); }
 };
 
-/// Converts a request. Fails for unknown types, for an invalid rate, and if it names entities
-/// although it asks for the whole world.
+/// Converts a request. Fails if a type is unknown, if the rate is invalid, or if the request names
+/// entities even though it asks for the whole world.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
-/// Returns the fault `not_found`.
+/// Returns a `not_found` fault for a watch.
 session::Fault unknown_watch(std::uint64_t watch);
 
-/// Returns the fault `bad_question` about a field.
+/// Returns a `bad_question` fault for a field.
 session::Fault bad_watch(const char* field, std::string text);
 
 }  // namespace muster

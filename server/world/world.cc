@@ -36,7 +36,7 @@ namespace {
 
 using Clock = Wake::Clock;
 
-/// Returns the earlier of two times, where no value means never.
+/// Returns the earlier of two times. No value means never.
 std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std::optional<Clock::time_point> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }

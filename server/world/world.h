@@ -74,9 +74,9 @@ struct WorldOptions {
   /// `on_warning` is called instead.
   std::function<void(const std::string&)> on_failure = {};
   /// Sequence of the input to leave out, or 0 for none. The world must be stopped before that input
-  /// (World::stopped); otherwise, opening it fails. Of the inputs that follow, only those of
-  /// sessions are applied. The state is then saved immediately, and the world continues. If a later
-  /// input kills the process before that save, WORLD-work records that this input is left out.
+  /// (World::stopped); otherwise, opening it fails. Later inputs are applied only if they come from
+  /// sessions. The state is then saved immediately, and the world continues. If a later input kills
+  /// the process before that save, WORLD-work records that this input is left out.
   std::uint64_t skip = 0;
   /// Time after which an input that is still being handled is reported as hanging (World::hang),
   /// where 0 means never.
