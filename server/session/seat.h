@@ -1,5 +1,4 @@
-// A seat is the part of a session that belongs to one world. session.h shows how the two are
-// related.
+// The part of a session that belongs to one world. session.h shows how the two are related.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +11,22 @@
 
 namespace muster {
 
-/// The hashes of the texts that were sent to a session. Any thread.
+/// The hashes of the interned texts that were sent to a session. Thread-safe.
 class TextsTold {
  public:
   bool has(std::uint64_t hash) const {
     const MutexLock lock(mutex_);
     return told_.contains(hash);
   }
-  /// Calls `send` to queue the text, unless it was sent before and `again` is false. If another
-  /// thread is sending the text, waits until it is queued, so that messages that mention it follow
-  /// it.
+  /// Calls `send` to queue the text if the text has not been sent before or if `again` is true. If
+  /// another thread is currently sending the text, waits until the text is queued, so that messages
+  /// that mention it are sent after it.
   template <class F>
   void tell(std::uint64_t hash, bool again, F&& send) {
     const MutexLock lock(mutex_);
     if (told_.insert(hash).second || again) send();
   }
-  /// Call if the client may not have received what was sent.
+  /// Must be called if the client may not have received what was sent.
   void forget() {
     const MutexLock lock(mutex_);
     told_.clear();
@@ -42,7 +41,7 @@ class TextsTold {
   std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// World thread only, except texts_sent.
+/// Used only on the world thread, except for texts_sent.
 struct Seat {
   TextsTold texts_sent;                          ///< any thread
   std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
