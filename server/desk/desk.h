@@ -174,7 +174,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
-  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // ended by a Fault; the newest is last
+  // Ended by a Fault, newest last.
+  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);
 
   // Used on the world thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending

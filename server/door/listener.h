@@ -1,5 +1,5 @@
 // Accepts connections and serves them on one thread until they end. The first four bytes of a TCP
-// connection select frames or HTTP; Unix sockets carry frames.
+// connection determine whether it carries frames or HTTP. Unix sockets always carry frames.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct ListenerOptions {
   std::string listen;     ///< "127.0.0.1:7717", loopback only; empty for no TCP
   std::string unix_path;  ///< empty for no Unix socket
   std::vector<Admission> admissions;
-  /// Called on the listener's thread with a line about a session.
+  /// Called on the listener's thread with a log line about a session.
   std::function<void(const std::string&)> log;
   std::function<void(const std::string&)> warn;        ///< about refused strangers; if empty, log
   PageFiles page = {};                                 ///< served over HTTP; may be empty
@@ -27,21 +27,23 @@ struct ListenerOptions {
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
 };
 
-/// Create, stop and destroy it on the world thread. The desk must outlive it.
+/// Must be created, stopped, and destroyed on the world thread. The desk must outlive the listener.
 class Listener {
  public:
-  /// Throws ServerError.
+  /// Starts listening. Throws ServerError on failure.
   Listener(Desk& desk, ListenerOptions options);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   const std::string& address() const noexcept;
-  /// Returns the number of open connections, both sessions and strangers. Any thread.
+  /// Returns the number of open connections, including both sessions and strangers. May be called
+  /// on any thread.
   std::uint32_t streams() const noexcept;
-  /// Calls `f` after `time` on the listener's thread. Any thread.
+  /// Calls `f` on the listener's thread after `time` has passed. May be called on any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
-  /// Notifies all sessions, waits at most a second until that is sent, and closes them.
+  /// Notifies all sessions, waits at most one second for the notifications to be sent, and closes
+  /// the sessions.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// Statistics of a running world, for monitoring.
+// Statistics about a running world, for monitoring.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct Figures {
 
 class TimeCounts;
 
-/// Returns the percentile `share` (0.5 for the median) of the counted times in ns, or 0 if there
-/// are none.
+/// Returns the percentile `share` (0.5 for the median) of the counted times in ns, or 0 if no times
+/// have been counted.
 std::uint64_t below_share(const TimeCounts& times, double share);
-/// Returns the resident memory of this process in bytes, or 0 if unknown.
+/// Returns the resident memory of this process in bytes, or 0 if it is unknown.
 std::uint64_t resident_bytes();
 
 }  // namespace muster

@@ -17,9 +17,9 @@ struct BackupReport {
 };
 
 /// Copies a consistent snapshot of the world at `from`, including its -wal, to a new file at `to`,
-/// even while the world is being written to. The copy is complete and on disk when it gets its
-/// name, and needs no -wal. Does not change `from`, and does not delay a server that has it open.
-/// Does nothing if `to` exists. Does not copy WORLD-users, which has hashes of tokens.
+/// even while the world is being written to. When the copy gets its name, it is complete and on
+/// disk, and it needs no -wal. Does not change `from` or delay a server that has `from` open. If
+/// `to` exists, nothing is copied. WORLD-users, which contains hashes of tokens, is not copied.
 [[nodiscard]] std::expected<BackupReport, WorldError> back_up(const std::string& from, const std::string& to);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The answer to a request.
+// The answer to an HTTP request.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// A file open for reading. Movable, not copyable.
+/// A file that is open for reading. Movable, but not copyable.
 class OpenFile {
  public:
   OpenFile() = default;
@@ -33,7 +33,7 @@ class OpenFile {
 
 struct HttpAnswer {
   unsigned status = 200;
-  /// Header fields other than Content-Length, Date, and those of the connection.
+  /// Header fields other than Content-Length, Date, and the fields about the connection.
   std::vector<std::pair<std::string, std::string>> fields;
   std::shared_ptr<const std::string> kept;  ///< a shared body,
   OpenFile file;                            ///< or a file,
@@ -46,7 +46,7 @@ struct HttpAnswer {
   }
 };
 
-/// Makes an answer with a status and a sentence.
+/// Creates an answer that consists of a status and a sentence.
 HttpAnswer http_sentence(unsigned status, std::string text);
 
 }  // namespace muster

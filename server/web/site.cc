@@ -78,8 +78,8 @@ Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
 }
 
 Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
-  // Check host and origin first: a page from another site must learn nothing, not even which files
-  // exist.
+  // Check the host and the origin first. A page from another site must not learn anything, not even
+  // which files exist.
   if (request.hosts.size() != 1) return sentence(400, "a request must have exactly one Host");
   const std::string& host = request.hosts.front();
   if (!is_own_host(host, port_)) return sentence(421, "use localhost or the loopback address, with this server's port");
