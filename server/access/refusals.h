@@ -15,7 +15,8 @@ class Refusals {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t addresses_max = 1024;
-  static constexpr std::uint32_t free_attempts = 3;  ///< wrong tokens answered at once
+  /// Number of wrong tokens that are answered immediately.
+  static constexpr std::uint32_t free_attempts = 3;
 
   /// Delay for the first wrong token after the free attempts. Each further wrong token doubles the
   /// delay.

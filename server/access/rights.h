@@ -7,7 +7,7 @@ namespace muster {
 
 /// The rights of a token and of the sessions that use it. By default, there are none.
 struct Rights {
-  RemoteRight role = RemoteRight::none;  ///< includes all lower rights
+  RemoteRight role = RemoteRight::none;  ///< each role includes all lower ones
 
   /// Returns true if the token is valid at all.
   bool any() const noexcept { return role != RemoteRight::none; }

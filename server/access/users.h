@@ -37,15 +37,15 @@ struct User {
   std::uint64_t number = 0;
   std::string name;
   session::Role role = session::Role::none;  ///< none if revoked
-  std::uint64_t expires_s = 0;               ///< since 1970; 0 for never
-  TokenHash hash{};                          ///< of the token; zero if revoked
+  std::uint64_t expires_s = 0;               ///< seconds since 1970, or 0 for never
+  TokenHash hash{};                          ///< hash of the token, or zero if revoked
 };
 
 /// The rights granted by a token, and the token's user.
 struct Admitted {
-  Rights rights = {};      ///< none if the token is not valid here
-  std::uint64_t user = 0;  ///< 0 for the server's own token
-  std::string name = {};   ///< the user's
+  Rights rights = {};      ///< no rights if the token is not valid here
+  std::uint64_t user = 0;  ///< number of the user, or 0 for the server's own token
+  std::string name = {};   ///< name of the user
 };
 
 /// The reason why a user was not created: a short identifier for programs, and a sentence for
@@ -62,7 +62,8 @@ std::string draw_token();
 class Users {
  public:
   using Clock = std::chrono::system_clock;
-  static constexpr std::size_t users_max = 10'000;  ///< including revoked ones
+  /// Limit on the number of users, including revoked ones.
+  static constexpr std::size_t users_max = 10'000;
   static constexpr std::size_t name_bytes_max = 64;
 
   /// Reads the file at `path`, which need not exist. If `path` is empty, there are no users, and
@@ -88,7 +89,8 @@ class Users {
   /// Revokes a user and returns the user's number. The change is on disk when the call returns.
   /// After an error, nothing has changed.
   [[nodiscard]] std::expected<std::uint64_t, UserFault> revoke(const std::string& name);
-  const std::vector<User>& all() const noexcept { return users_; }  ///< by number
+  /// All users, ordered by number.
+  const std::vector<User>& all() const noexcept { return users_; }
 
  private:
   void read();

@@ -195,7 +195,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::size_t schemas_known_ = 0;
   std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
   bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush
-  std::uint64_t wake_due_ns_ = 0;                          // steady-clock time, set by the last wake request
+  std::uint64_t wake_due_ns_ = 0;                          // steady clock, at the last wake request
 };
 
 }  // namespace muster

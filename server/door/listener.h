@@ -13,17 +13,22 @@
 namespace muster {
 
 struct ListenerOptions {
-  std::string listen;     ///< "127.0.0.1:7717", loopback only; empty for no TCP
-  std::string unix_path;  ///< empty for no Unix socket
+  std::string listen;     ///< a loopback address such as "127.0.0.1:7717", or empty for no TCP
+  std::string unix_path;  ///< path of the Unix socket, or empty for none
   std::vector<Admission> admissions;
   /// Called on the listener's thread with a log line about a session.
   std::function<void(const std::string&)> log;
-  std::function<void(const std::string&)> warn;        ///< about refused strangers; if empty, log
-  PageFiles page = {};                                 ///< served over HTTP; may be empty
-  std::string world_folder = {};                       ///< folder of models for HTTP, or empty
-  std::string world_file = {};                         ///< the world's file, not served
-  std::string users_file = {};                         ///< server/access/users.h; or empty
-  std::string world_id = {};                           ///< World::id of the users' world, or empty
+  /// Called about refused strangers; if empty, `log` is used.
+  std::function<void(const std::string&)> warn;
+  /// The page to serve over HTTP. May be empty.
+  PageFiles page = {};
+  /// The folder of models to serve over HTTP, or empty.
+  std::string world_folder = {};
+  std::string world_file = {};  ///< the world's file, which is not served
+  /// The file with the list of users (server/access/users.h), or empty.
+  std::string users_file = {};
+  /// World::id of the world to which the users belong, or empty.
+  std::string world_id = {};
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
 };
 

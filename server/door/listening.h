@@ -10,9 +10,9 @@ namespace muster {
 /// A listening socket, whose descriptor the caller must close.
 struct ListeningSocket {
   int descriptor = -1;
-  bool is_v6 = false;  ///< TCP over IPv6
+  bool is_v6 = false;  ///< true for TCP over IPv6
   std::uint16_t port = 0;
-  std::string address;  ///< "127.0.0.1:7717" with the real port, or a path
+  std::string address;  ///< "127.0.0.1:7717" with the actual port, or a path
 };
 
 /// Listens on an address such as "127.0.0.1:7717", "[::1]:7717", or "localhost:0". Throws

@@ -27,8 +27,11 @@ class ServedStream {
 /// Calls from a stream to the listener. Both may be made from within functions of the stream. The
 /// stream exists until those functions return.
 struct ServedStreamEvents {
-  std::function<void()> known;  ///< no longer a stranger, or closed; may be called repeatedly
-  std::function<void()> ended;  ///< called once, when nothing is pending
+  /// Called when the stream no longer belongs to a stranger or has been closed. May be called
+  /// repeatedly.
+  std::function<void()> known;
+  /// Called once, when no operation is pending any longer.
+  std::function<void()> ended;
 };
 
 }  // namespace muster

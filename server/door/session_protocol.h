@@ -23,7 +23,7 @@ struct Door {
   Desk& desk;
   Users users;
   const std::function<void(const std::string&)>
-      log;  ///< one line about a session that began or was closed; may be empty
+      log;  ///< called with a line about a session that began or was closed; may be empty
   Refusals refusals;
   /// World::displaced. May be null. Called on any thread.
   std::function<const std::string*()> displaced = {};
@@ -40,9 +40,9 @@ class SessionProtocol {
 
   enum class Outcome {
     done,    ///< continue reading
-    wait,    ///< stop reading, and soon offer the same frame again
+    wait,    ///< stop reading, and offer the same frame again soon
     held,    ///< stop reading for held_for, then call let_go
-    closed,  ///< stop reading; the outgoing queue is still sent
+    closed,  ///< stop reading, but send the rest of the outgoing queue
   };
   Outcome on_frame(const WireFrame& frame);
   /// Must be called when bytes have arrived. The frames offered next are considered to arrive at

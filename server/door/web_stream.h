@@ -16,8 +16,8 @@ namespace muster {
 
 /// Data from the HTTP request for the WebSocket, and the rights that the request has.
 struct WebHandshake {
-  std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version
-  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with 1009
+  std::string host, key, version;       ///< fields Host, Sec-WebSocket-Key, Sec-WebSocket-Version
+  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with status 1009
 };
 
 /// Takes over a stream that contains a request for an upgrade, and answers the request. No

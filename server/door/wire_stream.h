@@ -13,9 +13,9 @@ namespace muster {
 /// started.
 struct StreamRead {
   enum class End : std::uint8_t {
-    none,    ///< at least one byte came
-    ended,   ///< the other side sends nothing more
-    broken,  ///< lost, closed here, or ended by an invalid message
+    none,    ///< at least one byte was received
+    ended,   ///< the other side has finished sending
+    broken,  ///< the stream was lost, closed here, or ended by an invalid message
   };
   std::size_t bytes = 0;
   End end = End::none;

@@ -18,13 +18,13 @@ namespace muster {
 
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
-  std::uint64_t steps = 0;     ///< server/session/steps.h
-  std::uint64_t delivery = 0;  ///< steps of game messages, without the factor for slow handlers
-  std::uint64_t texts = 0;     ///< number of texts that the world does not have yet
+  std::uint64_t steps = 0;     ///< see server/session/steps.h
+  std::uint64_t delivery = 0;  ///< steps for game messages, without the factor for slow handlers
+  std::uint64_t texts = 0;     ///< number of texts that are new to the world
   std::uint64_t text_bytes = 0;
-  std::uint64_t row_bytes = 0;           ///< upper bound
-  std::uint64_t template_bytes = 0;      ///< not reduced by replaced templates
-  std::vector<std::uint64_t> told = {};  ///< hashes of all texts whose bytes are in the edit
+  std::uint64_t row_bytes = 0;           ///< upper bound on the bytes of new rows
+  std::uint64_t template_bytes = 0;      ///< replaced templates are not subtracted
+  std::vector<std::uint64_t> told = {};  ///< hashes of all texts contained in the edit
 };
 
 /// Used on the world thread, between inputs. Computing the cost takes at most as long as an edit is

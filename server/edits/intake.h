@@ -20,10 +20,10 @@ namespace muster {
 
 /// Counts of requests, for tests and statistics.
 struct IntakeCounters {
-  std::uint64_t edits = 0;           ///< entered the world
-  std::uint64_t refused = 0;         ///< rejected before they reached the world
-  std::uint64_t steps = 0;           ///< the computed costs of edits
-  std::uint64_t take_steps_max = 0;  ///< steps of the most expensive call of take
+  std::uint64_t edits = 0;           ///< edits that entered the world
+  std::uint64_t refused = 0;         ///< edits rejected before they reached the world
+  std::uint64_t steps = 0;           ///< total computed cost of edits
+  std::uint64_t take_steps_max = 0;  ///< steps in the most expensive call to take()
 };
 
 /// Used only on the world thread.

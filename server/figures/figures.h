@@ -10,17 +10,19 @@ struct Figures {
   std::uint64_t sequence = 0, durable_sequence = 0, saved_sequence = 0, clock_ns = 0;
   double hz = 0;
   std::uint64_t uptime_ns = 0, processor_ns = 0, memory_bytes = 0;
-  std::uint64_t ticks = 0;  ///< measured ticks
+  std::uint64_t ticks = 0;  ///< number of ticks measured
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
-                tick_max_ns = 0;                           ///< processor time; classes are an eighth wide
-  std::uint64_t edits = 0, edits_refused = 0;              ///< since the server began
-  std::uint64_t answers_waiting_bytes = 0;                 ///< in all sessions, waiting for clients
-  std::uint64_t requests_waiting_bytes = 0;                ///< in all sessions, waiting for the world
-  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< unanswered
+                tick_max_ns = 0;               ///< processor time; classes are an eighth wide
+  std::uint64_t edits = 0, edits_refused = 0;  ///< counted since the server started
+  /// Size of the answers in all sessions that are waiting for their clients.
+  std::uint64_t answers_waiting_bytes = 0;
+  /// Size of the requests in all sessions that are waiting for the world.
+  std::uint64_t requests_waiting_bytes = 0;
+  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: those not yet answered
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
-  std::uint64_t journal_bytes = 0;  ///< bytes of the journal after the saved state
-  std::string disk_error = {};      ///< reason why edits are refused, or empty
-  std::string save_error = {};      ///< error of the last automatic save, or empty
+  std::uint64_t journal_bytes = 0;  ///< size of the journal after the saved state
+  std::string disk_error = {};      ///< the reason why edits are refused, or empty
+  std::string save_error = {};      ///< the error of the last automatic save, or empty
 };
 
 class TimeCounts;

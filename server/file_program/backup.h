@@ -11,7 +11,7 @@ namespace muster {
 
 struct BackupReport {
   std::uint64_t checkpoint = 0;  ///< the last checkpoint in the copy
-  std::uint64_t group = 0;       ///< the journal's last group in the copy, or 0
+  std::uint64_t group = 0;       ///< the last journal group in the copy, or 0
   std::uint64_t sequence = 0;    ///< sequence of the last input in the copy
   std::uint64_t bytes = 0;       ///< size of the copy
 };

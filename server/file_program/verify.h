@@ -14,11 +14,11 @@ namespace muster {
 
 struct VerifyReport {
   FileMeta meta = {};
-  bool running = false;  ///< a process has the world open, so a copy was verified
-  bool older = false;    ///< file format 1, which the next save will convert
+  bool running = false;  ///< true if a process has the world open, so that a copy was verified
+  bool older = false;    ///< true for file format 1, which the next save will convert
   std::uint64_t entities = 0;
   std::uint64_t hash = 0;    ///< EntityRegistry::hash at the checkpoint
-  std::uint64_t groups = 0;  ///< groups in the journal after the checkpoint
+  std::uint64_t groups = 0;  ///< number of journal groups after the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
   std::uint64_t durable = 0;  ///< sequence of the last input in the file
 
@@ -29,8 +29,8 @@ struct VerifyReport {
 };
 
 /// Verifies the world at `path`. Returns the error with which a server would refuse the world,
-/// including the error for a journal that cannot be replayed. Needs as much memory as the running
-/// world. Does not run handlers, because this program does not have them.
+/// including the error for a journal that cannot be replayed. The memory needed is that of the
+/// running world. Does not run handlers, because this program does not have them.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster

@@ -20,8 +20,9 @@ namespace muster {
 
 /// The properties shared by all entities of an archetype.
 struct SeenKind {
-  std::uint32_t number = 0;   ///< number of the archetype, or another one if components are missing
-  std::vector<TypeId> types;  ///< sorted
+  /// Number of the archetype, or another number if components are missing.
+  std::uint32_t number = 0;
+  std::vector<TypeId> types;  ///< sorted types of the components
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }
 };
 
@@ -29,7 +30,7 @@ struct SeenKind {
 struct SeenKinds {
   struct Each {
     std::vector<std::shared_ptr<const SeenKind>> kinds;
-    std::vector<std::uint32_t> of_row;  ///< index in `kinds`
+    std::vector<std::uint32_t> of_row;  ///< index in `kinds` for each row
   };
   std::shared_ptr<const SeenKind> whole;  ///< kind of rows with all components of the archetype
   std::shared_ptr<const Each> each;       ///< null if all rows have `whole`
@@ -40,13 +41,13 @@ struct SeenKinds {
 struct SeenType {
   TypeId id = 0;
   std::uint32_t size = 0;
-  const TypeDescriptor* type = nullptr;  ///< descriptor in the registry, or null if unknown
+  const TypeDescriptor* type = nullptr;  ///< the registry's descriptor, or null if unknown
   bool operator==(const SeenType&) const = default;
 };
 
 /// Interned texts that the world has added or removed since the previous TextNews.
 struct TextNews {
-  bool anew = false;  ///< forget all earlier texts
+  bool anew = false;  ///< if true, all earlier texts must be forgotten
   std::vector<std::uint64_t> gone;
   std::vector<std::pair<std::uint64_t, std::string>> came;
   bool empty() const noexcept { return !anew && gone.empty() && came.empty(); }
@@ -58,7 +59,7 @@ struct Look {
   static constexpr std::uint32_t no_column = ~std::uint32_t{0};
   struct Column {
     TypeId type;
-    std::uint32_t number;  ///< index in `columns`
+    std::uint32_t number;  ///< index in Look::columns
   };
   struct ChunkNews {
     std::uint64_t uid;
@@ -67,7 +68,8 @@ struct Look {
     /// If rows have moved, the index of the ids in `columns`; all watched columns are then
     /// included.
     std::uint32_t ids = no_column;
-    std::uint32_t parents = no_column;            ///< parents in `columns`, perhaps without ids
+    /// Index of the parents in `columns`, possibly set without ids.
+    std::uint32_t parents = no_column;
     std::uint32_t first = 0, last = 0;            ///< range in `values`
     std::uint32_t says_first = 0, says_last = 0;  ///< range in `says` if rows have moved
     bool rows_moved() const noexcept { return ids != no_column; }
@@ -80,12 +82,12 @@ struct Look {
   std::uint64_t sequence = 0, clock_ns = 0;
   std::vector<ChunkNews> chunks;
   std::vector<Column> values;
-  std::vector<Column> says;         ///< columns of PresenceWord, by component
+  std::vector<Column> says;         ///< presence columns (PresenceWord) by component
   std::vector<std::uint32_t> gone;  ///< numbers of removed chunks
   std::vector<Links> links;
   /// All watched components, sorted, or null if they have not changed.
   std::shared_ptr<const std::vector<SeenType>> wanted;
-  std::vector<TypeId> learned;  ///< components new to the registry
+  std::vector<TypeId> learned;  ///< components that the registry has learned
   TextNews texts;
   PreservedColumns columns{~std::uint64_t{0}};
 

@@ -30,13 +30,16 @@ class SeenState {
     std::uint64_t uid = 0;  ///< 0 if there is no chunk with this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
-    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< indexed by row; depth 0 has no parents
+    /// Indexed by row; there are no parents at depth 0.
+    std::shared_ptr<std::vector<Entity>> ids, parents;
   };
   struct Column {
     TypeId type = 0;
-    std::uint32_t size = 0;                            ///< size of a value; 0 without values
-    const TypeDescriptor* descriptor = nullptr;        ///< null if unknown to the registry
-    std::vector<std::shared_ptr<std::byte[]>> copies;  ///< by chunk number; null without values
+    std::uint32_t size = 0;  ///< size of a value, or 0 if there are none
+    /// Null if the registry does not know the type.
+    const TypeDescriptor* descriptor = nullptr;
+    /// Indexed by chunk number; null if there are no values.
+    std::vector<std::shared_ptr<std::byte[]>> copies;
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;
     }

@@ -28,12 +28,12 @@ class SeenWorld : public SeenState {
 
   struct Values {
     TypeId component = 0;
-    std::vector<Entity> entities;  ///< entities with a changed, added or removed value
+    std::vector<Entity> entities;  ///< entities with a changed, added, or removed value
   };
   struct Found {
     std::vector<Values> values;
     std::vector<Entity> structure;  ///< entities created, destroyed, or moved to a different parent
-    std::vector<Entity> kinds;      ///< entities created, or with a changed set of components
+    std::vector<Entity> kinds;      ///< entities created or with a changed set of components
     /// Living entities with a new previous sibling or a new number of children.
     std::vector<Entity> links;
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }

@@ -67,12 +67,14 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 
 extern "C" {
 struct MusterPlugin {
-  std::uint32_t abi_version;  ///< always the first member, so that any server can read it
-  std::uint32_t layout;       ///< muster_plugin_layout, as computed by the plugin's compiler
-  std::uint64_t headers;      ///< muster_plugin_headers of the headers used to compile the plugin
-  const char* name;           ///< unique among a server's plugins; the same for all builds of a
-                              ///< plugin
-  const char* build;          ///< identifies the code; stored with every save, for replays
+  /// Always the first member, so that any version of the server can read it.
+  std::uint32_t abi_version;
+  std::uint32_t layout;   ///< muster_plugin_layout, as computed by the plugin's compiler
+  std::uint64_t headers;  ///< muster_plugin_headers of the headers used to compile the plugin
+  /// Unique among a server's plugins, and the same for all builds of a plugin.
+  const char* name;
+  /// Identifies the code. Stored with every save, for replays.
+  const char* build;
 
   /// Subscribes the plugin's handlers in a registry and returns the instance. On failure, returns
   /// null and writes a zero-terminated sentence of at most error_bytes bytes to `error`. Must not

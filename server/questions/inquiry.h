@@ -21,9 +21,9 @@ class Inquiry {
   enum class Progress {
     done,       ///< the question was answered
     again,      ///< the steps are used up
-    room,       ///< no room in the session's queue, which wakes the desk
-    elsewhere,  ///< waits for another thread, which wakes the desk
-    later,      ///< waits until the work is due (server/questions/seldom.h)
+    room,       ///< there is no room in the session's queue, which will wake the desk
+    elsewhere,  ///< waiting for another thread, which will wake the desk
+    later,      ///< waiting until the work is due (server/questions/seldom.h)
   };
 
   Inquiry() = default;

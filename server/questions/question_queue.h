@@ -26,8 +26,8 @@ struct Question {
 struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
-  std::uint64_t steps = 0;            ///< of all slices
-  std::uint64_t slice_steps_max = 0;  ///< steps of the most expensive slice
+  std::uint64_t steps = 0;            ///< total steps of all slices
+  std::uint64_t slice_steps_max = 0;  ///< steps in the most expensive slice
 };
 
 /// Used only on the world thread. The queue's length is bounded, because each session is limited by

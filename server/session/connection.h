@@ -20,8 +20,10 @@ class Connection {
  public:
   explicit Connection(OutgoingLimits limits = {}) : outgoing(limits) {}
 
-  Outgoing outgoing;                              ///< frames to send; any thread
-  std::atomic<std::uint64_t> received_bytes = 0;  ///< bytes of frames taken; any thread
+  /// The frames to send. May be used on any thread.
+  Outgoing outgoing;
+  /// Total size of the frames accepted so far. May be used on any thread.
+  std::atomic<std::uint64_t> received_bytes = 0;
 
   /// Returns the session, or null if no Hello has been accepted yet or if the session has ended.
   /// Must be called on the listener's thread.

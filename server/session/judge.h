@@ -16,8 +16,10 @@ namespace muster {
 /// A batch that has passed judge(), and its receiver.
 struct Judged {
   BatchView batch;
-  bool for_world = false;                ///< an edit of the world; otherwise a session message
-  const TypeDescriptor* type = nullptr;  ///< of the message (if timed: of the inner one)
+  /// True for an edit of the world, false for a session message.
+  bool for_world = false;
+  /// Type of the message or, if it is timed, of the inner message.
+  const TypeDescriptor* type = nullptr;
 };
 
 /// Judges a batch. `types` contains the types of the world and of sessions. If the bytes are

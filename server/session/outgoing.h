@@ -108,7 +108,7 @@ class Outgoing {
   std::optional<session::Fault> closed_by() const;
 
   struct Waiting {
-    std::size_t control = 0, data = 0;  ///< bytes, of frames
+    std::size_t control = 0, data = 0;  ///< bytes in frames of each kind
     std::size_t bytes() const noexcept { return control + data; }
   };
   /// Returns the number of queued bytes, including those that the writer has taken. If a client
@@ -126,8 +126,9 @@ class Outgoing {
   /// The state of the watches lane.
   struct Line {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
-    std::uint64_t stuck_ns = 0;   ///< time since the writer sent anything; 0 if it has nothing
-    std::uint64_t oldest_ns = 0;  ///< age of the oldest waiting data; 0 if there is none
+    /// Time since the writer last sent bytes, or 0 if it has none to send.
+    std::uint64_t stuck_ns = 0;
+    std::uint64_t oldest_ns = 0;  ///< age of the oldest pending data, or 0 if there is none
   };
   Line line(std::uint64_t now_ns) const;
 

@@ -19,9 +19,9 @@ namespace muster {
 struct Request {
   std::uint64_t request = 0;
   bool for_world = false;           ///< false for a question
-  bool latest = false;              ///< only the last waiting message counts (journal: "latest")
-  std::uint64_t came_ns = 0;        ///< world thread's processor time when it arrived
-  std::span<std::byte> batch = {};  ///< 16-aligned
+  bool latest = false;              ///< only the last pending message counts (journal: "latest")
+  std::uint64_t came_ns = 0;        ///< processor time of the world thread on arrival
+  std::span<std::byte> batch = {};  ///< aligned to 16 bytes
   /// The replaced requests that need an answer, in order. Each receives the answer to this request.
   std::vector<std::uint64_t> overtaken = {};
 };
@@ -44,7 +44,8 @@ class Requests {
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
-  static constexpr std::size_t overtaken_max = 256;  ///< replaced requests that want an answer
+  /// Limit on the number of replaced requests that need an answer.
+  static constexpr std::size_t overtaken_max = 256;
   /// Copies the batch. If the batch would exceed the limit of the session or the limit of all
   /// sessions, returns false and takes nothing, unless the session has no other pending requests. A
   /// single message that is `latest` replaces the newest pending message if both have the same type

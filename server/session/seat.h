@@ -43,13 +43,15 @@ class TextsTold {
 
 /// Used only on the world thread, except for texts_sent.
 struct Seat {
-  TextsTold texts_sent;                          ///< any thread
+  TextsTold texts_sent;                          ///< thread-safe
   std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
-  std::uint64_t texts = 0, text_bytes = 0;       ///< those texts that were new to the world
-  std::vector<session::Granted> grants;          ///< sorted by index; ids may be unused
-  std::vector<std::uint64_t> timers;             ///< may include ended ones
-  std::uint64_t edits = 0;                       ///< edits that the world accepted
-  TimeCounts edit_waits;                         ///< processor time from arrival to answer
+  /// Number and total size of those texts that were new to the world.
+  std::uint64_t texts = 0, text_bytes = 0;
+  std::vector<session::Granted> grants;  ///< sorted by index; ids may be unused
+  std::vector<std::uint64_t> timers;     ///< may include timers that are over
+  std::uint64_t edits = 0;               ///< edits that the world accepted
+  /// Processor time from an edit's arrival to its answer.
+  TimeCounts edit_waits;
 };
 
 }  // namespace muster

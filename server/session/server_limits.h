@@ -12,7 +12,8 @@
 namespace muster {
 
 struct ServerLimits {
-  std::uint32_t sessions_max = 1024;  ///< more connections are refused with a Fault
+  /// Limit on the number of sessions. Further connections are refused with a Fault.
+  std::uint32_t sessions_max = 1024;
   /// Number of ended sessions whose messages are still pending. Above the limit, the messages of
   /// the session that ended first are dropped.
   std::uint32_t left_sessions_max = 256;
@@ -22,19 +23,26 @@ struct ServerLimits {
   /// Limit on the number of bytes read from a refused connection. Reading continues for a while so
   /// that the client can receive the reason.
   std::uint32_t stranger_bytes_max = 1u << 16;
-  std::uint32_t frame_bytes_max = 16u << 20;  ///< also limits reads from a closed session
+  /// Limit on the size of a frame. Also limits how much is read from a session that has been
+  /// closed.
+  std::uint32_t frame_bytes_max = 16u << 20;
   /// Limit on the size of the first frame, which is read before its token is accepted.
   std::uint32_t hello_bytes_max = 4096;
-  std::uint32_t watches_max = 64;               ///< per session
-  std::uint32_t requests_max = 256;             ///< questions per session; above it reading pauses
-  std::uint32_t question_bytes_max = 1u << 20;  ///< of one question
-  std::uint32_t rows_max = 10'000;              ///< of one answer
+  /// Limit on the number of watches per session.
+  std::uint32_t watches_max = 64;
+  /// Limit on the number of unanswered questions per session. At the limit, the server stops
+  /// reading from the session.
+  std::uint32_t requests_max = 256;
+  std::uint32_t question_bytes_max = 1u << 20;  ///< limit on the size of a question
+  std::uint32_t rows_max = 10'000;              ///< limit on the rows of an answer
   /// Limit on the size of an answer. A page ends with the row that reaches the limit.
   std::uint32_t page_bytes_max = 1u << 20;
-  std::uint32_t path_bytes_max = 4096;          ///< of a path; a longer one is shown as an id
-  std::uint32_t name_bytes_max = 255;           ///< of a name given by a session
-  std::uint32_t template_nodes_max = 10'000;    ///< of one file of templates, with bases
-  std::uint32_t template_bytes_max = 4u << 20;  ///< of their values
+  /// Limit on the length of a path. If a path is longer, the entity's id is shown instead.
+  std::uint32_t path_bytes_max = 4096;
+  std::uint32_t name_bytes_max = 255;  ///< limit on a name given by a session
+  /// Limit on the number of nodes in a template file, including those of base templates.
+  std::uint32_t template_nodes_max = 10'000;
+  std::uint32_t template_bytes_max = 4u << 20;  ///< limit on the values in a template file
   /// Number of steps for questions between two inputs (server/session/steps.h).
   std::uint32_t slice_steps = 20'000;
   /// Number of steps for edits between two flushes. A single edit may exceed the limit.
@@ -43,19 +51,25 @@ struct ServerLimits {
   std::uint64_t watched_entities_max = 10'000'000;
   /// Processor time for edits and watches after which questions are postponed until the next flush.
   std::uint64_t flush_ns = 4'000'000;
-  std::uint64_t watch_ns = 2'000'000;       ///< processor time for watches, if they have no thread
-  std::uint32_t edit_steps_max = 100'000;   ///< of one edit; a more expensive one is refused
-  std::uint32_t depth_max = 1024;           ///< depth below the root that an edit may reach
-  std::uint32_t text_bytes_max = 1u << 16;  ///< of one text from a session
-  std::uint32_t texts_max = 100'000;        ///< texts from one session
+  std::uint64_t watch_ns = 2'000'000;  ///< processor time for watches if they have no thread
+  /// Limit on the cost of an edit in steps. A more expensive edit is refused.
+  std::uint32_t edit_steps_max = 100'000;
+  /// Limit on the depth below the root to which edits may nest entities.
+  std::uint32_t depth_max = 1024;
+  std::uint32_t text_bytes_max = 1u << 16;  ///< limit on the size of a text from a session
+  std::uint32_t texts_max = 100'000;        ///< limit on the number of texts from one session
   std::uint64_t texts_bytes_max = 16u << 20;
-  std::uint32_t world_texts_max = 1'000'000;  ///< of the world; above it sessions may add none
+  /// Number of texts in the world. Above the limit, sessions may not add any.
+  std::uint32_t world_texts_max = 1'000'000;
   std::uint64_t world_texts_bytes_max = 256u << 20;
-  std::uint32_t timers_max = 1000;           ///< waiting, per session
-  std::uint32_t world_timers_max = 100'000;  ///< of the world; above it sessions may set none
-  std::uint32_t timer_bytes_max = 1u << 16;  ///< of one timed batch from a session
+  std::uint32_t timers_max = 1000;  ///< limit on a session's pending timers
+  /// Number of pending timers in the world. Above the limit, sessions may not set any.
+  std::uint32_t world_timers_max = 100'000;
+  std::uint32_t timer_bytes_max = 1u << 16;  ///< limit on a timed batch from a session
   std::uint64_t world_timers_bytes_max = 64u << 20;
-  std::uint32_t timer_steps_max = 100'000;  ///< of sessions' timers for 16 ms of the world's clock
+  /// Limit on the total cost of sessions' timers that are due within the same 16 ms of the world's
+  /// clock.
+  std::uint32_t timer_steps_max = 100'000;
   /// Number of entities in the world. Above the limit, sessions may not create any, but handlers
   /// may.
   std::uint32_t world_entities_max = 4'000'000;
@@ -63,10 +77,11 @@ struct ServerLimits {
   std::uint64_t world_rows_bytes_max = 1u << 30;
   /// Number of templates in the world. Above the limit, sessions may not define any.
   std::uint32_t templates_max = 10'000;
-  std::uint64_t templates_bytes_max = 64u << 20;  ///< of all templates
-  std::uint64_t schemas_bytes_max = 16u << 20;    ///< of binary schemas; above it sessions add none
-  std::uint32_t grant_count_max = 1u << 16;       ///< ids in one grant
-  std::uint32_t unused_ids_max = 1u << 20;        ///< granted to one session and unused
+  std::uint64_t templates_bytes_max = 64u << 20;  ///< limit on the total size of templates
+  /// Total size of binary schemas. Above the limit, sessions may not add any.
+  std::uint64_t schemas_bytes_max = 16u << 20;
+  std::uint32_t grant_count_max = 1u << 16;  ///< limit on the ids in one grant
+  std::uint32_t unused_ids_max = 1u << 20;   ///< limit on a session's unused ids
   /// Size of a session's pending requests above which the server stops reading from the session.
   std::size_t request_bytes_max = 32u << 20;
   /// Total size of the pending requests of all sessions. Above the limit, the server reads only

@@ -37,10 +37,12 @@ namespace muster {
 /// Constant during the lifetime of a session.
 struct SessionIdentity {
   std::uint64_t session_id = 0;  ///< secret between server and client
-  std::uint64_t author = 0;      ///< the session's number, which others see
-  std::uint64_t user = 0;        ///< the user with the token; 0 for the server's own token
+  std::uint64_t author = 0;      ///< the session's number, which is visible to others
+  /// The number of the token's user, or 0 for the server's own token.
+  std::uint64_t user = 0;
   std::string name = {}, kind = {};
-  std::uint64_t joined_ns = 0;  ///< steady clock
+  /// Steady-clock time at which the session joined.
+  std::uint64_t joined_ns = 0;
 };
 
 /// Created by Desk::join. Each member states which thread may use it. Constants may be used on any
@@ -56,9 +58,13 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::uint64_t joined_ns;
   const Rights rights;
 
-  Requests requests;                              ///< listener's thread and world thread
-  std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
-  std::atomic<std::uint64_t> told_rows = 0;       ///< by all of its watches, ended or not; any thread
+  /// Used on the listener's thread and on the world thread.
+  Requests requests;
+  /// Number of unanswered questions. May be used on any thread.
+  std::atomic<std::uint32_t> open_questions = 0;
+  /// Number of rows sent by all of the session's watches, including closed ones. May be used on any
+  /// thread.
+  std::atomic<std::uint64_t> told_rows = 0;
 
   // --- any thread
 

@@ -20,13 +20,14 @@ namespace muster {
 
 /// Facts that do not change during the lifetime of a desk.
 struct WorldFacts {
-  std::uint64_t epoch = 0;  ///< see World::epoch; 0: the desk picks a random one
-  double hz = 0;            ///< ticks per second at speed 1; 0 for none
+  std::uint64_t epoch = 0;  ///< see World::epoch; if 0, the desk picks a random one
+  double hz = 0;            ///< ticks per second at speed 1, or 0 for none
   std::string world;        ///< the world's name
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
-  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves; 0 for never
-  bool watch_thread = false;             ///< if false, the world thread sends watches after a flush
+  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 for never
+  /// If false, the world thread serves watches after a flush.
+  bool watch_thread = false;
 };
 
 /// Must outlive the desk. The default implementations are for a world that is never saved, has no

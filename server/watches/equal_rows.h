@@ -20,7 +20,7 @@ class EqualRows {
   static constexpr std::size_t bytes_max = 8u << 20;
 
   struct Key {
-    std::uint64_t look = 0;  ///< number of the look that the rows are from
+    std::uint64_t look = 0;  ///< number of the look from which the rows come
     TypeId component = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };

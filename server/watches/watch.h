@@ -32,8 +32,9 @@ namespace muster {
 
 /// Statistics of a watch. Any thread may read them.
 struct WatchFigures {
-  std::atomic<std::uint64_t> entities = 0;  ///< in its scope
-  std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
+  std::atomic<std::uint64_t> entities = 0;  ///< number of entities in its scope
+  /// Number of changes for which Followed has not been sent.
+  std::atomic<std::uint64_t> promises = 0;
 
   /// Steady-clock time at which the oldest unsent value was found, or 0 if there is none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
@@ -108,7 +109,7 @@ class Watch {
 
   // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< number of the watch's last turn; see turn_order.h
+  std::uint64_t turned = 0;  ///< number of the watch's most recent turn; see turn_order.h
   ByteBudget budget;
   /// Sequence of the last event that was sent or reported as lost.
   std::uint64_t event_sequence = 0;

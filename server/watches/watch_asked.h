@@ -18,15 +18,15 @@ struct WatchAsked {
   bool subtree = false;
   std::vector<TypeId> with, without;
   bool structure = false;
-  bool every_component = false;    ///< including future ones
+  bool every_component = false;    ///< includes components added in the future
   std::vector<TypeId> components;  ///< components whose values are sent
-  std::vector<Entity> open;        ///< nodes; nil stands for the roots
+  std::vector<Entity> open;        ///< open nodes; nil stands for the roots
   bool inputs = false;
-  std::vector<TypeId> input_types;  ///< empty for all types
+  std::vector<TypeId> input_types;  ///< if empty, all types
   std::vector<TypeId> inputs_except;
   std::vector<TypeId> pushed;
   float rate_max = 0;
-  std::uint32_t bytes_max = 0;  ///< per second; 0 means no limit
+  std::uint32_t bytes_max = 0;  ///< limit per second, where 0 means no limit
   std::uint8_t priority = 0;
 
   bool wants_input(TypeId type) const noexcept;

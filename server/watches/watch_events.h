@@ -32,7 +32,7 @@ struct EventNews {
                 /// Number of batches beyond the limit, and the sequence of the input with the last
       /// of them.
       pushed_overflow_through = 0;
-  std::shared_ptr<const TypeTable> types;  ///< of the batches
+  std::shared_ptr<const TypeTable> types;  ///< the types used by the batches
   bool empty() const noexcept { return events.empty() && pushed_overflow == 0; }
 };
 

@@ -41,9 +41,10 @@ struct WatchOrder {
     session::FollowMore what;
   };
   struct Close {
-    std::optional<std::uint64_t> request;  ///< if set, answered by Unwatched
+    std::optional<std::uint64_t> request;  ///< if set, the request is answered with Unwatched
   };
-  std::uint64_t watch = 0, sequence = 0;  ///< the world's sequence at the time of the order
+  /// `sequence` is the world's sequence at the time when the order was given.
+  std::uint64_t watch = 0, sequence = 0;
   std::variant<Open, Become, Change, Close> what;
 };
 struct NoWatches {};
@@ -60,12 +61,12 @@ class WatchTurns {
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;  ///< time ran out, although the queues had room
+    bool more = false;  ///< true if time ran out even though the queues had room
 
     /// Time until the next watch that is waiting for its rate or budget is due, or 0 if there is
     /// none.
     std::uint64_t due_in_ns = 0;
-    std::uint64_t watches = 0;  ///< watches that had a turn
+    std::uint64_t watches = 0;  ///< number of watches that had a turn
   };
   /// Gives watches their turns. Takes about `ns_max` of processor time, plus the time that one
   /// watch needs to find its changes.

@@ -68,8 +68,8 @@ class Watches {
   std::uint64_t entities() const;
   struct OfSession {
     std::uint32_t watches = 0;
-    std::uint64_t entities = 0;   ///< in their scopes
-    std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value; 0 if there is none
+    std::uint64_t entities = 0;   ///< number of entities in their scopes
+    std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value, or 0 if there is none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;
   /// Returns true if the thread has executed all orders. If it returns false, `wake` is called once
@@ -83,8 +83,8 @@ class Watches {
 
   /// A piece of work on watches and the time that it took, for a trace.
   struct Slice {
-    std::uint64_t begin_ns = 0, ns = 0;  ///< steady clock
-    std::uint64_t count = 0;             ///< changed chunks or, on the thread, turns of watches
+    std::uint64_t begin_ns = 0, ns = 0;  ///< begin (steady clock) and duration
+    std::uint64_t count = 0;             ///< number of changed chunks or, on the thread, of turns
     bool beside = false;                 ///< true for work on the thread
   };
   /// Sets whether slices are recorded. At most slices_max slices are kept until they are taken.

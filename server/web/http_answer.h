@@ -24,7 +24,7 @@ class OpenFile {
   ~OpenFile();
   explicit operator bool() const noexcept { return descriptor_ >= 0; }
   int descriptor() const noexcept { return descriptor_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size when opened
+  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size of the file when it was opened
 
  private:
   int descriptor_ = -1;
@@ -35,11 +35,11 @@ struct HttpAnswer {
   unsigned status = 200;
   /// Header fields other than Content-Length, Date, and the fields about the connection.
   std::vector<std::pair<std::string, std::string>> fields;
-  std::shared_ptr<const std::string> kept;  ///< a shared body,
-  OpenFile file;                            ///< or a file,
-  std::string text;                         ///< or a text
-  bool head_only = false;                   ///< for HEAD: sends no body
-  bool closes = false;                      ///< the connection accepts no more requests
+  std::shared_ptr<const std::string> kept;  ///< the body, either shared,
+  OpenFile file;                            ///< from a file,
+  std::string text;                         ///< or as a string
+  bool head_only = false;                   ///< true for HEAD, which sends no body
+  bool closes = false;                      ///< true if the connection accepts no further requests
 
   std::uint64_t body_bytes() const noexcept {
     return kept ? kept->size() : file ? file.bytes() : static_cast<std::uint64_t>(text.size());

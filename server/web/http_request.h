@@ -9,18 +9,20 @@
 namespace muster {
 
 struct HttpRequest {
-  std::string method, target;                                 ///< "GET", "/assets/x.js?y"
-  std::vector<std::string> hosts;                             ///< one per Host; see http_wire.cc
-  std::vector<std::string> origins;                           ///< one per Origin
-  std::string authorization, accept_encoding, if_none_match;  ///< empty if there is none
+  /// For example "GET" and "/assets/x.js?y".
+  std::string method, target;
+  /// One per Host field; see http_wire.cc.
+  std::vector<std::string> hosts;
+  std::vector<std::string> origins;                           ///< one per Origin field
+  std::string authorization, accept_encoding, if_none_match;  ///< empty if the field is absent
 
   /// The fields Sec-WebSocket-Key and Sec-WebSocket-Version.
   std::string web_key, web_version;
-  bool upgrades = false;  ///< requests an upgrade to a WebSocket
+  bool upgrades = false;  ///< true if the request asks for an upgrade to a WebSocket
 
   /// True if the request has a body.
   bool has_body = false;
-  bool keeps_alive = false;  ///< another request may follow
+  bool keeps_alive = false;  ///< true if another request may follow
 };
 
 /// Returns true if a connection that begins with these bytes (at least four) speaks HTTP, that is,

@@ -92,8 +92,8 @@ struct WorldOptions {
 /// A tick. Converts to false if there was no tick, for instance after stop().
 struct Frame {
   float dt = 0;               ///< time in seconds: 1/hz or, without hz, the length of the frame
-  std::uint64_t tick = 0;     ///< 1, 2, 3 ... over the world's lifetime
-  std::uint64_t now_ns = 0;   ///< the registry's clock
+  std::uint64_t tick = 0;     ///< 1, 2, 3, ... over the world's lifetime
+  std::uint64_t now_ns = 0;   ///< time of the registry's clock
   std::uint64_t late_ns = 0;  ///< delay of the tick in ns; 0 for a step
   explicit operator bool() const noexcept { return tick != 0; }
 };
@@ -149,8 +149,8 @@ class World {
   /// checkpoint.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
-  /// Returns the pace of the clock. The pace is not saved: a world always starts at speed 1. World
-  /// thread.
+  /// Returns the pace of the clock. The pace is not saved: a world always starts at speed 1. Must
+  /// be called on the world thread.
   const Pace& pace() const noexcept;
   /// Sets the pace of the clock; see next_frame. A tick does the same work at any pace. Fails,
   /// without changing anything, if the speed is out of range or not a number, if there are too many
@@ -160,8 +160,8 @@ class World {
   /// For a world with hz, returns how much processor time the world thread used from one call of
   /// next_frame to the next. Includes the host's own work, messages that arrived, and visitors.
   /// Excludes workers, work while the clock was paused, and frames at a speed below 1. With poll(),
-  /// a frame's time lasts until the next call and includes the host's work in between. World
-  /// thread.
+  /// a frame's time lasts until the next call and includes the host's work in between. Must be
+  /// called on the world thread.
   const TimeCounts& tick_times() const noexcept;
   /// Returns the corrections that were made while reading the file. The next commit writes them to
   /// the file.
@@ -213,21 +213,23 @@ class World {
   /// Returns the sequence of the last input in the file's state. May be called on any thread.
   std::uint64_t saved_sequence() const noexcept;
   /// Returns the size of the journal since the last commit, including bytes that are not yet on
-  /// disk. World thread.
+  /// disk. Must be called on the world thread.
   std::uint64_t journal_bytes() const noexcept;
   /// Returns the number of bytes of pages in WORLD-wal that cannot be merged because another
   /// program is reading an older state of the file. The -wal grows until that program stops
   /// reading. May be called on any thread.
   std::uint64_t held_bytes() const noexcept;
   /// Returns a warning if the journal or held_bytes() has reached 80 % of
-  /// WorldOptions::journal_bytes_max, and an empty string otherwise. World thread.
+  /// WorldOptions::journal_bytes_max, and an empty string otherwise. Must be called on the world
+  /// thread.
   std::string size_warning() const;
   Durability durability() const noexcept;
   std::chrono::nanoseconds autosave() const noexcept;
   /// If inputs are not being recorded even though WorldOptions::durability requires it, returns the
   /// disk's error. Otherwise, returns null. The world continues, but nothing becomes durable until
   /// a commit succeeds. With Durability::checkpoint, returns the error of the last automatic
-  /// commit. World thread. The string is valid until the next flush or commit.
+  /// commit. Must be called on the world thread. The string is valid until the next flush or
+  /// commit.
   const std::string* recording_error() const noexcept;
   /// If the file or its -wal was moved, deleted, replaced, or overwritten while this world had it
   /// open, returns a sentence that describes what happened. Otherwise, returns null. Once the
@@ -235,7 +237,8 @@ class World {
   /// valid as long as the world exists.
   const std::string* displaced() const noexcept;
   /// Returns the error of the last automatic commit if no commit has succeeded since then, and null
-  /// otherwise. World thread. The string is valid until the next flush or commit.
+  /// otherwise. Must be called on the world thread. The string is valid until the next flush or
+  /// commit.
   const std::string* autosave_error() const noexcept;
 
   /// Takes messages from the inbox at once, and again on every arrival (see FlushVisitor), until
@@ -278,7 +281,7 @@ class World {
   /// world with hz, the call stops the program.
   Frame poll(std::chrono::duration<double, std::nano> elapsed);
   /// Returns true if next_frame or poll was called after stop() and therefore took the inbox for
-  /// the last time. World thread.
+  /// the last time. Must be called on the world thread.
   bool has_ended() const noexcept;
 
   /// Makes next_frame and poll return empty frames from now on. May be called on any thread and in

@@ -14,16 +14,16 @@ namespace muster {
 
 struct FileMeta {
   std::string world;             ///< 32 random hexadecimal digits that identify the world
-  std::string product;           ///< program that wrote the file last: "muster 0.1.0"
-  std::string created;           ///< "2026-11-21T00:45:17Z"
+  std::string product;           ///< the program that last wrote the file, such as "muster 0.1.0"
+  std::string created;           ///< time of creation, such as "2026-11-21T00:45:17Z"
   std::string saved;             ///< time of the last checkpoint
-  std::string code;              ///< code identity at the last checkpoint, for recovery
+  std::string code;              ///< code identity at the last checkpoint, used for recovery
   std::string types;             ///< fingerprint of the types in the `types` table
   std::uint64_t checkpoint = 0;  ///< 1, 2, 3 ... over the world's lifetime; 0 before the first
   std::uint64_t sequence = 0;    ///< sequence of the last input in the state
   std::uint64_t tick = 0;
-  std::uint64_t rows = 0;  ///< rows in `state`
-  std::string digest;      ///< see checksum.h
+  std::uint64_t rows = 0;  ///< number of rows in `state`
+  std::string digest;      ///< digest of the state; see checksum.h
 
   /// The last journal group contained in the state (0 if none), and its checksum, which seeds the
   /// checksum of the next group. Not present in format 1.

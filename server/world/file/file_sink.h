@@ -17,8 +17,8 @@ struct SinkCounts {
 
 /// Selects what happens to the old version of a row that is replaced.
 enum class Replacing : std::uint8_t {
-  in_place,  ///< overwritten, all within one transaction
-  beside,    ///< the old row stays valid until the checkpoint is current
+  in_place,  ///< it is overwritten; all rows are written in one transaction
+  beside,    ///< it stays valid until the checkpoint is current
 };
 
 /// A sink is used within one write transaction of `database`, or across several with

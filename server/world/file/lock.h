@@ -37,7 +37,7 @@ struct LockMark {
   std::string world;  ///< 32 hexadecimal digits, or empty
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;
-  FileIdentity file = {}, lock = {};  ///< empty if not recorded
+  FileIdentity file = {}, lock = {};  ///< no identity if not recorded
   WalSalts wal = {};
 };
 

@@ -33,19 +33,23 @@ namespace muster {
 
 struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
-  bool check_structure = true;            ///< check all pages when opening, at about 3 GB/s
+  /// If true, all pages are checked when the file is opened, at about 3 GB/s.
+  bool check_structure = true;
   std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
-  std::string vfs = {};                   ///< a registered SQLite VFS; tests use a failing disk
-  const FileMeta* continues = nullptr;    ///< checkpoint of the world to continue, or null
+  /// Name of a registered SQLite VFS. Tests use one that simulates a failing disk.
+  std::string vfs = {};
+  const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
 };
 
 /// The data that a checkpoint records in addition to the rows.
 struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
-  std::string code = {};                              ///< code identity of the host
-  std::uint64_t types_fingerprint = 0;                ///< if changed, the table `types` is written
-  std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+  std::string code = {};  ///< code identity of the host
+  /// If this has changed, the table `types` is rewritten.
+  std::uint64_t types_fingerprint = 0;
+  /// The types to describe for people who use SQL. Never read back.
+  std::span<const TypeDescriptor* const> types = {};
 
   /// If true and the rows, sequence, and tick equal those of the previous checkpoint, nothing is
   /// written and the previous report is returned.
@@ -55,7 +59,7 @@ struct CheckpointStamp {
 /// Selects when the -wal is merged into the file if a merge is due after a write.
 enum class Merges : std::uint8_t {
   at_once,    ///< before the call returns
-  by_caller,  ///< merged by the caller, who calls begin_merge() soon after the write
+  by_caller,  ///< by the caller, which calls begin_merge() soon after the write
 };
 
 /// Limits on a single step of a checkpoint. A single row may exceed them.
@@ -72,8 +76,8 @@ struct CheckpointSlice {
 struct CheckpointStep {
   enum class State : std::uint8_t {
     more,   ///< another step follows
-    done,   ///< the checkpoint is current and on the disk
-    stale,  ///< given up: another program wrote to the file; the next checkpoint writes everything
+    done,   ///< the checkpoint is current and on disk
+    stale,  ///< abandoned because another program wrote to the file; the next one writes everything
   };
   State state = State::more;
   CheckpointReport report = {};  ///< set if the state is `done`
@@ -106,8 +110,9 @@ class WorldFile {
   /// leaves a copy of the original next to it.
   bool is_older() const noexcept { return database_ && format_ < world_format::version; }
   const FileMeta& meta() const noexcept { return meta_; }
-  const std::string& path() const noexcept { return shown_; }      ///< as given
-  const std::string& real_path() const noexcept { return path_; }  ///< absolute, links followed
+  const std::string& path() const noexcept { return shown_; }  ///< the path as given
+  /// The absolute path with links resolved.
+  const std::string& real_path() const noexcept { return path_; }
 
   using Save = std::function<void(StateSink&)>;
   using Read = std::function<std::expected<void, StateError>(StateSource&)>;

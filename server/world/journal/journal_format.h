@@ -41,15 +41,15 @@
 namespace muster::journal_format {
 
 constexpr std::size_t alignment = 16;
-constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller kinds are InputKinds
+constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< lower values are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
-constexpr std::uint64_t unkept_max = 4096;  ///< limit on the inputs of an unkept record
+constexpr std::uint64_t unkept_max = 4096;  ///< limit on the number of inputs in an unkept record
 /// The newest format of an input. Older formats can still be read.
 constexpr std::uint8_t format_newest = 1;
-constexpr std::uint8_t format_with_users = 1;  ///< formats from this one on record the user
+constexpr std::uint8_t format_with_users = 1;  ///< first format that records the user
 
 struct InputRecord {
-  std::uint32_t bytes = 0;  ///< of the whole record
+  std::uint32_t bytes = 0;  ///< size of the whole record
   std::uint8_t kind = 0;
   std::uint8_t format = format_newest;
   std::uint8_t zero[2] = {};

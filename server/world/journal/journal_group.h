@@ -10,13 +10,13 @@
 namespace muster {
 
 struct JournalGroup {
-  std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's lifetime; set when it is written
+  std::uint64_t id = 0;  ///< 1, 2, 3, ... over the world's lifetime; set when written
 
   /// Sequences of the group's first and last input. The first input directly follows the last input
   /// of the previous group. If the group has no inputs, last = first - 1.
   std::uint64_t first = 0, last = 0;
   std::uint64_t first_tick = 0, last_tick = 0;
-  std::uint64_t epoch = 0;  ///< drawn at random at each start
+  std::uint64_t epoch = 0;  ///< random number drawn at each start
 
   /// Fingerprint of the registry's types at the start of the group.
   std::uint64_t types = 0;
@@ -26,8 +26,8 @@ struct JournalGroup {
 
 /// The result of reading the journal.
 struct JournalReport {
-  std::uint64_t groups = 0, inputs = 0;  ///< counted after the checkpoint
-  std::uint64_t bytes = 0;               ///< bytes of their records
+  std::uint64_t groups = 0, inputs = 0;  ///< numbers of groups and inputs after the checkpoint
+  std::uint64_t bytes = 0;               ///< size of their records in bytes
 };
 
 }  // namespace muster

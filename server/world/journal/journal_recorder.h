@@ -29,11 +29,11 @@ class JournalRecorder final : public InputSink {
  public:
   struct Start {
     std::string code = {};               ///< the host's code; see code_identity
-    std::uint64_t epoch = 0;             ///< the epoch of every group
-    std::uint64_t tick = 0;              ///< the last tick that the world has made
-    WorkMark* mark = nullptr;            ///< marks the input being handled; may be null
-    SpareRecords* spare = nullptr;       ///< memory for large groups; may be null
-    std::size_t group_bytes = 1u << 20;  ///< limit on a group; a single input may exceed it
+    std::uint64_t epoch = 0;             ///< the epoch stored in every group
+    std::uint64_t tick = 0;              ///< the most recent tick that the world has made
+    WorkMark* mark = nullptr;            ///< marks the input that is being handled; may be null
+    SpareRecords* spare = nullptr;       ///< provides memory for large groups; may be null
+    std::size_t group_bytes = 1u << 20;  ///< limit on the size of a group; one input may exceed it
   };
   /// Records the inputs that follow the registry's current sequence.
   JournalRecorder(const EntityRegistry& registry, Start start);

@@ -20,22 +20,22 @@ class TypeTable;
 struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
-  std::size_t offset = 0;  ///< offset in the group
+  std::size_t offset = 0;  ///< offset of the record in the group
 
   /// The envelope of an input. For other records, only the sequence is set, to that of the
   /// preceding input.
   Envelope envelope = {};
   /// The batch of an input. Empty for a flush and for an input that was not kept.
   std::span<const std::byte> batch = {};
-  bool kept = true;        ///< false for inputs whose messages no journal keeps
-  std::uint64_t tick = 0;  ///< number of a tick
+  bool kept = true;        ///< false for inputs whose messages are never journaled
+  std::uint64_t tick = 0;  ///< number of the tick
   std::span<const std::byte> schema = {};
   RegistryCounters counters = {};
 };
 
 struct JournalFault {
-  std::size_t offset = 0;  ///< offset of the byte in the group
-  std::string text;        ///< a sentence that describes the byte
+  std::size_t offset = 0;  ///< offset of the faulty byte in the group
+  std::string text;        ///< a sentence that describes the fault
 
   /// True if the record is correctly framed but its payload does not match the known types. In that
   /// case, reading can continue.

@@ -49,9 +49,10 @@ struct RecoveryReport {
   /// edits that do not fit. Does not count messages that are never journaled.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};                   ///< a sentence that says why only edits were applied
-  std::string died = {};                  ///< the input at which the last process died, if known
-  std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, in words
+  std::string why = {};  ///< a sentence that explains why only edits were applied
+  /// The input at which the previous process died, if known.
+  std::string died = {};
+  std::vector<std::string> skipped = {};  ///< descriptions of inputs left out at the host's request
   std::string not_there = {};             ///< set if the input to leave out is not in the journal
   /// If recovery stopped before an input, a sentence about that input. Otherwise empty.
   std::string stopped = {};
@@ -83,9 +84,10 @@ class Recovery {
     /// have changed are converted with these schemas. Without schemas, such edits are not
     /// converted.
     std::vector<std::vector<std::byte>> schemas = {};
-    std::uint64_t stop_before = 0;         ///< sequence of the input to stop before; 0 means none
-    std::vector<std::uint64_t> skip = {};  ///< inputs to leave out; after the first, edits only
-    WorkMark* mark = nullptr;              ///< marks the input being handled; may be null
+    std::uint64_t stop_before = 0;  ///< sequence of the input to stop before; 0 means none
+    /// Inputs to leave out; after the first, only edits are applied.
+    std::vector<std::uint64_t> skip = {};
+    WorkMark* mark = nullptr;  ///< marks the input that is being handled; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 

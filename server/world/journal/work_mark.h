@@ -31,11 +31,11 @@ struct WorkSuspect {
   /// The tick that was being made at the time, or 0 if there was none or if the input was being
   /// replayed from the journal.
   std::uint64_t tick = 0;
-  std::uint64_t session = 0;  ///< session that sent the input; 0 is the host
-  std::uint32_t type = 0;     ///< type of the input's message; 0 if unknown or a flush
-  std::uint64_t deaths = 0;   ///< consecutive processes that died at this input
-  bool hung = false;          ///< a process was killed while a handler was not returning
-  bool by_the_last = false;   ///< true if the last process died there
+  std::uint64_t session = 0;  ///< the session that sent the input, or 0 for the host
+  std::uint32_t type = 0;     ///< type of the input's message, or 0 for a flush or if unknown
+  std::uint64_t deaths = 0;   ///< number of consecutive processes that died at this input
+  bool hung = false;          ///< true if a process was killed while a handler was hanging
+  bool by_the_last = false;   ///< true if the previous process died at this input
 
   /// Returns true if the input must not be retried automatically.
   bool is_sure() const noexcept { return deaths >= 2 || hung; }

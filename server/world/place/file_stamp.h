@@ -10,8 +10,8 @@ namespace muster {
 /// Identifies a file and distinguishes it from a copy. Inode numbers are reused after a file is
 /// deleted; the birth time, if the file system records it, tells such files apart.
 struct FileIdentity {
-  std::uint64_t device = 0, inode = 0;  ///< inode 0 means no file
-  std::uint64_t born_ns = 0;            ///< ns since 1970; 0 if the file system does not record it
+  std::uint64_t device = 0, inode = 0;  ///< inode 0 means that there is no file
+  std::uint64_t born_ns = 0;            ///< birth time in ns since 1970, or 0 if not recorded
   explicit operator bool() const noexcept { return inode != 0; }
   bool is(const FileIdentity& other) const noexcept {
     return inode == other.inode && device == other.device &&

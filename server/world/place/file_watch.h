@@ -32,7 +32,7 @@ class FileWatch {
   struct Seen {
     /// Describes the file or -wal that was removed or replaced. Empty if both are in place.
     std::string gone;
-    std::string hidden;  ///< reason why the system denies access, or empty
+    std::string hidden;  ///< the reason why the system denies access, or empty
 
     /// True if another program has written to the file or its -wal. Whether that matters can be
     /// determined only by reading the content.

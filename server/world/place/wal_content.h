@@ -19,7 +19,7 @@
 namespace muster {
 
 struct WalSalts {
-  std::uint32_t first = 0, second = 0;  ///< both 0 means none
+  std::uint32_t first = 0, second = 0;  ///< if both are 0, there are no salts
   explicit operator bool() const noexcept { return first != 0 || second != 0; }
   bool operator==(const WalSalts&) const noexcept = default;
   /// Returns true if the -wal has been restarted exactly once since its salts were `other`.

@@ -63,7 +63,7 @@ struct StateDigest {
   void add(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept;
   void remove(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept;
   void add(const StateDigest& other) noexcept;
-  std::string text() const;  ///< 32 hexadecimal digits, high half first
+  std::string text() const;  ///< returns 32 hexadecimal digits, high half first
   friend bool operator==(const StateDigest&, const StateDigest&) noexcept = default;
 };
 

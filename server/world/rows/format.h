@@ -23,7 +23,7 @@ constexpr int page_bytes = 4096;
 
 struct Table {
   std::string_view name;
-  std::string_view sql;  ///< the exact text in sqlite_schema
+  std::string_view sql;  ///< the exact text stored in sqlite_schema
 };
 
 /// The tables. If a table is missing or has a different definition, the file is damaged. Other

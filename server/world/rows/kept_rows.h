@@ -21,8 +21,8 @@ struct KeptRow {
   /// meaningless, so a row read from the file has no version until it is compared or written.
   std::uint64_t given_version = 0;
   bool given = false;
-  std::uint64_t seen = 0;          ///< number of the last save that contained this row
-  std::uint64_t seen_columns = 0;  ///< number of the last save with unchanged columns
+  std::uint64_t seen = 0;          ///< number of the most recent save with this row
+  std::uint64_t seen_columns = 0;  ///< number of the most recent save with unchanged columns
 };
 
 struct StateKeyHash {

@@ -9,8 +9,8 @@ namespace muster {
 /// After a power failure or kill -9, the world recovers to its state at World::durable_sequence(),
 /// and later inputs are lost. Each value states the maximum that can be lost.
 enum class Durability : std::uint8_t {
-  commit,      ///< a few ms: each group is written once the previous group is on disk
-  batched,     ///< a tenth of a second, plus the time to write to disk
+  commit,      ///< a few ms; each group is written once the previous one is on disk
+  batched,     ///< a tenth of a second plus the time needed to write to disk
   checkpoint,  ///< everything since the last commit, because there is no journal
 };
 

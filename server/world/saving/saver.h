@@ -58,15 +58,15 @@ class Saver {
   using Clock = std::chrono::steady_clock;
   using Report = std::expected<CheckpointReport, WorldError>;
   struct Host {
-    std::function<CheckpointStamp()> stamp;  ///< of the current state
-    std::function<void()> wake;              ///< called on any thread; requests a flush soon
+    std::function<CheckpointStamp()> stamp;  ///< returns the stamp of the current state
+    std::function<void()> wake;              ///< requests a flush; called on any thread
     Durability durability = Durability::checkpoint;
     std::uint64_t epoch = 0;
     /// Records the input that is being handled. May be null.
     WorkMark* mark = nullptr;
     /// Time between groups with Durability::batched.
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
-    std::chrono::nanoseconds autosave{0};  ///< time until the next automatic save; 0 means never
+    std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, where 0 means never
 
     /// Limit on the number of journal bytes since the last save, where 0 means unlimited. At 80 %,
     /// a save begins regardless of `autosave`, and `warn` is called. At 100 %, the world waits for

@@ -17,7 +17,7 @@ namespace muster {
 /// The result of a step.
 enum class Steps : std::uint8_t {
   more,  ///< call the step again
-  wait,  ///< call it again after other work, or after go_on()
+  wait,  ///< call the step again after other work or after go_on()
   over,
 };
 

@@ -15,17 +15,19 @@ struct Pace {
   static constexpr double speed_min = 0.01, speed_max = 100;
   static constexpr std::uint32_t steps_max = 100'000;
 
-  double speed = 1;  ///< relative to the wall clock, speed_min to speed_max
+  double speed = 1;  ///< relative to the wall clock, from speed_min to speed_max
   bool paused = false;
-  std::uint32_t steps = 0;  ///< ticks (without hz: frames) to make while paused, at most steps_max
+  /// Number of ticks (without hz, frames) to make while paused, at most steps_max.
+  std::uint32_t steps = 0;
   friend bool operator==(const Pace&, const Pace&) noexcept = default;
 };
 
 /// The reason why a pace is invalid.
 struct PaceFault {
-  std::string field;   ///< the field of Pace: "speed" or "steps"
-  std::string reason;  ///< short and stable: "out_of_range", "not_finite", "not_paused", "no_ticks"
-  std::string text;    ///< a sentence
+  std::string field;  ///< the invalid field of Pace: "speed" or "steps"
+  /// A stable identifier: "out_of_range", "not_finite", "not_paused", or "no_ticks".
+  std::string reason;
+  std::string text;  ///< a sentence that describes the fault
 };
 
 /// Does not read a clock. Callers pass the current time, which must never decrease.
