@@ -63,10 +63,10 @@ struct ServerOptions {
 /// if `world` is a symbolic link, the companion is next to the file itself.
 std::string companion_path(const std::string& world, const char* suffix);
 
-/// Serves the world from construction to destruction on a thread of its own, and uses another
-/// thread to send to watches. Must be constructed, used, and destroyed on the world thread. The
-/// world must outlive the server. Handlers never run on the server's threads, and the world thread
-/// never waits for them.
+/// Serves the world from construction to destruction on a thread of its own, and serves watches on
+/// another thread. Must be constructed, used, and destroyed on the world thread. The world must
+/// outlive the server. Handlers never run on the server's threads, and the world thread never waits
+/// for them.
 class Server {
  public:
   /// Starts serving. Throws ServerError if an address or socket path is invalid, if the server

@@ -266,7 +266,7 @@ void Desk::trace_watches() {
     trace->add_watching(slice.begin_ns, slice.ns, slice.count, slice.beside);
 }
 
-/// Keeps delays from adding up: if edits and watches took long, questions wait for the next flush.
+/// Keeps delays from adding up. If edits and watches took long, questions wait for the next flush.
 void Desk::work_on_questions() {
   questions_put_off_ =
       !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;

@@ -111,7 +111,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// Gives a session that has no seat here an empty one, and starts taking its edits. Must be
   /// called between inputs.
   void take_seat(const std::shared_ptr<Session>& session);
-  /// Ends a session's seat: returns its unused ids, and forgets its timers, texts, and counts.
+  /// Ends a session's seat. Returns its unused ids, and forgets its timers, texts, and counts.
   /// Pending timers stay in the world, and their ids stay granted until the timers are over. The
   /// session keeps its connection, rights, watches, and open questions. Its pending requests wait
   /// for another seat, which the session must take before any other call is made for it. Must be

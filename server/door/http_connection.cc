@@ -14,11 +14,13 @@ namespace muster {
 namespace {
 
 constexpr std::size_t head_bytes_max = 8192;
-constexpr std::size_t piece_bytes = 65536;                      // of a file, per read and write
-constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world thread to respond
+// Number of bytes of a file that are read and written at a time.
+constexpr std::size_t piece_bytes = 65536;
+// Time within which the world thread must respond with its figures.
+constexpr auto figures_time = std::chrono::milliseconds(2000);
 
 /// Used only on the listener's thread. Pending operations on the stream keep the connection alive.
-/// Handles one request at a time: the next request is read once the answer has been sent.
+/// Handles one request at a time. The next request is read once the answer has been sent.
 class HttpConnection final : public ServedStream, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ServedStreamEvents events,

@@ -8,7 +8,8 @@
 namespace muster {
 namespace {
 
-constexpr auto retry_after = std::chrono::milliseconds(1);  // while the world is behind
+// Interval between retries while the world is behind.
+constexpr auto retry_after = std::chrono::milliseconds(1);
 
 /// Used only on the listener's thread. Pending operations on the stream keep this object alive.
 ///

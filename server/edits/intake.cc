@@ -50,7 +50,7 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
   put_off_ = false;
   for (Line& line : lines_) {
     const bool empty = line.session->requests.front() == nullptr;
-    // Idle time earns no credit: a session that was idle continues with the value of the others.
+    // Idle time earns no credit. A session that was idle continues with the value of the others.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
     // An edit that has been judged but postponed in favor of others counts as expensive.

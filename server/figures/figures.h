@@ -14,9 +14,9 @@ struct Figures {
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
                 tick_max_ns = 0;               ///< processor time; classes are an eighth wide
   std::uint64_t edits = 0, edits_refused = 0;  ///< counted since the server started
-  /// Size of the answers in all sessions that are waiting for their clients.
+  /// Total size of the answers, in all sessions, that clients have not read yet.
   std::uint64_t answers_waiting_bytes = 0;
-  /// Size of the requests in all sessions that are waiting for the world.
+  /// Total size of the requests, in all sessions, that the world has not handled yet.
   std::uint64_t requests_waiting_bytes = 0;
   std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: those not yet answered
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;

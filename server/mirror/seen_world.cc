@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t block_rows = 16;  // number of rows compared at a time
 
-/// Sorts by index in two passes. For many entities, a comparison sort would need sixteen or more.
+/// Sorts by index in two passes. For many entities, a comparison sort would need sixteen passes or
+/// more.
 void sort_by_index(std::vector<Entity>& entities) {
   constexpr std::uint32_t bits = 11, values = 1u << bits;
   std::uint32_t largest = 0;

@@ -91,8 +91,8 @@ class SeenWorld : public SeenState {
 
   std::vector<Finding> findings_;  // parallel to columns_
 
-  // Used only during take_in(): the chunks that were removed or whose rows have moved, and, in
-  // order, the entities that have left a row of those chunks.
+  // Used only during take_in(). These are the chunks that were removed or whose rows have moved
+  // and, in order, the entities that have left a row of those chunks.
   std::vector<Moved> moved_;
   std::vector<std::uint32_t> moved_numbers_;  // index in moved_ by chunk number, or no_chunk
   std::vector<Departed> departed_;

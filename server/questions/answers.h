@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Returns the maximum number of rows on a page: the requested number, up to the limit.
+/// Returns the maximum number of rows on a page, which is the requested number, up to the limit.
 inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
   constexpr std::uint32_t rows_default = 1000;
   return std::min(asked == 0 ? rows_default : asked, limits.rows_max);

@@ -131,7 +131,7 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  // Indexed by entity index: the generation, and whether the entity is below `under_`. 0 means
+  // Stores, for each entity index, the generation and whether the entity is below `under_`. 0 means
   // unknown.
   std::vector<std::uint32_t> known_;
   std::vector<Entity> passed_;

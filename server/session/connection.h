@@ -1,5 +1,5 @@
 // A connection as seen by a session, that is, a stream of frames between one client and the server.
-// session.h shows how the two are related.
+// session.h shows how connections and sessions are related.
 #pragma once
 
 #include <atomic>

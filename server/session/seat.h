@@ -1,4 +1,5 @@
-// The part of a session that belongs to one world. session.h shows how the two are related.
+// A seat is the part of a session that belongs to one world. session.h shows how seats and sessions
+// are related.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Contains at most one generation per index: inserting an entity replaces any other entity with
+/// Contains at most one generation per index, so inserting an entity replaces any other entity with
 /// the same index. Never contains nil.
 class EntitySet {
  public:

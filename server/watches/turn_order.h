@@ -1,4 +1,4 @@
-// Decides which watch gets the next turn. Sessions share the available time: the session whose
+// Decides which watch gets the next turn. Sessions share the available time. The session whose
 // watches have used the least time goes first. A session with many or large watches therefore
 // delays other sessions by at most one turn. Within a session, the watch with the highest priority
 // goes first. Among watches of equal priority, the one whose previous turn was longest ago goes

@@ -1,8 +1,8 @@
-// A watch: its scope, and the changes that it has not sent yet. It does not store values, only
-// which rows to read again once its session's queue has room. A slow client therefore costs only
-// the memory for lists of ids and receives the most recent values later, and the simulation never
-// waits. The initial state, like the state after the watch is changed, is sent as of the time of
-// the request, no matter how long that takes. Later changes follow.
+// A watch has a scope and keeps track of the changes that it has not sent yet. It does not store
+// values, only which rows to read again once its session's queue has room. A slow client therefore
+// costs only the memory for lists of ids and receives the most recent values later, and the
+// simulation never waits. The initial state, like the state after the watch is changed, is sent as
+// of the time of the request, no matter how long that takes. Later changes follow.
 //
 //   become, change    the scope changes: affected entities are marked              server/watches/watch.cc
 //   catch_up          changes since the last turn: affected entities are marked    server/watches/watch.cc

@@ -20,7 +20,7 @@ struct HttpFault {
   std::string text;
 };
 
-/// Splits a byte stream into the heads of requests. Does not read bodies: after answering a request
+/// Splits a byte stream into the heads of requests. Does not read bodies. After answering a request
 /// that has a body, the caller must end the connection. Uses memory for one head and a little more.
 /// Used by one thread at a time.
 class HttpReader {

@@ -132,7 +132,7 @@ struct World::Impl {
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
 
-  // Only without hz: true if the registry's clock is left running.
+  // Used only without hz. True if the registry's clock is left running.
   bool timers_wait = false;
   Saver saver;                       // uses the file exclusively once the world is open
   std::optional<Watchdog> watchdog;  // observes the registry; may have no value

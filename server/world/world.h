@@ -149,8 +149,8 @@ class World {
   /// checkpoint.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
-  /// Returns the pace of the clock. The pace is not saved: a world always starts at speed 1. Must
-  /// be called on the world thread.
+  /// Returns the pace of the clock. The pace is not saved, so a world always starts at speed 1.
+  /// Must be called on the world thread.
   const Pace& pace() const noexcept;
   /// Sets the pace of the clock; see next_frame. A tick does the same work at any pace. Fails,
   /// without changing anything, if the speed is out of range or not a number, if there are too many

@@ -88,8 +88,8 @@ struct CheckpointStep {
 ///
 /// Before each write, and again before the write counts as durable, two conditions are checked: the
 /// path must refer to the open file, and only this process's SQLite may have written to the file
-/// and its -wal. If either condition fails, the file is permanently displaced: nothing further is
-/// written to the file at the path or to its -wal, and every call that writes fails with
+/// and its -wal. If either condition fails, the file is permanently displaced. From then on,
+/// nothing is written to the file at the path or to its -wal, and every call that writes fails with
 /// WorldErrorCode::displaced.
 class WorldFile {
  public:
@@ -124,8 +124,8 @@ class WorldFile {
   /// Verifies the groups of inputs after the checkpoint and passes them to `take`, in order. Once
   /// `take` returns false, the remaining groups are only verified. If a group is invalid or
   /// missing, the error gives its position and explains how to continue without it. Does not change
-  /// the file. Must be called after load() and before any write: append() and checkpoint() fail
-  /// while there are unread groups.
+  /// the file. Must be called after load() and before any write, because append() and checkpoint()
+  /// fail while there are unread groups.
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(const FileJournal::Take& take);
   /// Appends a group in one transaction, which is on disk when the call returns, and sets the
   /// group's id. The group's inputs must directly follow `durable()`. After an error, the file is

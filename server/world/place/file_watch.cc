@@ -94,7 +94,7 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
 
 std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
   if (end_.frames > 0 && frames >= end_.frames) {
-    // Reread the last known frame: if the -wal was truncated in the meantime, the file has a hole
+    // Reread the last known frame. If the -wal was truncated in the meantime, the file has a hole
     // there.
     WalEnd last = end_;
     --last.frames;
