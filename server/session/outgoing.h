@@ -6,7 +6,7 @@
 //   watches   frames of watches, and frames about watches (Watching, Following, Followed, Unwatched)
 // The limit on bytes depends on their kind:
 //   control   answers, and frames about watches. Never dropped; too many of them end the session.
-//   data      frames of watches. A watch asks for room first; without room it delays or drops data.
+//   data      frames of watches. Watches check for room first, and delay or drop data without it.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,9 @@
 // The watches of all sessions, on the watch thread. Takes looks, orders, and events from the world
 // thread, in order, and gives each watch its turns. Never accesses the world.
+//
 //   look      -> SeenWorld, RecentChanges        once for all watches
-//   order     -> Watch                           opens, changes, closes one
-//   events    -> tell_events                     each watch that wants such
+//   order     -> Watch                           opens, changes, or closes a watch
+//   events    -> tell_events                     each watch that requested events
 //   turn      -> Watch::catch_up, Watch::send    in the order of turn_order.h
 #pragma once
 
