@@ -1,4 +1,4 @@
-// The error that is thrown if a server cannot start.
+// The error thrown when a server cannot start.
 #pragma once
 
 #include <stdexcept>

@@ -86,7 +86,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::shared_ptr<const TypeTable> types() const;
   /// Returns the number of tables created so far. If it has changed, call types() again.
   std::uint64_t types_made() const noexcept { return types_made_.load(std::memory_order_acquire); }
-  /// Called when a session's queue has room again for watches.
+  /// Called when a session's queue has room for watches again.
   void on_watch_room() {
     if (!watches_.room_came()) world_.wake();
   }

@@ -114,7 +114,7 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
 }
 
 SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
-  // A client that has not read its answers must wait.
+  // Make a client that has not read its answers wait.
   if (const std::size_t max = desk_.limits().outgoing.control_bytes_max / 2;
       outgoing_.control_waiting() > max && outgoing_.answers_waiting() > max)
     return Outcome::wait;

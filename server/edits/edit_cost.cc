@@ -318,7 +318,7 @@ class EditWalk {
       moved += found.entities;
       heights += found.height + 1;
       const std::uint64_t below = registry_.alive(parent) ? registry_.depth(parent) + 1 : 0;
-      // The world searches for the new parent below the entity.
+      // Account for the world's search for the new parent below the entity.
       if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
     }
     if (apart) return true;

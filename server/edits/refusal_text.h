@@ -1,4 +1,4 @@
-// Explains the world's refusals to sessions.
+// Explains to sessions why the world refused an input.
 #pragma once
 
 #include <cstddef>

@@ -183,7 +183,7 @@ std::uint32_t Looks::add(Look& look, const Chunk& chunk, std::uint32_t slot, std
   return look.columns.add(chunk.uid, id, {chunk.slots()[slot].data, size * chunk.count});
 }
 
-/// Finds the watched columns that have values.
+/// Finds the archetype's watched columns that have values.
 void Looks::find_columns(const Archetype& archetype) {
   columns_.clear();
   auto wanted = wanted_.begin();

@@ -64,12 +64,12 @@ class SeenState {
   }
   bool alive(Entity e) const noexcept { return place(e) != nullptr; }
   std::size_t entity_count() const noexcept { return entities_; }
-  /// Returns null if the entity is dead.
+  /// Returns the entity's place, or null if the entity is dead.
   const Place* place(Entity e) const noexcept {
     const Place* const at = place_of(e.index);
     return at && e.generation != 0 && at->generation == e.generation ? at : nullptr;
   }
-  /// Returns null if the entity is dead.
+  /// Returns the entity's kind, or null if the entity is dead.
   const SeenKind* kind(Entity e) const noexcept {
     const Place* const at = place(e);
     return at ? &chunks_[at->chunk].kinds.at(at->row) : nullptr;
@@ -92,7 +92,7 @@ class SeenState {
   Entity previous_sibling(Entity e) const noexcept { return entity(links(e.index).previous); }
   std::uint32_t child_count(Entity e) const noexcept { return links(e.index).children; }
 
-  /// Returns null if the component is not watched.
+  /// Returns the column of a component, or null if the component is not watched.
   const Column* column(TypeId type) const noexcept;
   /// Returns null if the entity is dead or lacks the component, or if the component is not watched.
   /// If the component has no values, the result must not be dereferenced.
@@ -103,10 +103,10 @@ class SeenState {
   /// watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
-  /// Returns an empty string if the text is unknown.
+  /// Returns the characters of the text, or an empty string if the text is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Calls f(entity, kind) for each entity, ordered by index.
+  /// Calls f(entity, kind) for each entity, in order of index.
   template <class F>
   void each(F&& f) const {
     for (std::size_t page = 0; page < places_.size(); ++page) {

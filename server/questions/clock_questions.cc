@@ -16,7 +16,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t state_bytes = 256;
-/// Values in SetClock that leave the speed or the pause unchanged.
+/// Values of SetClock fields that leave the speed or the pause unchanged.
 constexpr double same_speed = 0;
 constexpr std::uint32_t same_paused = 2;
 

@@ -1,4 +1,4 @@
-// Answers Find and Resolve with pages of entities, ordered by id.
+// Answers Find and Resolve with pages of entities in order of id.
 #include <algorithm>
 #include <vector>
 

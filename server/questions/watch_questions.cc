@@ -1,4 +1,4 @@
-// Answers Follow, FollowMore and Unwatch.
+// Answers Follow, FollowMore, and Unwatch.
 #include <optional>
 
 #include "registry/entity_registry.h"

@@ -59,7 +59,7 @@ class EntitySet {
     if (all) each([&](Entity e) { all = all && other.contains(e); });
     return all;
   }
-  /// Calls f(entity) for each entity, ordered by index. The set must not change during the call.
+  /// Calls f(entity) for each entity, in order of index. The set must not change during the call.
   template <class F>
   void each(F&& f) const {
     for (std::uint32_t number = 0; number < pages_.size(); ++number) {

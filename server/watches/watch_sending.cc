@@ -223,7 +223,7 @@ void Watch::send_name(Text name) {
   if (must_be_sent(*to_, world(), name)) send_text(*to_, world(), name);
 }
 
-/// Sends parents before their children.
+/// Sends the structure of marked entities, parents before their children.
 bool Watch::send_structure(Frames& frames) {
   if (structure_in_order_ != structure_.size()) order_structure();
   const std::size_t rows = slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities);

@@ -42,7 +42,8 @@ class Watches {
   /// Following, the differences, and then Followed. Returns a fault on failure.
   [[nodiscard]] std::optional<session::Fault> follow(std::shared_ptr<Session> session, std::uint64_t request,
                                                      const session::Follow& asked, std::size_t watches_max);
-  /// Adds to a watch or removes from it. Sends the same frames as follow().
+  /// Adds and drops entities of a watch, and opens and closes nodes. Sends the same frames as
+  /// follow().
   [[nodiscard]] std::optional<session::Fault> follow_more(const Session& session, std::uint64_t request,
                                                           const session::FollowMore& asked);
   /// Closes a watch. Sends Unwatched for the request `answered`, if given. Nothing is sent for the

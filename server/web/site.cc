@@ -22,7 +22,7 @@ std::string content_policy(const std::string& host) {
          host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
-/// Returns true if gzip is among the accepted encodings and does not have a weight of 0.
+/// Returns true if gzip is among the accepted encodings with a weight other than 0.
 bool accepts_gzip(std::string_view accepted) {
   while (!accepted.empty()) {
     std::string_view one = accepted.substr(0, accepted.find(','));

@@ -208,7 +208,7 @@ struct World::Impl {
   Frame next_tick_frame();
   void run_until_stopped();
   Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
-  /// Advances the clock by the frame's time.
+  /// Makes a tick, and advances the clock by the frame's time.
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
   /// Sleeps until `until`. Returns true if something arrives earlier. Periodically checks the file.
   bool sleep(std::optional<Clock::time_point> until) {
@@ -389,7 +389,7 @@ void World::Impl::recover() {
   const auto is_left_out = [&](std::uint64_t sequence) {
     return std::ranges::find(mark.left_out(), sequence) != mark.left_out().end();
   };
-  // An input that is already left out is no reason to stop.
+  // Do not stop for an input that is already left out.
   const WorkSuspect at = died && died->is_sure() && !is_left_out(died->sequence) ? *died : WorkSuspect{};
   if (options.skip != 0 && options.skip != at.sequence && !is_left_out(options.skip))
     throw WorldError(WorldErrorCode::stopped, file.path(),

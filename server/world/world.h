@@ -176,7 +176,7 @@ class World {
   /// are not saved. The input is tried again if the code (WorldOptions::code) has changed, or if
   /// the file WORLD-work, which records the input, is missing.
   const std::string* stopped() const noexcept;
-  /// Returns the sequence of the input that stopped() names, or 0.
+  /// Returns the sequence of the input that stopped() names, or 0 if the world is not stopped.
   std::uint64_t stopped_before() const noexcept;
   /// If the world is not taking inputs, returns a sentence that explains why. Otherwise, returns an
   /// empty string. One reason is an input that has been handled for longer than

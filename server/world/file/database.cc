@@ -33,7 +33,7 @@ Statement& Statement::bind(int index, std::uint64_t value) noexcept {
 }
 
 Statement& Statement::bind(int index, std::span<const std::byte> bytes) noexcept {
-  // A null pointer would bind NULL, which is not an empty blob.
+  // A null pointer would bind NULL instead of an empty blob.
   const void* data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
   bound_ &= sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK;
   return *this;

@@ -88,7 +88,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     if (!file) return std::unexpected(std::move(file.error()));
     if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
     // Closing the connection merges the -wal but reports no errors, so merge it explicitly first.
-    // Otherwise the file may be incomplete.
+    // Otherwise, the file might be incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
     if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));

@@ -39,7 +39,8 @@ class Limit {
   std::uint64_t asked_ = 0, removed_ = 0;
 };
 
-/// Converts a file of format 1. Must run inside the transaction of the checkpoint that converts it.
+/// Converts a file of format 1. Must be called inside the transaction of the checkpoint that
+/// converts it.
 std::expected<void, WorldError> make_format_2(Database& database) {
   std::string sql;
   for (const world_format::Table& old : world_format::tables_of_format_1) {

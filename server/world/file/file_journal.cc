@@ -196,7 +196,7 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
   std::uint64_t next = past_first_;
   for (bool more = true; more && next <= contained; more = !enough()) {
     if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
-    // Group numbers in a damaged file may be far apart, so do not iterate over them.
+    // In a damaged file, group numbers may be far apart, so do not iterate over all numbers.
     oldest_.reset();
     if (oldest_.step() != Step::row) return std::unexpected(database.error(removing));
     next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));

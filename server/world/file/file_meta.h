@@ -47,7 +47,7 @@ struct FileAlone {
 /// the function reads the whole file and accepts it only if it is consistent.
 FileAlone read_alone(const std::string& path, const std::string& shown, bool whole);
 
-/// Replaces the table's contents in format 2. Must run inside the caller's transaction.
+/// Replaces the table's contents in format 2. Must be called inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);
 
 std::string new_world_name();

@@ -65,7 +65,7 @@ class WorldLock {
   /// not during hold().
   bool is_of(const std::string& path) const noexcept;
   const LockMark& mark() const noexcept { return mark_; }
-  /// Returns true if the lock file is the original, not a copy of it.
+  /// Returns true if the lock file is the original rather than a copy.
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
   /// Returns the descriptor of the world file, or -1 before the file exists.

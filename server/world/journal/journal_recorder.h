@@ -72,7 +72,7 @@ class JournalRecorder final : public InputSink {
   /// handlers only read, are not kept. Timed batches are part of the state and are always kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
-  /// Returns the open group's last record if it is an unkept record; otherwise null.
+  /// Returns the last record of the open group if it is an unkept record, and null otherwise.
   journal_format::UnkeptRecord* last_unkept() noexcept;
   /// Records the registry's counters if any inputs were not kept.
   void note_counters();

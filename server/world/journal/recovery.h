@@ -100,7 +100,7 @@ class Recovery {
   /// Returns true if the checkpoint was saved with layouts that differ from the known ones. In that
   /// case, records written after it would be read with the wrong layouts.
   bool types_differ();
-  /// Returns the number of the last replayed tick.
+  /// Returns the number of the most recently replayed tick.
   std::uint64_t tick() const noexcept { return tick_; }
 
  private:

@@ -42,7 +42,7 @@ struct WalEnd {
   }
 };
 
-/// Reads only the header. Returns nothing if SQLite would treat the -wal as empty.
+/// Reads only the header of the -wal. Returns nothing if SQLite would treat the -wal as empty.
 std::optional<WalEnd> read_wal_header(int descriptor);
 /// Reads all frames up to the last commit. Returns nothing if `known` is given and the -wal does
 /// not contain its end.

@@ -58,7 +58,7 @@ inline constexpr std::array tables = {
           "fingerprint TEXT NOT NULL, fields TEXT NOT NULL)"},
 };
 
-/// The tables of format 1, whose journal was never written to.
+/// The tables of format 1. The journal table was never written to.
 inline constexpr std::array tables_of_format_1 = {
     tables[0],
     Table{"state",

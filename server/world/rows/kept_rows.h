@@ -43,7 +43,7 @@ class KeptRows {
   };
   using Whole = std::unordered_map<StateKey, KeptRow, StateKeyHash>;
 
-  /// Returns null if there is no such row.
+  /// Returns the row, or null if there is no such row.
   KeptRow* find(const StateKey& key) {
     if (key.section != StateSection::columns) {
       const auto at = whole_.find(key);

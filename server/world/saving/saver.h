@@ -149,7 +149,7 @@ class Saver {
   std::uint64_t preserved_bytes() const noexcept;
   /// Returns the number of bytes reserved for the copies of the next save and for large groups.
   std::uint64_t spare_bytes() const noexcept;
-  /// Returns the number of times that the world has waited for the disk.
+  /// Returns how many times the world has waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Returns the sequence of the last input on disk. May be called on any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }

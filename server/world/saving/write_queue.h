@@ -55,7 +55,7 @@ class WriteQueue {
   /// Returns true if work is waiting for the current step to end. May be called on any thread.
   /// Mostly called by steps.
   bool waits_for_step() const noexcept { return waiting_count_.load(std::memory_order_relaxed) != 0; }
-  /// Returns the number of times that add() has had to wait.
+  /// Returns how many times add() has had to wait.
   std::uint64_t waits() const noexcept { return waits_; }
 
  private:

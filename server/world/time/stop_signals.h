@@ -1,4 +1,4 @@
-// Makes SIGINT and SIGTERM stop a world; see WorldOptions::stop_on_signals.
+// Makes SIGINT and SIGTERM stop worlds; see WorldOptions::stop_on_signals.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Runs from construction to destruction.
+/// The watchdog runs from construction to destruction.
 class Watchdog {
  public:
   /// All functions are called on the watchdog's thread.
