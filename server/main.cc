@@ -1,5 +1,5 @@
-// muster-server serves one world. Creates all objects and passes references between them; see
-// `muster-server --help`.
+// muster-server serves one world. This file creates all objects and passes references between them;
+// see `muster-server --help`.
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -34,7 +34,7 @@ namespace {
 
 using namespace muster;
 
-/// Exit codes for scripts, also listed in --help.
+/// Exit codes for scripts. They are also listed in --help.
 enum ExitCode {
   exit_done = 0,
   exit_usage = 2,
@@ -66,11 +66,11 @@ struct Arguments {
   bool make_new = false, must_exist = false, quiet = false;
 };
 
-World* running = nullptr;  // for the signal handler only
-// Remembers a signal, because `running` is null while the world is being reopened.
+World* running = nullptr;  // used only by the signal handler
+// Records a signal, because `running` is null while the world is being reopened.
 volatile std::sig_atomic_t was_signalled = 0;
 /// The first signal asks the world to stop, which it does between two inputs. A second signal ends
-/// the process immediately; the file then holds the last save.
+/// the process immediately, in which case the file contains the last save.
 void on_signal(int) {
   was_signalled = 1;
   if (running) running->stop();
@@ -87,7 +87,7 @@ int complain(const Arguments& arguments, const ServerError& error) {
                                    "port with --listen; 0 takes any free one");
 }
 
-/// Parses texts of the form NAME=NUMBER. The error is a sentence.
+/// Parses strings of the form NAME=NUMBER. The error is a sentence.
 std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string>& given) {
   ServerLimits limits;
   for (const std::string& each : given) {
@@ -106,7 +106,8 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
   return limits;
 }
 
-/// Reads the token file, and creates it if it does not exist. Without a file, the token is empty.
+/// Reads the token file, and creates it if it does not exist. If no file is used, the token is
+/// empty.
 std::expected<std::string, std::string> token_of(const std::string& path) {
   if (path.empty()) return std::string();
   const auto made = make_token_file(path);
@@ -115,8 +116,8 @@ std::expected<std::string, std::string> token_of(const std::string& path) {
   return read_token_file(path);
 }
 
-/// Raises the limit on file descriptors as far as the system allows this user. Each session needs
-/// one, and many systems start with 1024.
+/// Raises the limit on file descriptors as far as the system allows for this user. Each session
+/// needs one, and on many systems, the initial limit is 1024.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -124,7 +125,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Warns that handlers of muster.Update are not called if there are no ticks.
+/// Warns that, without ticks, handlers of muster.Update are not called.
 void warn_of_idle(const World& world, double hz) {
   if (hz > 0) return;
   std::string names;
@@ -139,8 +140,8 @@ void warn_of_idle(const World& world, double hz) {
   spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",
                world.path(), count, names, count > 3 ? ", ..." : "");
 }
-/// Lists values in the file that are invalid for their field and were corrected. They were written
-/// by plugin code.
+/// Lists values in the file that were invalid for their field and have been corrected. Such values
+/// were written by plugin code.
 void warn_of_mended(const World& world) {
   const LoadReport& report = world.load_report();
   for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
@@ -196,13 +197,13 @@ std::expected<std::unique_ptr<Plugins>, Failure> load_plugins(const Arguments& a
   return plugins;
 }
 
-/// A world and its dependencies, created at the start and whenever the world is reopened.
+/// A world and its dependencies. They are created at startup and whenever the world is reopened.
 struct Served {
   explicit Served(const Arguments& given) : arguments(given) {}
 
   const Arguments& arguments;
   Schemas schemas;
-  std::unique_ptr<Plugins> plugins;  // destroyed after the world, whose registry ends the instances
+  std::unique_ptr<Plugins> plugins;  // must outlive the world, whose registry destroys instances
   std::optional<World> world;
 
   std::expected<void, Failure> open(bool again) {
@@ -250,8 +251,8 @@ struct Served {
     return {};
   }
 
-  /// Saves and destroys the world, and reopens it with schemas and plugins read again. If that
-  /// fails, it is reopened with the previous ones.
+  /// Saves and destroys the world, and reopens it after rereading the schemas and plugins. If that
+  /// fails, the world is reopened with the previous ones.
   std::expected<void, Failure> open_again() {
     const Pace pace = world->pace();
     if (const auto saved = world->try_commit(); !saved)
@@ -351,7 +352,7 @@ int serve(const Arguments& arguments) {
       running = nullptr;
       return complain(arguments, error);
     }
-    // When the world is reopened, clients find it at the same address.
+    // Keep the address and token, so that clients find a reopened world.
     listening.token = server->token();
     if (!server->address().empty()) listening.listen = server->address();
 

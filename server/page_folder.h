@@ -5,8 +5,8 @@
 
 namespace muster {
 
-/// Returns the page built with the program if it runs in its build folder, otherwise the installed
-/// page. Empty if there is none.
+/// If the program runs in its build folder, returns the page that was built with it. Otherwise,
+/// returns the installed page. Returns an empty string if there is none.
 std::string default_page_folder();
 
 }  // namespace muster

@@ -38,8 +38,8 @@ std::expected<bool, std::string> make_token_file(const std::string& path) {
     return std::unexpected(path + ": the file with a new token cannot be made: " + std::strerror(errno));
   };
   if (errno != ENOENT) return fail();
-  // The file is first written under another name, because link neither follows nor replaces an
-  // entry created by another process.
+  // Write the file under a temporary name first, because link neither follows nor replaces an entry
+  // that another process has created.
   std::string unfinished = path + "-XXXXXX";
   const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);  // O_EXCL, mode 0600
   if (file < 0) return fail();

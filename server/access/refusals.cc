@@ -15,7 +15,7 @@ std::chrono::nanoseconds Refusals::wrong_token(const std::string& address, Clock
   if (by_address_.size() >= addresses_max && !by_address_.contains(address)) {
     for (auto& [known, attempts] : by_address_) forgive(attempts, now);
     std::erase_if(by_address_, [](const auto& known) { return known.second.wrong == 0; });
-    if (by_address_.size() >= addresses_max) return delay_max_;  // someone uses many addresses
+    if (by_address_.size() >= addresses_max) return delay_max_;  // someone is using many addresses
   }
   Attempts& attempts = by_address_[address];
   if (attempts.wrong > 0) forgive(attempts, now);

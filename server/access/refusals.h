@@ -1,5 +1,5 @@
-// Handles refused strangers (streams without an accepted Hello): delays the answer to a wrong
-// token, and writes log lines. No I/O.
+// Handles refused strangers, that is, streams without an accepted Hello. Delays the answer to a
+// wrong token, and writes log lines. Does not perform I/O.
 #pragma once
 
 #include <chrono>
@@ -10,35 +10,38 @@
 
 namespace muster {
 
-/// One thread at a time. Remembers at most addresses_max addresses.
+/// Used by one thread at a time. Remembers at most addresses_max addresses.
 class Refusals {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t addresses_max = 1024;
-  static constexpr std::uint32_t free_attempts = 3;  ///< wrong tokens answered at once
+  /// Number of wrong tokens that are answered immediately.
+  static constexpr std::uint32_t free_attempts = 3;
 
-  /// Delay of the first wrong token after the free attempts. Each further one doubles the delay.
+  /// Delay for the first wrong token after the free attempts. Each further wrong token doubles the
+  /// delay.
   static constexpr std::chrono::milliseconds first_delay{100};
-  /// Time after which one wrong token is forgotten.
+  /// Time after which one of the wrong tokens is forgotten.
   static constexpr std::chrono::seconds forgotten_after{1};
   static constexpr std::chrono::seconds told_every{1};
 
-  /// `log` is occasionally called with one line; may be empty. `delay_max` limits the delay of an
-  /// answer.
+  /// `log` is occasionally called with a line for the log. May be empty. `delay_max` limits the
+  /// delay of an answer.
   Refusals(std::function<void(const std::string&)> log, std::chrono::nanoseconds delay_max)
       : log_(std::move(log)), delay_max_(delay_max) {}
 
-  /// Records a wrong token from `address`, and returns the delay of its answer.
+  /// Records a wrong token from `address`. Returns how long to delay the answer.
   std::chrono::nanoseconds wrong_token(const std::string& address, Clock::time_point now);
-  /// Records the refusal of a stranger from `address` for the reason `why`. Logs it immediately, or
-  /// together with other refusals if told_every has not yet passed since the last line.
+  /// Records that a stranger from `address` was refused for the reason `why`. Logs the refusal
+  /// immediately, or together with other refusals if less than told_every has passed since the
+  /// previous line.
   void note(const std::string& address, const std::string& why, Clock::time_point now);
-  /// Logs refusals that note() held back. Call it regularly.
+  /// Logs refusals that note() has held back. Must be called regularly.
   void tell(Clock::time_point now);
 
  private:
   struct Attempts {
-    std::uint32_t wrong = 0;  // not yet forgotten
+    std::uint32_t wrong = 0;  // wrong tokens not yet forgotten
     Clock::time_point last;
   };
   void forgive(Attempts& attempts, Clock::time_point now) const;
@@ -47,7 +50,7 @@ class Refusals {
   std::chrono::nanoseconds delay_max_;
   std::unordered_map<std::string, Attempts> by_address_;
   std::uint64_t untold_ = 0, untold_tokens_ = 0;
-  std::string last_line_;  // line of the last refusal: "127.0.0.1: the token is not valid here"
+  std::string last_line_;  // most recent line: "127.0.0.1: the token is not valid here"
   Clock::time_point told_{};
 };
 

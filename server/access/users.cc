@@ -39,7 +39,7 @@ bool parse_hex(std::string_view text, TokenHash& hash) noexcept {
   return true;
 }
 
-/// Returns the text up to the next space, and removes both from `line`.
+/// Returns the text before the next space, and removes both from `line`.
 std::string_view word(std::string_view& line) noexcept {
   const std::string_view found = line.substr(0, line.find(' '));
   line.remove_prefix(std::min(found.size() + 1, line.size()));
@@ -51,7 +51,7 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns the reason why the name is invalid, or an empty string.
+/// If the name is invalid, returns the reason. Otherwise, returns an empty string.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
     return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";
@@ -78,7 +78,7 @@ bool is_over(const User& user, Users::Clock::time_point now) noexcept {
   return user.expires_s != 0 && static_cast<std::uint64_t>(std::max<std::int64_t>(now_s, 0)) >= user.expires_s;
 }
 
-/// Reads to the end. Returns 0, or errno.
+/// Reads until the end of the file. Returns 0 on success, or errno.
 int read_all(int descriptor, std::string& text) {
   char block[4096];
   for (;;) {
@@ -113,7 +113,7 @@ Users::Users(const std::vector<Admission>& own, std::string path, std::string wo
 }
 
 void Users::read() {
-  // Without O_NONBLOCK, a FIFO would block the start until it has a writer.
+  // Without O_NONBLOCK, opening a FIFO would block until the FIFO has a writer.
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat found{};
   int why = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
@@ -126,7 +126,7 @@ void Users::read() {
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
-  next_ = 0;  // until the line is read
+  next_ = 0;  // until the line has been read
   for (int number = 1; std::getline(file, line); ++number) {
     const auto refuse = [&](const char* expected) {
       throw ServerError(path_ + ", line " + std::to_string(number) + ": " + expected);
@@ -183,7 +183,7 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // lists of earlier versions may have such names
+  if (has_invisible(name))  // lists of earlier versions may contain such names
     return std::unexpected(UserFault{"user_name", "a user's name must not contain invisible characters"});
   if (users_.size() >= users_max)
     return std::unexpected(
@@ -227,8 +227,8 @@ std::expected<void, UserFault> Users::write() const {
     text += std::to_string(user.number) + ' ' + (revoked ? "revoked" : std::string(right_name(user.role))) + ' ' +
             std::to_string(user.expires_s) + ' ' + (revoked ? "-" : hex(user.hash)) + ' ' + user.name + '\n';
   }
-  // The list is first written to another file, so that it is either complete or unchanged after a
-  // power failure.
+  // Write the list to another file first, so that after a power failure the list is either
+  // completely written or unchanged.
   const std::string beside = path_ + "-new";
   ::unlink(beside.c_str());
   const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -249,7 +249,7 @@ std::expected<void, UserFault> Users::write() const {
   const int folder =
       ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);  // without this sync, a power failure may restore the previous list
+    ::fsync(folder);  // otherwise, a power failure may restore the previous list
     ::close(folder);
   }
   return {};

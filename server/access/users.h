@@ -1,6 +1,6 @@
-// Access by token: the server's own tokens, and users with their own tokens, which persist across
-// sessions and restarts of the server. A file beside the world stores the users with hashes of
-// their tokens: SHA-256, which is enough for 160 random bits.
+// Access by token. Tokens belong either to the server itself or to users; users persist across
+// sessions and restarts of the server. A file next to the world stores the users with hashes of
+// their tokens. The hash is SHA-256, which is sufficient for 160 random bits.
 //
 //   level1.muster-users, text, readable by its owner only:
 //     muster-users 1
@@ -37,56 +37,60 @@ struct User {
   std::uint64_t number = 0;
   std::string name;
   session::Role role = session::Role::none;  ///< none if revoked
-  std::uint64_t expires_s = 0;               ///< since 1970; 0 for never
-  TokenHash hash{};                          ///< of the token; zero if revoked
+  std::uint64_t expires_s = 0;               ///< seconds since 1970, or 0 for never
+  TokenHash hash{};                          ///< hash of the token, or zero if revoked
 };
 
-/// The rights of a token, and its user.
+/// The rights granted by a token, and the token's user.
 struct Admitted {
-  Rights rights = {};      ///< none if the token is not valid here
-  std::uint64_t user = 0;  ///< 0 for the server's own token
-  std::string name = {};   ///< the user's
+  Rights rights = {};      ///< no rights if the token is not valid here
+  std::uint64_t user = 0;  ///< number of the user, or 0 for the server's own token
+  std::string name = {};   ///< name of the user
 };
 
-/// The reason why a user was not created: a short identifier for programs, and a sentence.
+/// The reason why a user was not created: a short identifier for programs, and a sentence for
+/// people.
 struct UserFault {
   const char* reason;
   std::string text;
 };
 
-/// Returns 160 random bits as letters and digits.
+/// Returns 160 random bits, encoded as letters and digits.
 std::string draw_token();
 
-/// One thread at a time.
+/// Used by one thread at a time.
 class Users {
  public:
   using Clock = std::chrono::system_clock;
-  static constexpr std::size_t users_max = 10'000;  ///< including revoked ones
+  /// Limit on the number of users, including revoked ones.
+  static constexpr std::size_t users_max = 10'000;
   static constexpr std::size_t name_bytes_max = 64;
 
   /// Reads the file at `path`, which need not exist. If `path` is empty, there are no users, and
-  /// none can be created. Throws ServerError with the line if the list cannot be read, because a
-  /// partial list must not be used. Also throws if the list belongs to a world other than `world`.
-  /// A list without a world is immediately assigned to `world`. An empty `world` is not checked.
+  /// none can be created. If the list cannot be read, throws ServerError with the line in question,
+  /// because a partial list must not be used. Also throws ServerError if the list belongs to a
+  /// world other than `world`. A list without a world is immediately assigned to `world`. If
+  /// `world` is empty, it is not checked.
   Users(const std::vector<Admission>& own, std::string path, std::string world = {});
 
   /// Returns the rights of a token. Takes equally long for all tokens of the same length, because
-  /// every hash is compared completely.
+  /// every hash is compared in full.
   Admitted admit(std::string_view token, Clock::time_point now) const;
-  /// Returns false if the user was revoked or has expired.
+  /// Returns false if the user has been revoked or has expired.
   bool may_stay(const Admitted& admitted, Clock::time_point now) const;
 
   struct Made {
     std::uint64_t user = 0;
     std::string token;
   };
-  /// Adds a user. On return, the change is on the disk. After an error nothing has changed.
+  /// Adds a user. The change is on disk when the call returns. After an error, nothing has changed.
   [[nodiscard]] std::expected<Made, UserFault> create(const std::string& name, session::Role role,
                                                       std::uint64_t expires_s, Clock::time_point now);
-  /// Revokes a user and returns the number. On return, the change is on the disk. After an error
-  /// nothing has changed.
+  /// Revokes a user and returns the user's number. The change is on disk when the call returns.
+  /// After an error, nothing has changed.
   [[nodiscard]] std::expected<std::uint64_t, UserFault> revoke(const std::string& name);
-  const std::vector<User>& all() const noexcept { return users_; }  ///< by number
+  /// All users, ordered by number.
+  const std::vector<User>& all() const noexcept { return users_; }
 
  private:
   void read();

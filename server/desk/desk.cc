@@ -69,7 +69,7 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
     sessions_.emplace(session->author, session);
     came_.push_back(session);
   }
-  wake();  // the session must be notified if the disk fails
+  wake();  // the session must be notified if the disk is failing
   return session;
 }
 
@@ -128,7 +128,7 @@ void Desk::learn_types() {
   const auto schemas = registry_.types().schemas();
   const bool first = types() == nullptr;
   if (!first && schemas.size() == schemas_known_) return;
-  // Sessions read their own table, because the registry's may grow while they judge.
+  // Sessions read their own table, because the registry's table may grow while they judge batches.
   auto made = std::make_shared<TypeTable>();
   const auto add = [](const std::expected<void, SchemaError>& added) {
     require(added.has_value(), "Desk: a schema the registry accepted does not fit the session's");
@@ -179,7 +179,7 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
 }
 
 void Desk::before_flush() {
-  woken_.exchange(false);  // requests handed over before a wake are seen after this
+  woken_.exchange(false);  // requests handed over before a wake are visible after this
   std::vector<std::shared_ptr<Session>> came;
   {
     const MutexLock lock(mutex_);
@@ -195,9 +195,9 @@ void Desk::before_flush() {
   end_sessions();
 }
 
-/// Ends sessions that left, after their requests are processed. Above left_sessions_max, the first
-/// to leave are ended first and their requests are dropped. If many sessions leave at once, each
-/// flush ends as many as time allows.
+/// Ends sessions that have left, once their requests have been processed. If there are more than
+/// left_sessions_max of them, those that left first are ended and their requests are dropped. If
+/// many sessions leave at once, each flush ends as many as time allows.
 void Desk::end_sessions() {
   ends_put_off_ = false;
   if (leaving_.empty()) return;
@@ -228,7 +228,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
-  let_edits_in();  // before watches look for changes, because they send this state
+  let_edits_in();  // must precede watches, because they send the resulting state
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
   trace_watches();
   activity_.rest(now);
@@ -242,7 +242,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
   if (ends_put_off_ || questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
   if (questions_.waits_for_time() || sweep) {
-    // If nothing waits for one of the two, the only cost is an unnecessary check.
+    // If one of the two has no pending work, the only cost is an unnecessary check.
     const auto at = Seldom::Clock::now();
     const auto wait = seldom_.due(at)           ? watches_seldom_.due_in(at)
                       : watches_seldom_.due(at) ? seldom_.due_in(at)
@@ -250,8 +250,8 @@ void Desk::after_flush(EntityRegistry& registry) {
     const auto in = static_cast<std::uint64_t>(wait.count()) + 1;
     due_in = due_in == 0 ? in : std::min(due_in, in);
   }
-  // One timer is enough for all waiting work: work that is due later is checked when the timer
-  // fires.
+  // One timer is enough for all pending work. Work that is due later is checked again when the
+  // timer fires.
   if (due_in > 0 && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
     wake_due_ns_ = now + due_in;
     world_.wake_in(std::chrono::nanoseconds(due_in));
@@ -266,7 +266,7 @@ void Desk::trace_watches() {
     trace->add_watching(slice.begin_ns, slice.ns, slice.count, slice.beside);
 }
 
-/// Delays do not add up: if edits and watches took long, questions wait for the next flush.
+/// Keeps delays from adding up. If edits and watches took long, questions wait for the next flush.
 void Desk::work_on_questions() {
   questions_put_off_ =
       !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;
@@ -274,8 +274,8 @@ void Desk::work_on_questions() {
   let_edits_in();
 }
 
-/// Called between two pieces of work, so that a cheap edit that arrived in the meantime waits for
-/// one piece rather than for the next tick.
+/// Called between two pieces of work, so that a cheap edit that has arrived in the meantime waits
+/// for only one piece of work rather than until the next tick.
 void Desk::let_edits_in() {
   if (processor_ns() - edits_taken_ns_ < limits_.flush_ns / 4) return;
   intake_.take_cheap(limits_.intake_steps / 4);
@@ -331,7 +331,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   if (unused + count > limits_.unused_ids_max)
     return refused("unused_ids_max", "this session has " + std::to_string(unused) + " unused ids; " +
                                          std::to_string(limits_.unused_ids_max) + " are allowed");
-  // Returned ids are used first, however few there are. Otherwise the number of unused ids would
+  // Use returned ids first, no matter how few there are. Otherwise, the number of unused ids would
   // keep growing.
   if (const std::uint32_t returned = registry_.host().returned_ids()) count = std::min(count, returned);
   const Entity first = registry_.host().grant(count, to.author);
@@ -343,7 +343,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   return granted;
 }
 
-/// Removes the used ids at either end of each grant. Returns the number of remaining ids.
+/// Removes used ids from both ends of each grant. Returns the number of remaining ids.
 std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
   const auto used = [&](std::uint32_t index) {
     return !registry_.host().storage().in_state(Entity{index, 1}, IdState::granted);
@@ -362,7 +362,7 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
 }
 
 void Desk::return_unused(Seat& from) {
-  // Timers outlive their seat, so the ids that they will use stay granted.
+  // Timers outlive their seat, so the ids that they will use remain granted.
   const std::vector<Entity> named = timer_ids_.named_by(from.timers);
   timer_ids_.keep(from.timers);
   keep_unused(from.grants);

@@ -1,4 +1,4 @@
-// Connects sessions to the registry, each by a seat (server/session/session.h). The listener's
+// Connects sessions to the registry, each through a seat (server/session/session.h). The listener's
 // thread adds edits and questions to their session's queue without waiting. The world thread takes
 // them between inputs, pushes the edits, answers the questions, and queues receipts and changes for
 // each session. It never waits for a socket.
@@ -7,9 +7,9 @@
 //   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
 //                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
-// A question begins after the session's earlier edits were pushed, so a session reads its own
-// writes. Both halves are bounded in steps. While there is more to do and no tick is due, the next
-// flush follows immediately.
+// A question begins after the session's earlier edits have been pushed, so a session reads its own
+// writes. The number of steps in each half is limited. While there is more to do and no tick is
+// due, the next flush follows immediately.
 #pragma once
 
 #include <atomic>
@@ -40,79 +40,82 @@ namespace muster {
 
 class Desk final : public FlushVisitor, private InputSink, private DeskSide {
  public:
-  /// World thread. Registry and world must outlive the desk. The code that drives the registry must
-  /// call before_flush and after_flush.
+  /// Must be constructed on the world thread. The registry and the world must outlive the desk. The
+  /// code that drives the registry must call before_flush and after_flush.
   Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits);
   ~Desk() override;
 
   // --- any thread
 
-  /// Adds an accepted session of the user with this number (0: the session has one of the server's
-  /// own tokens), with its first connection. Returns null if there are already sessions_max
-  /// sessions. `greet` is called before anything else can be sent to the session, so that a Welcome
-  /// is the first message that its client reads. `greet` may only ask the desk for numbers. The
-  /// session takes its seat at the beginning of the next flush.
+  /// Adds an accepted session with its first connection. `user` is the number of the session's
+  /// user, or 0 if the session uses one of the server's own tokens. Returns null if there are
+  /// already sessions_max sessions. `greet` is called before anything else can be sent to the
+  /// session, so that a Welcome is the first message that its client reads. `greet` may only ask
+  /// the desk for numbers. The session takes its seat at the beginning of the next flush.
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Connection> connection, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
-  /// Gives a session another connection, and continues work that waited for room in the old one's
-  /// queue. Returns the old connection, which is not closed. Listener's thread.
+  /// Replaces a session's connection, and continues work that was waiting for room in the queue of
+  /// the old connection. Returns the old connection, which is not closed. Must be called on the
+  /// listener's thread.
   std::shared_ptr<Connection> connect(Session& session, std::shared_ptr<Connection> connection);
-  /// Call when a connection has ended. Its session, if any, ends when it has no other connection
-  /// and its requests are done. Listener's thread.
+  /// Must be called when a connection has ended. The connection's session, if any, ends once it has
+  /// no other connection and its requests are done. Must be called on the listener's thread.
   void leave(const Connection& connection);
-  /// Copies a batch that passed judge(). Returns false and takes nothing if too many bytes of the
-  /// session are waiting. A session may have at most requests_max open questions; see
-  /// open_questions. If `latest`, only the last waiting message of this type counts; see
-  /// Requests::put. `came_ns` is the world thread's processor time when the request arrived; 0
-  /// means now.
+  /// Copies a batch that has passed judge(). Returns false and takes nothing if the session has too
+  /// many pending bytes. A session may have at most requests_max open questions; see
+  /// open_questions. If `latest` is set, only the last pending message of this type counts; see
+  /// Requests::put. `came_ns` is the processor time of the world thread when the request arrived,
+  /// where 0 means now.
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
                              bool latest = false, std::uint64_t came_ns = 0) {
     const bool took = take_next(session, request, batch, for_world, latest, came_ns);
     hand_over(session);
     return took;
   }
-  /// Like take_in, for use if more requests of the session may follow immediately. The world sees
-  /// the batch after hand_over() at the latest.
+  /// Like take_in, but for use if more requests of the session may follow immediately. The world
+  /// may not see the batch until hand_over().
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
                                std::uint64_t came_ns = 0);
   void hand_over(Session& session) {
     if (session.requests.hand_over()) wake();
   }
 
-  /// Returns the types of the world and of sessions. A new table is made when the registry learns
-  /// types.
+  /// Returns the types of the world and of sessions. Whenever the registry learns types, a new
+  /// table is created.
   std::shared_ptr<const TypeTable> types() const;
-  /// Returns the number of tables made. If it has changed, call types() again.
+  /// Returns the number of tables created so far. If it has changed, call types() again.
   std::uint64_t types_made() const noexcept { return types_made_.load(std::memory_order_acquire); }
-  /// Called when a session's queue has room again for watches.
+  /// Called when a session's queue has room for watches again.
   void on_watch_room() {
     if (!watches_.room_came()) world_.wake();
   }
   std::uint32_t sessions() const;  ///< number of sessions
-  /// Returns the Fault that ended a session with this secret number, if any. Searches the present
-  /// sessions and the last ended_max that have left.
+  /// If a session with this secret number was ended by a Fault, returns that Fault. Searches the
+  /// current sessions and the ended_max sessions that left most recently.
   std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
   static constexpr std::size_t ended_max = 1024;
-  /// Calls `then` on the world thread with the world's figures as of the next flush, which comes
-  /// soon.
+  /// Calls `then` on the world thread with the world's figures as of the next flush, which takes
+  /// place soon.
   void ask_figures(std::function<void(const Figures&)> then);
-  /// The epoch from WorldFacts, or a random one.
+  /// Returns the epoch from WorldFacts, or a random one.
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
-  /// The world that the desk serves. Use only the calls that any thread may make.
+  /// Returns the world that the desk serves. Use only those calls that any thread may make.
   WorldSide& world() const noexcept { return world_; }
 
   // --- world thread
 
-  /// Gives a session that has no seat here an empty one, and takes its edits. Between inputs.
+  /// Gives a session that has no seat here an empty one, and starts taking its edits. Must be
+  /// called between inputs.
   void take_seat(const std::shared_ptr<Session>& session);
-  /// Ends a session's seat: returns its unused ids, and forgets its timers, texts and counts.
-  /// Waiting timers stay in the world, and their ids stay granted, until the timers are over. The
-  /// session keeps its connection, rights, watches and open questions. Its waiting requests wait
-  /// for another seat, which it must take before any other call for the session. Between inputs.
+  /// Ends a session's seat. Returns its unused ids, and forgets its timers, texts, and counts.
+  /// Pending timers stay in the world, and their ids stay granted until the timers are over. The
+  /// session keeps its connection, rights, watches, and open questions. Its pending requests wait
+  /// for another seat, which the session must take before any other call is made for it. Must be
+  /// called between inputs.
   void leave_seat(const Session& session);
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
@@ -124,7 +127,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
  private:
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
-  /// Requests a flush, unless one was already requested.
+  /// Requests a flush, unless one has already been requested.
   void wake();
   void learn_types() override;
   void end_sessions();
@@ -138,8 +141,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
-  /// Notifies all sessions if the disk has begun to fail, and the sessions in `came` while it
-  /// fails.
+  /// Notifies all sessions when the disk begins to fail. While it is failing, notifies the sessions
+  /// in `came`.
   void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Seat& from);
@@ -153,31 +156,32 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   WorldSide& world_;
   const ServerLimits limits_;
   const std::uint64_t epoch_;
-  const std::uint64_t instance_;  // random, for this desk
+  const std::uint64_t instance_;  // random, identifies this desk
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
 
   std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
-  const std::shared_ptr<RequestBytes> requests_;  // of all sessions
+  const std::shared_ptr<RequestBytes> requests_;  // shared by all sessions
   mutable Mutex mutex_;
   std::vector<std::function<void(const Figures&)>> figures_asked_ MUSTER_GUARDED_BY(mutex_);
   // Keyed by SessionIdentity::author.
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
   std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
-  std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with waiting requests
-  // Since the last flush.
+  std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with pending requests
+  // Sessions added since the last flush.
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
-  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // by a Fault; the newest is last
+  // Ended by a Fault, newest last.
+  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);
 
-  // World thread.
-  std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be waiting
+  // Used on the world thread.
+  std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending
   QuestionQueue questions_;
   Intake intake_;
-  Seldom seldom_, watches_seldom_;  // separate, because opening watches is short work
+  Seldom seldom_, watches_seldom_;  // separate, because opening a watch is quick
   TextKeeper texts_;
   TimerIds timer_ids_;
   Watches watches_;
@@ -187,7 +191,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   ClockQuestions clock_;
   DurableQuestions durable_;
   const AnswerSources sources_;
-  std::string disk_error_, save_error_;  // as last reported to sessions and the log
+  std::string disk_error_, save_error_;  // as most recently reported to sessions and the log
   std::size_t schemas_known_ = 0;
   std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
   bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush

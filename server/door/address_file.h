@@ -1,5 +1,5 @@
-// Writes the file in which clients on this machine find the server of a world.
-// client/cpp/address_file.h reads it and describes its contents.
+// Writes the file with which clients on this machine find a world's server.
+// client/cpp/address_file.h reads the file and describes its contents.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@ struct AddressEntry {
   std::string world, address, unix_path, token, server;
 };
 
-/// Exists from construction to destruction, readable by its owner only, and never partly written.
-/// An existing file is replaced, because the world's lock determines which server may serve it. The
-/// file is removed only if it is still the one written here.
+/// The file exists from construction to destruction, is readable only by its owner, and is never
+/// partially written. An existing file is replaced, because it is the world's lock that determines
+/// which server may serve the world. The file is removed only if it is still the one written by
+/// this object.
 class AddressFile {
  public:
-  /// Throws ServerError.
+  /// Writes the file. Throws ServerError on failure.
   AddressFile(std::string path, const AddressEntry& entry);
   ~AddressFile();
   AddressFile(const AddressFile&) = delete;

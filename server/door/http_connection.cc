@@ -14,11 +14,13 @@ namespace muster {
 namespace {
 
 constexpr std::size_t head_bytes_max = 8192;
-constexpr std::size_t piece_bytes = 65536;                      // of a file, per read and write
-constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world thread to answer
+// Number of bytes of a file that are read and written at a time.
+constexpr std::size_t piece_bytes = 65536;
+// Time within which the world thread must respond with its figures.
+constexpr auto figures_time = std::chrono::milliseconds(2000);
 
-/// Listener's thread only. Pending operations on the stream keep it alive. Handles one request at a
-/// time: the next one is read after the answer was sent.
+/// Used only on the listener's thread. Pending operations on the stream keep the connection alive.
+/// Handles one request at a time. The next request is read once the answer has been sent.
 class HttpConnection final : public ServedStream, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ServedStreamEvents events,
@@ -36,7 +38,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     const std::size_t bytes = std::min(room.size(), came.size());
     std::copy_n(came.begin(), bytes, room.begin());
     reader_.received(bytes);
-    // The request may end this connection, which must not happen before its creator has stored it.
+    // The request may end this connection, which must not happen before its creator has stored it,
+    // so post a call.
     host_.loop.post([self = shared_from_this()] { self->take_request(); });
   }
 
@@ -94,7 +97,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
 
   void took(StreamRead got) {
     if (got.end != StreamRead::End::none) {
-      if (phase_ == Phase::writing) return;  // the end of the write ends the connection
+      if (phase_ == Phase::writing) return;  // the connection ends when the write completes
       return end();
     }
     reader_.received(got.bytes);
@@ -126,7 +129,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     send(std::move(answer));
   }
 
-  /// Delays the answer like the answer to a Hello with a wrong token.
+  /// Delays the answer in the same way as the answer to a Hello with a wrong token.
   void send_late(HttpAnswer answer) {
     const auto now = Clock::now();
     const auto delay = host_.door.refusals.wrong_token(address_, now);
@@ -138,7 +141,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   }
 
   void open_session(const HttpRequest& asked) {
-    // A client must wait for the answer before it sends more.
+    // A client must wait for the answer before it sends another request.
     if (reader_.has_more()) return refuse({400, "more data arrived before the request was answered"});
     WebHandshake handshake;
     handshake.host = asked.hosts.front();
@@ -156,8 +159,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
     host_.loop.call_in(figures_time, [told] { told(nullptr); });
-    // Called on the world thread. The loop exists as long as the connection, whose last reference
-    // is released on the loop's thread.
+    // Called on the world thread. The loop outlives the connection, whose last reference is
+    // released on the loop's thread.
     host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
       auto self = weak.lock();
       if (!self) return;
@@ -223,7 +226,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
       return write(std::as_bytes(std::span(*answer_.kept).last(static_cast<std::size_t>(std::exchange(unsent_, 0)))));
     bytes_.resize(std::min<std::uint64_t>(unsent_, piece_bytes));
     const ssize_t got = ::read(answer_.file.descriptor(), bytes_.data(), bytes_.size());
-    if (got <= 0) return end();  // the file was truncated, so the announced length cannot be sent
+    if (got <= 0) return end();  // the file was truncated, so the announced length is wrong
     bytes_.resize(static_cast<std::size_t>(got));
     unsent_ -= bytes_.size();
     write(bytes_);
@@ -242,10 +245,10 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     throw_away();
   }
 
-  /// Reads and discards what still arrives, up to a limit, so that a reset does not destroy the
-  /// answer.
+  /// Reads and discards any bytes that still arrive, up to a limit, so that the client does not
+  /// lose the answer to a connection reset.
   void throw_away() {
-    if (too_late_) return;  // the pending read ends with the stream
+    if (too_late_) return;  // the pending read ends when the stream does
     ++pending_;
     stream_->read_some(rest_, [self = shared_from_this()](StreamRead got) {
       --self->pending_;
@@ -255,7 +258,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     });
   }
 
-  std::unique_ptr<WireStream> stream_;  // null after it became a WebSocket
+  std::unique_ptr<WireStream> stream_;  // null once it has become a WebSocket
   HttpHost& host_;
   const std::string address_;
   const ServerLimits limits_;
@@ -263,11 +266,11 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   Upgrade upgrade_;
   HttpReader reader_;
   HttpAnswer answer_;
-  std::vector<std::byte> bytes_;      // being sent
+  std::vector<std::byte> bytes_;      // bytes being sent
   std::array<std::byte, 4096> rest_;  // discarded bytes
-  std::uint64_t unsent_ = 0;          // of the body, after `bytes_`
+  std::uint64_t unsent_ = 0;          // bytes of the body that follow `bytes_`
   std::size_t thrown_away_ = 0;
-  int pending_ = 0;         // number of reads and writes
+  int pending_ = 0;         // number of pending reads and writes
   std::uint64_t work_ = 0;  // number of the current request; results for others are late
   Phase phase_ = Phase::reading;
   bool too_late_ = false;

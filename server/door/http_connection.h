@@ -1,5 +1,5 @@
-// A connection with HTTP. It always counts as a stranger and occupies no session's place. A
-// WebSocket request turns it into a session's stream.
+// An HTTP connection. It always counts as a stranger and does not take the place of a session. A
+// WebSocket request turns it into the stream of a session.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// Shared objects of a server's HTTP connections.
+/// Objects shared by a server's HTTP connections.
 struct HttpHost {
   Door& door;
   const Site& site;
@@ -24,12 +24,12 @@ struct HttpHost {
   std::function<std::uint32_t()> connections;  ///< number of open connections of all kinds
 };
 
-/// Takes over the stream of a request for a WebSocket. The calling connection ends without calling
-/// `ended`.
+/// Takes over the stream of a request for a WebSocket. The connection that calls it then ends
+/// without calling `ended`.
 using Upgrade = std::function<void(std::unique_ptr<WireStream> stream, const WebHandshake& asked)>;
 
-/// Serves the stream until it ends; `host` must outlive it. `came` holds the bytes already read,
-/// and `address` is the client's.
+/// Serves the stream until it ends. `host` must outlive the stream. `came` contains the bytes that
+/// have already been read, and `address` is the client's address.
 std::shared_ptr<ServedStream> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
                                                    std::string address, std::span<const std::byte> came,
                                                    ServedStreamEvents events, Upgrade upgrade);

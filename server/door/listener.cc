@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
 
-/// Within two minutes, the kernel detects a peer that vanished silently (a pulled cable); reads and
-/// writes then fail.
+/// Makes the kernel detect, within two minutes, a peer that has vanished silently, for example
+/// because a cable was unplugged. Reads and writes then fail.
 void keep_alive(tcp::socket& socket) {
   error_code ignored;
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
@@ -46,7 +46,8 @@ void keep_alive(tcp::socket& socket) {
   socket.set_option(Probes(4), ignored);
 }
 
-/// Returns the address for delays and logs. All clients of a Unix socket have the same one.
+/// Returns the address used for delays and logs. All clients of a Unix socket have the same
+/// address.
 std::string address_of(const tcp::socket& socket) {
   error_code ignored;
   return socket.remote_endpoint(ignored).address().to_string();
@@ -60,12 +61,12 @@ SocketKind kind_of(const tcp::socket& socket) {
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 
 constexpr int kernel_bytes_max = 128 << 10;  // received bytes not yet read; Linux doubles it
-constexpr int kernel_unsent_max = 32 << 10;  // sent bytes not yet on the line
+constexpr int kernel_unsent_max = 32 << 10;  // sent bytes not yet transmitted
 
-/// Calls from other threads that are to run on the listener's thread. They wake it by a separate
-/// eventfd. Asio wakes its thread by changing its epoll set, and the kernel holds that set's lock
-/// meanwhile. If the thread is woken on the waker's core, it sleeps again until the waker releases
-/// the lock: two additional thread switches per answer.
+/// Calls from other threads that are to run on the listener's thread. They wake that thread through
+/// a separate eventfd. Asio would wake it by changing its epoll set, and the kernel would hold that
+/// set's lock in the meantime. If the thread were woken on the waker's core, it would go back to
+/// sleep until the waker released the lock, which adds two thread switches per answer.
 class PostedCalls {
  public:
   explicit PostedCalls(asio::io_context& io) : wake_(io, made()) { wait(); }
@@ -74,10 +75,10 @@ class PostedCalls {
     {
       const MutexLock lock(mutex_);
       calls_.push_back(std::move(call));
-      if (calls_.size() > 1) return;  // it is awake or has been woken
+      if (calls_.size() > 1) return;  // the thread is awake or has been woken
     }
     const std::uint64_t one = 1;
-    // The write fails only if the counter is full, and then the thread has already been woken.
+    // The write fails only if the counter is full. In that case, the thread has already been woken.
     (void)!::write(wake_.native_handle(), &one, sizeof one);
   }
 
@@ -107,7 +108,7 @@ class PostedCalls {
   asio::posix::stream_descriptor wake_;
 };
 
-/// One accepted connection with any protocol.
+/// An accepted connection, regardless of its protocol.
 struct Visit {
   std::shared_ptr<ServedStream> now;
   bool is_stranger = true;
@@ -149,7 +150,7 @@ struct Listener::Impl final : Loop {
   asio::steady_timer sweep;
   std::string address;
   std::optional<Site> site;
-  std::optional<HttpHost> http;  // only with a TCP port
+  std::optional<HttpHost> http;  // set only if there is a TCP port
   std::uint32_t strangers = 0;
   std::deque<std::weak_ptr<Visit>> newcomers;  // in order of arrival; many are no longer strangers
   std::set<std::shared_ptr<Visit>> visits;
@@ -171,7 +172,7 @@ struct Listener::Impl final : Loop {
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
 
-  /// Returns false if there is no stranger.
+  /// Returns false if there are no strangers.
   bool send_oldest_stranger_away() {
     while (!newcomers.empty()) {
       const std::shared_ptr<Visit> oldest = newcomers.front().lock();
@@ -199,8 +200,8 @@ struct Listener::Impl final : Loop {
     return {known, ended};
   }
 
-  /// Treats the connection as a stream of frames until its first bytes show that it is HTTP, and
-  /// again after it has become a WebSocket.
+  /// Treats the connection as a stream of frames until its first bytes show that it speaks HTTP,
+  /// and again once it has become a WebSocket.
   void admit(int descriptor, SocketKind kind, const std::string& from) {
     auto visit = std::make_shared<Visit>();
     ++strangers;
@@ -234,15 +235,15 @@ struct Listener::Impl final : Loop {
     while (!stopping) {
       auto [error, accepted] = co_await acceptor.async_accept(use_tuple);
       if (error == asio::error::operation_aborted || stopping) co_return;
-      if (error) {  // out of descriptors: closes a stranger; newcomers wait
+      if (error) {  // no descriptors left: close a stranger; newcomers wait
         door.refusals.note("a connection", "cannot be accepted: " + error.message(), Clock::now());
         (void)send_oldest_stranger_away();
         pause.expires_after(std::chrono::milliseconds(100));
         co_await pause.async_wait(use_tuple);
         continue;
       }
-      // On a slow line, an answer waits for the watch data in the kernel's buffer. Without a limit,
-      // that takes seconds.
+      // On a slow connection, an answer must wait for the watch data in the kernel's buffer.
+      // Without a limit on that data, this would take seconds.
       error_code ignored;
       constexpr bool is_tcp = std::is_same_v<Acceptor, tcp::acceptor>;
       accepted.set_option(asio::socket_base::send_buffer_size(is_tcp ? kernel_bytes_max : kernel_unsent_max), ignored);
@@ -252,7 +253,7 @@ struct Listener::Impl final : Loop {
         accepted.set_option(Unsent(kernel_unsent_max), ignored);
         keep_alive(accepted);
       }
-      // A client sends Hello at once, so the oldest stranger is closed if there are too many.
+      // Clients send Hello immediately, so if there are too many strangers, close the oldest.
       while (strangers >= desk.limits().strangers_max && send_oldest_stranger_away()) {
       }
       const std::string from = address_of(accepted);
@@ -262,7 +263,7 @@ struct Listener::Impl final : Loop {
     }
   }
 
-  /// Returns a copy, because a call may end this connection and others.
+  /// Returns a copy, because calling a stream may end it and others.
   std::vector<std::shared_ptr<ServedStream>> present() const {
     std::vector<std::shared_ptr<ServedStream>> all;
     for (const auto& visit : visits) all.push_back(visit->now);

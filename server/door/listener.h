@@ -1,5 +1,5 @@
 // Accepts connections and serves them on one thread until they end. The first four bytes of a TCP
-// connection select frames or HTTP; Unix sockets carry frames.
+// connection determine whether it carries frames or HTTP. Unix sockets always carry frames.
 #pragma once
 
 #include <functional>
@@ -13,35 +13,42 @@
 namespace muster {
 
 struct ListenerOptions {
-  std::string listen;     ///< "127.0.0.1:7717", loopback only; empty for no TCP
-  std::string unix_path;  ///< empty for no Unix socket
+  std::string listen;     ///< a loopback address such as "127.0.0.1:7717", or empty for no TCP
+  std::string unix_path;  ///< path of the Unix socket, or empty for none
   std::vector<Admission> admissions;
-  /// Called on the listener's thread with a line about a session.
+  /// Called on the listener's thread with a log line about a session.
   std::function<void(const std::string&)> log;
-  std::function<void(const std::string&)> warn;        ///< about refused strangers; if empty, log
-  PageFiles page = {};                                 ///< served over HTTP; may be empty
-  std::string world_folder = {};                       ///< folder of models for HTTP, or empty
-  std::string world_file = {};                         ///< the world's file, not served
-  std::string users_file = {};                         ///< server/access/users.h; or empty
-  std::string world_id = {};                           ///< World::id of the users' world, or empty
+  /// Called about refused strangers; if empty, `log` is used.
+  std::function<void(const std::string&)> warn;
+  /// The page to serve over HTTP. May be empty.
+  PageFiles page = {};
+  /// The folder of models to serve over HTTP, or empty.
+  std::string world_folder = {};
+  std::string world_file = {};  ///< the world's file, which is not served
+  /// The file with the list of users (server/access/users.h), or empty.
+  std::string users_file = {};
+  /// World::id of the world to which the users belong, or empty.
+  std::string world_id = {};
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
 };
 
-/// Create, stop and destroy it on the world thread. The desk must outlive it.
+/// Must be created, stopped, and destroyed on the world thread. The desk must outlive the listener.
 class Listener {
  public:
-  /// Throws ServerError.
+  /// Starts listening. Throws ServerError on failure.
   Listener(Desk& desk, ListenerOptions options);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   const std::string& address() const noexcept;
-  /// Returns the number of open connections, both sessions and strangers. Any thread.
+  /// Returns the number of open connections, including both sessions and strangers. May be called
+  /// on any thread.
   std::uint32_t streams() const noexcept;
-  /// Calls `f` after `time` on the listener's thread. Any thread.
+  /// Calls `f` on the listener's thread after `time` has passed. May be called on any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
-  /// Notifies all sessions, waits at most a second until that is sent, and closes them.
+  /// Notifies all sessions, waits at most one second for the notifications to be sent, and closes
+  /// the sessions.
   void stop();
 
  private:

@@ -38,8 +38,8 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 
-/// Returns true if no server is listening on the socket any longer. Throws if the path names
-/// another kind of file.
+/// Returns true if a server is no longer listening on the socket. Throws if the path refers to a
+/// file that is not a socket.
 bool is_stale_socket(const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path))
     throw ServerError("socket path '" + path + "' is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
@@ -86,7 +86,7 @@ ListeningSocket listen_unix(const std::string& path) {
   error_code error;
   door.open(Local(), error);
   if (!error) door.bind(Local::endpoint(path), error);
-  // No client can connect between bind and listen.
+  // Between bind and listen, no client can connect.
   if (!error && ::chmod(path.c_str(), 0600) != 0) error.assign(errno, boost::system::system_category());
   if (!error) door.listen(asio::socket_base::max_listen_connections, error);
   if (error) throw ServerError("cannot listen on '" + path + "': " + error.message());

@@ -1,4 +1,4 @@
-// Access to the listener's thread without Asio.
+// Gives access to the listener's thread without depending on Asio.
 #pragma once
 
 #include <chrono>
@@ -6,13 +6,13 @@
 
 namespace muster {
 
-/// Any thread. Calls that remain when the listener has stopped are never made.
+/// Thread-safe. Calls that are still pending when the listener stops are never made.
 class Loop {
  public:
   virtual ~Loop() = default;
-  /// Calls `f` on the listener's thread, soon.
+  /// Calls `f` on the listener's thread as soon as possible.
   virtual void post(std::move_only_function<void()> f) = 0;
-  /// Calls `f` on the listener's thread after `time`.
+  /// Calls `f` on the listener's thread after `time` has passed.
   virtual void call_in(std::chrono::nanoseconds time, std::move_only_function<void()> f) = 0;
 };
 

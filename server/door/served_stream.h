@@ -1,4 +1,4 @@
-// The listener's view of an accepted stream, which carries frames (session_stream.h) or HTTP
+// An accepted stream as seen by the listener. It carries either frames (session_stream.h) or HTTP
 // (http_connection.h).
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace muster {
 
-/// Time for a client to read why its stream is closed.
+/// Time for a client to read the reason why its stream is being closed.
 constexpr auto linger_max = std::chrono::milliseconds(1000);
 
-/// Used on the listener's thread. The listener owns it until it has ended.
+/// Used on the listener's thread. Owned by the listener until the stream has ended.
 class ServedStream {
  public:
   using Clock = std::chrono::steady_clock;
@@ -18,17 +18,20 @@ class ServedStream {
 
   /// Checks time limits. Called several times within each limit.
   virtual void check_times(Clock::time_point now) = 0;
-  /// Immediately closes a stranger whose place is needed.
+  /// Immediately closes the stream of a stranger whose place is needed.
   virtual void give_way() = 0;
-  /// Notifies the client that the server stops, and ends within a second.
+  /// Notifies the client that the server is stopping, and ends the stream within a second.
   virtual void stop() = 0;
 };
 
-/// Calls from a stream to the listener. Both may be called inside calls of the stream, which exists
-/// until these return.
+/// Calls from a stream to the listener. Both may be made from within functions of the stream. The
+/// stream exists until those functions return.
 struct ServedStreamEvents {
-  std::function<void()> known;  ///< no longer a stranger, or closed; may be called repeatedly
-  std::function<void()> ended;  ///< called once, when nothing is pending
+  /// Called when the stream no longer belongs to a stranger or has been closed. May be called
+  /// repeatedly.
+  std::function<void()> known;
+  /// Called once, when no operation is pending any longer.
+  std::function<void()> ended;
 };
 
 }  // namespace muster

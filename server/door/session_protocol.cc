@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-/// Returns a name in the form that others see: one line of limited length.
+/// Converts a name to the form in which others see it: a single line of limited length.
 std::string presentable(std::string text) {
   if (text.size() > 64) text.resize(utf8_prefix(std::string_view(text).substr(0, 64)));
   return without_invisible(text);
@@ -33,7 +33,7 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connect
 SessionProtocol::~SessionProtocol() {
   outgoing_.close();
   if (!session_) return;
-  // If the queue closed because the client does not read, nothing has logged that yet.
+  // If the queue was closed because the client does not read, this has not been logged yet.
   const auto why = outgoing_.closed_by();
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
@@ -114,11 +114,11 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
 }
 
 SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
-  // A client that has not read its answers must wait.
+  // Make a client that has not read its answers wait.
   if (const std::size_t max = desk_.limits().outgoing.control_bytes_max / 2;
       outgoing_.control_waiting() > max && outgoing_.answers_waiting() > max)
     return Outcome::wait;
-  // A large request that has to wait is not judged repeatedly in the meantime.
+  // Do not judge a large request repeatedly while it has to wait.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
   if (const std::uint64_t made = desk_.types_made(); made != types_made_) {
@@ -134,7 +134,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
   limits.values = true;
   auto judged = judge_.judge(frame.batch, types, session_->rights, limits);
   if (!judged) {
-    // A request that wants no answer gets none, as from the world.
+    // If a request does not ask for an answer, none is sent. The world does the same.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
     return refuse(judged.error(), frame.header.request);
   }
@@ -150,8 +150,8 @@ SessionProtocol::Outcome SessionProtocol::take_in(std::uint64_t request, BatchVi
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   const std::uint64_t request = frame.header.request;
   const std::shared_ptr<const TypeTable> types = desk_.types();
-  // Until its token is checked, a stranger must not learn anything about the world's types, so only
-  // a Hello is examined.
+  // Until its token has been checked, a stranger must not learn anything about the world's types,
+  // so only a Hello is examined.
   BatchHeader header;
   std::memcpy(&header, frame.batch.data(), sizeof header);
   if (header.type != TypeTraits<session::Hello>::id)
@@ -185,7 +185,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.rights.role;
-  welcome.resumed = false;  // sessions cannot be resumed yet; clients reopen their watches
+  welcome.resumed = false;  // not possible yet; clients must reopen their watches
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
   welcome.hz = desk_.world().facts().hz;
@@ -197,8 +197,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     welcome.ended_code = why->code;
     welcome.ended = why->text;
   }
-  // A user has the name under which the user was created, regardless of the name sent by the
-  // client.
+  // The name of a user is the one under which the user was created, regardless of the name that the
+  // client sent.
   session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
                           welcome.session = session.session_id;
@@ -242,7 +242,7 @@ void SessionProtocol::refuse_user(UserFault fault, std::uint64_t request) {
 }
 
 bool SessionProtocol::refuse_if_displaced(std::uint64_t request) {
-  // The list at that path may belong to another world.
+  // If the world file was moved, the list at that path may belong to another world.
   const std::string* const moved = door_.displaced ? door_.displaced() : nullptr;
   if (!moved) return false;
   refuse_user({"displaced", "the list of users is not changed: the world file " + *moved}, request);
@@ -289,7 +289,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
   }
   if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
     return Outcome::done;
-  // A client that asks for the world's state is told immediately if the world does not answer.
+  // If the world does not respond, a client that asks for its state is told so immediately.
   if (type == TypeTraits<session::GetInfo>::id)
     if (const std::string hang = desk_.world().hang(); !hang.empty())
       return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);

@@ -8,9 +8,10 @@
 namespace muster {
 namespace {
 
-constexpr auto retry_after = std::chrono::milliseconds(1);  // while the world is behind
+// Interval between retries while the world is behind.
+constexpr auto retry_after = std::chrono::milliseconds(1);
 
-/// Listener's thread only. Pending operations on the stream keep it alive.
+/// Used only on the listener's thread. Pending operations on the stream keep this object alive.
 ///
 ///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
 ///     write_on   Outgoing -> stream; called again when something is queued
@@ -30,7 +31,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
 
   void start(Desk& desk) {
     outgoing_.on_ready([weak = weak_from_this(), &loop = loop_] {
-      // The caller may be the world thread, so only post a call.
+      // The caller may be the world thread, so only post a call here.
       if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
     });
     outgoing_.on_room([&desk] { desk.on_watch_room(); });
@@ -63,8 +64,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
  private:
-  /// Writing a piece may take long on a slow line. The stream is not considered stalled while the
-  /// client accepts bytes from the kernel.
+  /// On a slow connection, it may take long to write a piece. As long as the client accepts bytes
+  /// from the kernel, the stream is not considered stalled.
   void look_whether_it_goes_on(Clock::time_point now) {
     if (!writing_since_) return;
     const std::size_t unsent = stream_->unsent();
@@ -94,7 +95,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
         if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
       return end_reading();
     }
-    if (!listening_) {  // room() is called again without received(), which discards the bytes
+    if (!listening_) {  // without received(), the next room() discards the bytes
       thrown_away_ += got.bytes;
       if (thrown_away_ <= (protocol_.welcomed() ? limits_.frame_bytes_max : limits_.stranger_bytes_max))
         return read_on();
@@ -108,8 +109,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     take_frames();
   }
 
-  /// Checks the first bytes for HTTP. Returns true if they are not frames; the stream then no
-  /// longer belongs to this connection.
+  /// Checks whether the first bytes are HTTP. If they are not frames, returns true; the stream then
+  /// no longer belongs to this connection.
   bool diverted(std::size_t bytes) {
     const std::span<const std::byte> came = room_.first(bytes);
     first_.insert(first_.end(), came.begin(), came.end());
@@ -160,7 +161,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     }
   }
 
-  /// Reads nothing until then.
+  /// Calls `then` after `time` has passed. Until then, nothing is read.
   void wait(std::chrono::nanoseconds time, void (*then)(SessionStream&)) {
     waiting_ = true;
     loop_.call_in(time, [weak = weak_from_this(), then] {
@@ -169,8 +170,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     });
   }
 
-  /// Reads and discards what still arrives, up to a limit, so that a reset does not destroy the
-  /// last Fault.
+  /// Reads and discards any bytes that still arrive, up to a limit, so that the client does not
+  /// lose the final Fault to a connection reset.
   void listen_no_more() {
     listening_ = false;
     has_frame_ = false;
@@ -188,8 +189,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   void write_on() {
     if (!writing_ || writing_since_) return;
     for (int at_once = 0; outgoing_.take(piece_);) {
-      // One piece on an idle line, such as an answer, is sent without a turn of the loop. Further
-      // pieces give others a turn.
+      // On an idle connection, a single piece, such as an answer, is sent without a turn of the
+      // loop. Any further pieces let others have a turn first.
       if (at_once++ == 0 && stream_->write_at_once(piece_.parts())) {
         outgoing_.sent();
         continue;
@@ -220,25 +221,25 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     if (const auto ended = std::exchange(events_.ended, nullptr)) ended();
   }
 
-  std::unique_ptr<WireStream> stream_;  // null after it was diverted
+  std::unique_ptr<WireStream> stream_;  // null once it has been diverted
   Loop& loop_;
   const std::shared_ptr<Connection> connection_;
-  Outgoing& outgoing_;  // the connection's
+  Outgoing& outgoing_;  // the queue of the connection
   FrameDecoder decoder_;
   SessionProtocol protocol_;
   const ServerLimits limits_;
   ServedStreamEvents events_;
   Divert divert_;                 // null once the first bytes are known
-  std::vector<std::byte> first_;  // until the first bytes are known
-  std::span<std::byte> room_;     // the decoder's, for the next read
+  std::vector<std::byte> first_;  // the first bytes while there are too few
+  std::span<std::byte> room_;     // memory of the decoder for the next read
   WireFrame frame_;
-  bool has_frame_ = false;  // a frame was offered but not taken
-  OutgoingPiece piece_;     // being sent
-  std::size_t unsent_ = 0;  // bytes in the kernel at the last check; 0 for none yet
+  bool has_frame_ = false;  // a frame was offered but not accepted
+  OutgoingPiece piece_;     // piece that is being sent
+  std::size_t unsent_ = 0;  // bytes in the kernel at the previous check; 0 if none yet
   std::size_t thrown_away_ = 0;
   bool known_ = false;     // no longer a stranger
   bool listening_ = true;  // if false, arriving bytes are discarded
-  bool waiting_ = false;   // for a timer rather than for the stream
+  bool waiting_ = false;   // waiting for a timer rather than for the stream
   bool reading_ = true, writing_ = true;
   Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
   std::optional<Clock::time_point> writing_since_, closing_since_;

@@ -51,7 +51,7 @@ class SocketStream final : public WireStream {
     std::size_t all = 0;
     for (const std::span<const std::byte> part : parts) all += part.size();
     error_code met_again_by_write;
-    // For a single part, the kernel has less work than for a list with one part.
+    // For a single part, a plain buffer is less work for the kernel than a list with one part.
     gone_ = parts.size() == 1 ? socket_.write_some(asio::const_buffer(parts[0].data(), all), met_again_by_write)
                               : socket_.write_some(written_.of(parts), met_again_by_write);
     if (gone_ < all) return false;
@@ -73,7 +73,7 @@ class SocketStream final : public WireStream {
  private:
   Socket socket_;
   WrittenParts<asio::const_buffer> written_;
-  std::size_t gone_ = 0;  // sent bytes of the parts for the next write()
+  std::size_t gone_ = 0;  // bytes already sent of the next write()'s parts
   bool never_waits_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Determines how many written bytes of a socket the kernel still holds.
+// Determines how many of the bytes written to a socket are still in the kernel.
 #pragma once
 
 #include <linux/sockios.h>
@@ -8,7 +8,8 @@
 
 namespace muster {
 
-/// Returns the bytes that the other end has not received; 0 if the kernel does not report them.
+/// Returns the number of bytes that the other end has not received, or 0 if the kernel does not
+/// report it.
 inline std::size_t unsent_bytes(int socket) noexcept {
   int bytes = 0;
   return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;

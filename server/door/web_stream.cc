@@ -23,7 +23,8 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using error_code = boost::system::error_code;
 
-/// The stream that carries a WebSocket, as an object with the functions that Beast calls.
+/// The stream that carries a WebSocket, wrapped in an object that has the functions that Beast
+/// calls.
 class Carrier {
  public:
   using executor_type = asio::io_context::executor_type;
@@ -65,7 +66,8 @@ class Carrier {
         token, this, asio::buffer_size(buffers));
   }
 
-  /// Ends the sending direction, reads until the other side has ended too, and closes.
+  /// Ends the sending direction, reads until the other side has ended as well, and closes the
+  /// stream.
   void tear_down(Done done) {
     stream_->end(Farewell::done);
     throw_away(stream_, std::make_shared<Room>(), std::move(done));
@@ -80,7 +82,8 @@ class Carrier {
     return asio::error::connection_reset;
   }
 
-  /// `weak` expires if the WebSocket is destroyed during a read.
+  /// Reads and discards bytes until the other side ends. `weak` expires if the WebSocket is
+  /// destroyed during a read.
   static void throw_away(const std::weak_ptr<WireStream>& weak, const std::shared_ptr<Room>& room, Done done) {
     const auto stream = weak.lock();
     if (!stream) return done(asio::error::operation_aborted);
@@ -107,7 +110,8 @@ class WebStream final : public WireStream {
  public:
   WebStream(asio::io_context& io, std::unique_ptr<WireStream> carrier, const WebHandshake& asked)
       : web_(io.get_executor(), std::move(carrier)) {
-    // Timeout of handshake and farewell. The limit on a session's silence is checked elsewhere.
+    // Timeout for the handshake and the farewell. The limit on a session's silence is checked
+    // elsewhere.
     web_.set_option(websocket::stream_base::timeout{std::chrono::seconds(1), websocket::stream_base::none(), false});
     web_.binary(true);
     web_.auto_fragment(false);
@@ -163,8 +167,8 @@ class WebStream final : public WireStream {
   bool is_open() const override { return !ending_ && (!waiting_.expired() || web_.is_open()); }
 
  private:
-  /// Calls made before the handshake completed. The handshake's handler owns this object, so these
-  /// calls end with the thread.
+  /// Calls made before the handshake completed. This object is owned by the handshake's handler, so
+  /// the calls are dropped when the thread ends.
   struct Waiting {
     WebStream* stream = nullptr;
     std::span<std::byte> room;
@@ -202,7 +206,8 @@ class WebStream final : public WireStream {
                          });
   }
 
-  /// Fails the read that received the text after the other side knows of it, or after a second.
+  /// Fails the read that received a text message, once the other side has been notified or after a
+  /// second.
   void refuse_text(ReadDone done) {
     if (std::exchange(ending_, true)) return done({0, StreamRead::End::broken});
     const websocket::close_reason why(websocket::close_code::unknown_data, "only binary messages are accepted");
@@ -211,7 +216,7 @@ class WebStream final : public WireStream {
 
   websocket::stream<Carrier, false> web_;
   WrittenParts<asio::const_buffer> written_;
-  std::weak_ptr<Waiting> waiting_;  // until the handshake completes
+  std::weak_ptr<Waiting> waiting_;  // expires when the handshake completes
   bool refused_ = false;            // the handshake failed, so there is no WebSocket
   bool ending_ = false;
 };

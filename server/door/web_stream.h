@@ -1,5 +1,5 @@
-// A WebSocket: a byte stream divided into binary messages. Message boundaries have no meaning and
-// may divide frames.
+// A WebSocket as a byte stream. The bytes are divided into binary messages, whose boundaries have
+// no meaning and may fall within frames.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ class io_context;
 
 namespace muster {
 
-/// Data of the HTTP request for the WebSocket, and its rights.
+/// Data from the HTTP request for the WebSocket, and the rights that the request has.
 struct WebHandshake {
-  std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version
-  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with 1009
+  std::string host, key, version;       ///< fields Host, Sec-WebSocket-Key, Sec-WebSocket-Version
+  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with status 1009
 };
 
-/// Takes over a stream with a request for an upgrade, and answers the request. Nothing may be
-/// pending on the stream, which may be of any kind. Refuses an invalid key or version; reads and
-/// writes then fail. Text messages end the stream (1003). `io` must run on the listener's thread
-/// and outlive the stream.
+/// Takes over a stream that contains a request for an upgrade, and answers the request. No
+/// operation may be pending on the stream, which may be of any kind. If the key or version is
+/// invalid, the request is refused, and reads and writes fail. Text messages end the stream (status
+/// 1003). `io` must run on the listener's thread and must outlive the stream.
 std::unique_ptr<WireStream> open_web_stream(boost::asio::io_context& io, std::unique_ptr<WireStream> carrier,
                                             const WebHandshake& asked);
 

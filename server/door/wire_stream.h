@@ -1,5 +1,5 @@
-// The interface of a connection's byte stream: a socket (socket_stream.h), or the messages of a
-// WebSocket (web_stream.h), which are themselves carried by another stream.
+// The interface of a connection's byte stream. The stream is either a socket (socket_stream.h) or
+// the messages of a WebSocket (web_stream.h), which is itself carried by another stream.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,24 @@
 
 namespace muster {
 
-/// The result of a read. If `end` is not none, there are no bytes, and no further read may begin.
+/// The result of a read. If `end` is not none, there are no bytes, and no further read may be
+/// started.
 struct StreamRead {
   enum class End : std::uint8_t {
-    none,    ///< at least one byte came
-    ended,   ///< the other side sends nothing more
-    broken,  ///< lost, closed here, or ended by an invalid message
+    none,    ///< at least one byte was received
+    ended,   ///< the other side has finished sending
+    broken,  ///< the stream was lost, closed here, or ended by an invalid message
   };
   std::size_t bytes = 0;
   End end = End::none;
 };
 
-/// The reason why this side ends a stream. A WebSocket sends it as 1000, 1001 or 1008.
+/// The reason why this side ends a stream. A WebSocket sends it as status 1000, 1001, or 1008.
 enum class Farewell : std::uint8_t { done, stopping, refused };
 
 /// Used on the listener's thread. At most one read and one write may be pending. `done` is called
-/// once, on the listener's thread, after the call has returned, even if the stream is closed
-/// meanwhile. It is not called if the thread ends.
+/// exactly once, on the listener's thread, after the call has returned, even if the stream is
+/// closed in the meantime. It is not called if the thread ends.
 class WireStream {
  public:
   using ReadDone = std::move_only_function<void(StreamRead)>;
@@ -33,25 +34,27 @@ class WireStream {
 
   virtual ~WireStream() = default;
 
-  /// Reads at least one byte into `room`, which must stay valid until done.
+  /// Reads at least one byte into `room`, which must stay valid until `done` is called.
   virtual void read_some(std::span<std::byte> room, ReadDone done) = 0;
-  /// Writes all parts in order. Their bytes must stay valid until done, and their list until this
-  /// returns. done(false) means that some bytes were not sent and nothing more will be sent.
+  /// Writes all parts in order. Their bytes must stay valid until `done` is called, and the list
+  /// itself until this function returns. done(false) means that some bytes were not sent and
+  /// nothing further will be sent.
   virtual void write(std::span<const std::span<const std::byte>> parts, WriteDone done) = 0;
-  /// Sends all parts at once if possible, and returns true without a call of `done`. Otherwise
-  /// returns false; call write() with the same parts, which continues after the sent bytes. No
-  /// write may be pending.
+  /// Sends all parts immediately if possible, and returns true without calling `done`. Otherwise,
+  /// returns false. The caller must then call write() with the same parts; it continues after the
+  /// bytes that were already sent. No write may be pending.
   virtual bool write_at_once(std::span<const std::span<const std::byte>> parts) {
     static_cast<void>(parts);
     return false;
   }
-  /// Ends the sending direction. No write may be pending; reads go on.
+  /// Ends the sending direction. No write may be pending. Reads continue.
   virtual void end(Farewell why) = 0;
-  /// Closes at once; pending reads and writes fail.
+  /// Closes the stream immediately. Pending reads and writes fail.
   virtual void close() = 0;
-  /// Returns the bytes in the kernel that the other side has not taken; 0 if unknown.
+  /// Returns the number of bytes in the kernel that the other side has not received, or 0 if
+  /// unknown.
   virtual std::size_t unsent() = 0;
-  /// Returns false if the stream is about to end, even if a read is still pending.
+  /// Returns false if the stream is about to end, even while a read is still pending.
   virtual bool is_open() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The parts of one write as a library's buffers.
+// Converts the parts of a write to the buffers of a library.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace muster {
 
-/// `Buffer` is a library's type, constructed from an address and a size, so that the library's
-/// header is not needed here. One thread at a time. The result of of() is valid until the next
-/// call.
+/// `Buffer` is a library's type. It is constructed from an address and a size, so that the
+/// library's header need not be included here. Used by one thread at a time. The result of of() is
+/// valid until the next call.
 template <class Buffer>
 class WrittenParts {
  public:
-  /// Returns the buffers without the first `skipped` bytes.
+  /// Returns the buffers, except for the first `skipped` bytes.
   std::span<const Buffer> of(std::span<const std::span<const std::byte>> parts, std::size_t skipped = 0) {
     buffers_.clear();
     for (const std::span<const std::byte> part : parts) {
@@ -24,7 +24,7 @@ class WrittenParts {
     }
     return buffers_;
   }
-  /// The last result of of().
+  /// Returns the most recent result of of().
   std::span<const Buffer> all() const noexcept { return buffers_; }
 
  private:

@@ -1,6 +1,6 @@
-// Counts the lasting objects that sessions add to the world: timed messages, rows and templates.
+// Counts the permanent objects that sessions add to the world: timed messages, rows, and templates.
 // The cost of most edits is computed before they enter the world, but a timed message enters later,
-// perhaps together with many others.
+// possibly together with many others.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace muster {
 
-/// Tracks the cost of timed messages when they become due, and their memory until then. A cancelled
-/// message counts until it would have been due. World thread, between inputs.
+/// Tracks the cost that timed messages will have when they become due, and the memory that they use
+/// until then. A cancelled message counts until it would have been due. Used on the world thread,
+/// between inputs.
 class TimerBudget {
  public:
-  /// Width of a span of time, in ns. Timers that are due within the same span are delivered
+  /// Length of an interval in ns. Timers that are due within the same interval are delivered
   /// together.
   static constexpr std::uint64_t span_ns = 16'000'000;
 
@@ -25,15 +26,16 @@ class TimerBudget {
   struct Due {
     std::uint64_t steps = 0, bytes = 0;
   };
-  /// Returns the cost of messages due in the span of `due_ns`; overdue messages are due now.
+  /// Returns the cost of the messages due in the interval that contains `due_ns`. Overdue messages
+  /// count as due now.
   Due due_with(std::uint64_t due_ns);
-  /// Returns the bytes of all waiting messages.
+  /// Returns the total size of all pending messages in bytes.
   std::uint64_t bytes();
   void add(std::uint64_t due_ns, Due due);
 
  private:
   std::uint64_t span_of(std::uint64_t due_ns) const;
-  /// Forgets messages that are no longer waiting.
+  /// Forgets messages that are no longer pending.
   void pass();
 
   const EntityRegistry& registry_;
@@ -44,20 +46,20 @@ class TimerBudget {
 /// Returns the size of a template's FlatBuffer in bytes.
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
 
-/// Tracks the bytes of rows and templates in the world. Counting all of them costs more than most
-/// edits, so this class maintains an upper bound: the last count plus later additions. World
-/// thread, between inputs.
+/// Tracks the total size of the rows and templates in the world. Counting all of them would cost
+/// more than most edits, so this class maintains an upper bound, which is the previous count plus
+/// later additions. Used on the world thread, between inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}
 
-  /// Returns true if the world's rows (ids, parents and values of components) would exceed `max`
-  /// bytes with `more` bytes added. Rows made by handlers may be counted late.
+  /// Returns true if the world's rows (ids, parents, and component values) would exceed `max` bytes
+  /// after adding `more` bytes. Rows created by handlers may be counted late.
   bool rows_exceed(std::uint64_t more, std::uint64_t max);
-  /// Returns true if the world's templates would exceed `max` bytes with `more` bytes added and
-  /// `less` bytes of replaced templates removed.
+  /// Returns true if the world's templates would exceed `max` bytes after adding `more` bytes and
+  /// removing `less` bytes of replaced templates.
   bool templates_exceed(std::uint64_t more, std::uint64_t less, std::uint64_t max);
-  /// Adds rows that came into the world.
+  /// Adds the size of rows and templates that have entered the world.
   void add(std::uint64_t rows, std::uint64_t templates) {
     rows_ += rows;
     templates_ += templates;
@@ -65,12 +67,12 @@ class WorldBudget {
 
   std::uint64_t rows() const noexcept { return rows_; }
   std::uint64_t templates() const noexcept { return templates_; }
-  /// Returns the steps that the last rows_exceed() or templates_exceed() spent on counting; see
-  /// server/session/steps.h.
+  /// Returns the number of steps that the previous rows_exceed() or templates_exceed() spent on
+  /// counting; see server/session/steps.h.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  static constexpr std::uint32_t questions_max = 64;  // between two counts of rows
+  static constexpr std::uint32_t questions_max = 64;  // calls between two counts of rows
   const EntityRegistry& registry_;
   std::uint64_t rows_ = ~std::uint64_t{0} / 2, templates_ = rows_;  // not counted yet
   std::uint32_t questions_ = 0;

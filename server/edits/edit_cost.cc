@@ -28,10 +28,10 @@ std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
 
 }  // namespace
 
-/// Judges one edit.
+/// Judges a single edit.
 class EditWalk {
  public:
-  /// `costed` is true if the limit on cost applies.
+  /// `costed` determines whether the limit on cost applies.
   EditWalk(EditJudge& judge, const Seat& from, bool costed = true)
       : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from), costed_(costed) {}
 
@@ -61,7 +61,7 @@ class EditWalk {
     return false;
   }
   void spend_bytes(std::uint64_t bytes) { cost_.steps += bytes / 64; }
-  /// Returns false if the limit is exceeded.
+  /// Adds to the cost. Returns false if the limit is exceeded.
   bool spend(std::uint64_t steps) {
     cost_.steps += steps;
     return !costed_ || cost_.steps <= limits_.edit_steps_max || too_dear();
@@ -99,20 +99,21 @@ class EditWalk {
     return message;
   }
   static std::uint32_t payloads(BatchView edit) { return edit.kind() == BatchKind::shared ? 1 : edit.count(); }
-  /// Counts the rows of an edit. A shared payload is written once per entity.
+  /// Counts the rows of an edit. A shared payload is counted once per entity, because it is written
+  /// to each.
   bool rows(BatchView edit) {
     if (edit.kind() != BatchKind::shared || !edit.has_rows()) return true;
     return spend(std::uint64_t{edit.header().payload_bytes} * edit.count() / 64);
   }
 
-  /// Returns the bytes of the components in a row set; 0 without one.
+  /// Returns the size in bytes of the components in a row set, or 0 if there is no row set.
   std::uint64_t row_set_bytes(BatchView edit) const {
     std::uint64_t bytes = 0;
     for (const RowSetEntry& entry : edit.row_set())
       if (const TypeDescriptor* component = registry_.types().find(entry.type)) bytes += component->size;
     return bytes;
   }
-  /// Returns the bytes of components that the entities of a Set do not have yet.
+  /// Returns the size in bytes of the components that the targets of a Set do not have yet.
   std::uint64_t new_row_bytes(BatchView edit) {
     std::uint64_t bytes = 0;
     for (const RowSetEntry& entry : edit.row_set()) {
@@ -173,10 +174,10 @@ class EditWalk {
 
   bool creates(BatchView edit) {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared)
-      return spend(count_);  // the world refuses it
+      return spend(count_);  // the world will refuse it
     if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
     cost_.row_bytes = (16 + row_set_bytes(edit)) * count_;
-    std::unordered_map<Entity, std::uint32_t> made;  // depths of parents created by this edit
+    std::unordered_map<Entity, std::uint32_t> made;  // depths of the parents that this edit creates
     bool all_alive = true;
     for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
       const Entity parent = read<Create>(edit, i).parent;
@@ -210,7 +211,7 @@ class EditWalk {
     const Text what = spawns ? read<Spawn>(edit, 0).what : read<MergeTemplate>(edit, 0).what;
     const std::string_view name = registry_.text(what);
     const auto known = registry_.host().find_template(name);
-    if (!known || known->size() == 0) return spend(count_);  // the world refuses it
+    if (!known || known->size() == 0) return spend(count_);  // the world will refuse it
     const std::uint64_t trees = edit.count() / known->size() + 1;
     if (!spend(3ull * count_) || !spend(trees * registry_.host().template_batch(name).size() / 64) || !rows(edit))
       return false;
@@ -240,9 +241,9 @@ class EditWalk {
   struct Subtree {
     std::uint64_t entities = 0, height = 0;
   };
-  /// Counts `top` and the entities below it. Returns false if that would exceed the limit on the
-  /// edit's cost. With `once`, skips entities that were already counted, together with those below
-  /// them.
+  /// Counts `top` and the entities below it. Returns false if this would exceed the limit on the
+  /// edit's cost. If `once` is set, skips entities that have already been counted, along with the
+  /// entities below them.
   bool walk(Entity top, bool once, Subtree& found) {
     const std::uint32_t top_depth = registry_.depth(top);
     for (Entity at = top; at;) {
@@ -269,7 +270,7 @@ class EditWalk {
     judge_.marks_.resize(std::max(judge_.marks_.size(), registry_.host().storage().ids().indices()));
   }
   bool marked(Entity e) const { return judge_.marks_[e.index] == judge_.walk_; }
-  /// Returns false if the entity was already marked.
+  /// Marks an entity. Returns false if it was already marked.
   bool mark(Entity e) {
     if (marked(e)) return false;
     judge_.marks_[e.index] = judge_.walk_;
@@ -290,7 +291,7 @@ class EditWalk {
 
   bool reparents(BatchView edit) {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return spend(count_);
-    // If no new parent is below a moved entity, every subtree moves unchanged.
+    // If no new parent is below one of the moved entities, every subtree moves unchanged.
     const bool several = edit.count() > 1;
     bool apart = true;
     if (several) {
@@ -317,11 +318,12 @@ class EditWalk {
       moved += found.entities;
       heights += found.height + 1;
       const std::uint64_t below = registry_.alive(parent) ? registry_.depth(parent) + 1 : 0;
-      // The world searches for the new parent below the entity.
+      // Account for the world's search for the new parent below the entity.
       if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
     }
     if (apart) return true;
-    // A subtree may move into another one. In the worst case each contains all others, in one line.
+    // A subtree may move into another one. In the worst case, they form a single chain in which
+    // each contains all the following ones.
     return spend(moved * count_) && check_depth(registry_.host().storage().depths() + heights, edit.target(0));
   }
 
@@ -409,7 +411,7 @@ class EditWalk {
     return add_text(name);
   }
 
-  /// Timers of the session that have fired or been cancelled were already removed.
+  /// Timers of the session that have fired or been cancelled have already been removed.
   bool check_timers(BatchView timed) {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
@@ -428,7 +430,7 @@ class EditWalk {
                                                   std::to_string(limits_.world_timers_bytes_max) + " are allowed");
     return true;
   }
-  /// A single timed message is never too expensive.
+  /// A single timed message is never considered too expensive.
   bool check_due(std::uint64_t due_ns) {
     const std::uint64_t others = judge_.timer_budget_.due_with(due_ns).steps;
     if (others == 0 || others + cost_.steps <= limits_.timer_steps_max) return true;
@@ -440,9 +442,10 @@ class EditWalk {
 
   // --- messages of the game
 
-  /// An entity costs one step, a row of a pass costs an eighth of a step, and a relative of an
-  /// entity costs half a step. Each cost is multiplied by the recent extra time of the message's
-  /// handlers. A single message is never too expensive, because it is a pass, like a tick.
+  /// Each entity costs one step, each row of a pass costs an eighth of a step, and each relative of
+  /// an entity costs half a step. These costs are multiplied by a factor for the extra time that
+  /// the message's handlers have recently taken. A single message is never considered too
+  /// expensive, because it is a pass, like a tick.
   bool messages(BatchView edit) {
     const std::uint64_t pass = registry_.entity_count() / 8 + 1;
     std::uint64_t steps = 0;
@@ -475,8 +478,8 @@ class EditWalk {
   }
   std::uint64_t walk_max() const noexcept { return 2ull * limits_.edit_steps_max; }
   bool walked_too_far() const noexcept { return walked_ > walk_max(); }
-  /// Returns the number of entities that a message to `parts` of the entity's line reaches, or an
-  /// upper bound.
+  /// Returns the number of entities reached by a message to the relatives of `e` that `parts`
+  /// selects, or an upper bound on that number.
   std::uint64_t line(Entity e, std::uint64_t parts) {
     if (!registry_.alive(e)) return 1;
     std::uint64_t rows = 1;
@@ -504,12 +507,12 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
-  std::optional<session::Fault> fault_;  // created on demand, so that small edits stay fast
+  std::optional<session::Fault> fault_;  // created on demand to keep small edits fast
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
-  constexpr double many = 1000;        // counted steps that suffice for a comparison
-  constexpr double long_time = 10000;  // measured steps that suffice for any comparison
+  constexpr double many = 1000;        // counted steps that are enough for a comparison
+  constexpr double long_time = 10000;  // measured steps that are enough for any comparison
   constexpr double nearly_one = 1.01;
   if (edit.kind() == BatchKind::timed) return;
   const double counted = static_cast<double>(delivery + steps_around);

@@ -1,5 +1,5 @@
-// Computes the cost of an edit before it enters the registry. An edit is applied completely and at
-// once, so an edit above a limit is refused, and nothing of it reaches the world.
+// Computes the cost of an edit before the edit enters the registry. An edit is applied completely
+// and at once. Therefore, an edit above a limit is refused, and no part of it reaches the world.
 #pragma once
 
 #include <cstdint>
@@ -18,52 +18,53 @@ namespace muster {
 
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
-  std::uint64_t steps = 0;     ///< server/session/steps.h
-  std::uint64_t delivery = 0;  ///< steps of game messages, without the factor for slow handlers
-  std::uint64_t texts = 0;     ///< number of texts that the world does not have yet
+  std::uint64_t steps = 0;     ///< see server/session/steps.h
+  std::uint64_t delivery = 0;  ///< steps for game messages, without the factor for slow handlers
+  std::uint64_t texts = 0;     ///< number of texts that are new to the world
   std::uint64_t text_bytes = 0;
-  std::uint64_t row_bytes = 0;           ///< upper bound
-  std::uint64_t template_bytes = 0;      ///< not reduced by replaced templates
-  std::vector<std::uint64_t> told = {};  ///< hashes of all texts whose bytes are in the edit
+  std::uint64_t row_bytes = 0;           ///< upper bound on the bytes of new rows
+  std::uint64_t template_bytes = 0;      ///< replaced templates are not subtracted
+  std::vector<std::uint64_t> told = {};  ///< hashes of all texts contained in the edit
 };
 
-/// World thread, between inputs. Computing the cost takes at most as long as an edit may take.
+/// Used on the world thread, between inputs. Computing the cost takes at most as long as an edit is
+/// allowed to take.
 class EditJudge {
  public:
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
       : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
-  /// Returns the cost in the current world. Returns a fault if the edit would cost too much, would
-  /// nest entities too deeply, names ids that do not belong to the session, or exceeds a limit of
-  /// the session or the world.
+  /// Returns the cost of an edit in the current world. Returns a fault if the edit would cost too
+  /// much, would nest entities too deeply, names ids that do not belong to the session, or exceeds
+  /// a limit of the session or of the world.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Seat& from, BatchView edit);
   /// Like judge, but without the limit on cost, which does not apply to seldom work.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Seat& from, BatchView edit);
-  /// Returns the steps of one message of the game to one entity, of the type judged last. Returns 0
-  /// if judge() must be called. Only the limit on steps applies to such an edit.
+  /// Returns the number of steps of a game message to a single entity, if its type was the last one
+  /// judged. Returns 0 if judge() must be called. Only the limit on steps applies to such an edit.
   std::uint64_t steps_of_known(BatchView edit) const noexcept {
     const BatchHeader& header = edit.header();
     if (header.type != known_type_ || header.count != 1 || header.kind != BatchKind::each || header.flags != 0)
       return 0;
     return known_steps_ + header.bytes / 64;
   }
-  /// Records that an edit with this cost entered the world.
+  /// Records that an edit with this cost has entered the world.
   void entered(const EditCost& cost) { world_budget_.add(cost.row_bytes, cost.template_bytes); }
-  /// Records that a timed batch with this cost is waiting.
+  /// Records that a timed batch with this cost is pending.
   void waits(BatchView timed, const EditCost& cost) {
     timer_budget_.add(timed.header().argument, {.steps = cost.steps, .bytes = timed.bytes().size()});
   }
-  /// Records the time that an edit with this `delivery` cost took. Later messages of its type cost
-  /// more if their handlers recently took long.
+  /// Records the time that an edit with this `delivery` cost took. If the handlers of a message
+  /// have recently taken long, later messages of the same type cost more.
   void took(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
     if (delivery > 0 && (ns > (delivery + steps_around) * step_ns || !dearness_.empty())) note_time(edit, delivery, ns);
   }
-  /// Returns the steps of the last computation.
+  /// Returns the number of steps used by the previous computation.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
   friend class EditWalk;
-  static constexpr std::uint64_t steps_around = 50;  // the fixed cost of a batch
+  static constexpr std::uint64_t steps_around = 50;  // fixed cost of a batch
   void note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns);
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
@@ -71,13 +72,13 @@ class EditJudge {
   WorldBudget world_budget_;
   std::uint64_t steps_ = 0;
   std::unordered_map<TypeId, double> dearness_;  // factors above 1 for messages with slow handlers
-  TypeId known_type_ = 0;                        // the type that steps_of_known() knows, or 0
-  std::uint64_t known_steps_ = 0;                // steps of one such message, without its bytes
-  std::vector<std::uint32_t> marks_;             // last walk that visited the entity, by index
+  TypeId known_type_ = 0;                        // type that steps_of_known() handles, or 0
+  std::uint64_t known_steps_ = 0;                // steps of one such message, excluding its bytes
+  std::vector<std::uint32_t> marks_;             // the last walk that visited each entity, by index
   std::uint32_t walk_ = 0;
 };
 
-/// Returns true if the id was granted to the seat.
+/// Returns true if the entity's id was granted to the seat.
 bool owns(const Seat& seat, Entity e) noexcept;
 
 }  // namespace muster

@@ -10,12 +10,12 @@ namespace muster {
 
 namespace {
 
-/// Steps per turn of a session's line. Large enough that selecting the next line costs little in
-/// comparison.
+/// Number of steps in a turn of a session's line. It is large enough that selecting the next line
+/// is cheap in comparison.
 constexpr std::uint64_t turn_steps = 1000;
-/// The fixed cost of an edit, however small.
+/// The fixed cost of an edit, no matter how small it is.
 constexpr std::uint64_t edit_steps = 5;
-/// Approximate limit on the size of the answer to an edit that was overtaken.
+/// Approximate limit on the size of the answer to an edit that has been replaced by a later one.
 constexpr std::size_t answer_bytes = 512;
 
 }  // namespace
@@ -50,10 +50,10 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
   put_off_ = false;
   for (Line& line : lines_) {
     const bool empty = line.session->requests.front() == nullptr;
-    // Idle time earns no credit: a session that was idle continues at the others' value.
+    // Idle time earns no credit. A session that was idle continues with the value of the others.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
-    // An edit that was judged but postponed in favor of others counts as expensive.
+    // An edit that has been judged but postponed in favor of others counts as expensive.
     line.stands = empty || (cheap && line.next_steps > 0);
     put_off_ = put_off_ || (!empty && line.stands);
   }
@@ -111,7 +111,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   Session& from = *line.session;
   Seat& seat = *line.seat;
   Request* const request = from.requests.front();
-  // A session that does not read the answers to its edits must wait before it sends more.
+  // A session that does not read the answers to its edits must wait before it can send more.
   const bool waits_for_room = request && (request->request != 0 || !request->overtaken.empty()) &&
                               !from.outgoing()->has_answer_room(request->overtaken.size() * answer_bytes);
   if (!request || waits_for_room) {
@@ -136,7 +136,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   const std::uint64_t before = all.spent() + turn.spent();
   const auto cost = judge_.judge(seat, edit);
   if (!cost) {
-    // The edit was refused, so count only the time for judging it rather than its whole cost.
+    // The edit was refused, so charge only the time for judging it rather than its full cost.
     const std::uint64_t judging_ns = look_at_time();
     turn.spend(judging_ns / step_ns);
     refuse(line, cost.error());
@@ -148,7 +148,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return false;
   }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
-    // The next call takes this edit when its turn comes, regardless of earlier edits.
+    // The next call will take this edit when its turn comes, regardless of earlier edits.
     turn.spend(look_at_time() / step_ns);
     line.put_off = line.stands = put_off_ = true;
     return false;
@@ -161,8 +161,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(seat, *request);
   from.requests.pop();
-  // The time that handlers need cannot be predicted, so a session whose edits take long waits
-  // accordingly for its next turn.
+  // The time that handlers will need cannot be predicted. Therefore, charge the time actually
+  // taken, so that a session whose edits take long waits correspondingly longer for its next turn.
   turn.spend(std::max(cost->steps, took_ns / step_ns));
   return true;
 }

@@ -1,8 +1,9 @@
 // Passes requests from sessions to the world. Edits are judged and pushed one at a time, so that
-// each is judged against the current world. Questions go to their queue. Sessions take turns, and a
-// turn is bounded in steps, or in the time that the steps should take if edits take longer. The
-// session that would finish first comes first, so a session that sends little waits for one edit of
-// another session, rather than for one edit of every session.
+// each is judged against the current world. Questions go to their queue. Sessions take turns. A
+// turn is limited to a number of steps or, if edits take longer than estimated, to the time that
+// these steps should take. The session that would finish first goes first. As a result, a session
+// that sends little waits for one edit of another session rather than for one edit of every
+// session.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +20,33 @@ namespace muster {
 
 /// Counts of requests, for tests and statistics.
 struct IntakeCounters {
-  std::uint64_t edits = 0;           ///< entered the world
-  std::uint64_t refused = 0;         ///< rejected before they reached the world
-  std::uint64_t steps = 0;           ///< the computed costs of edits
-  std::uint64_t take_steps_max = 0;  ///< steps of the most expensive call of take
+  std::uint64_t edits = 0;           ///< edits that entered the world
+  std::uint64_t refused = 0;         ///< edits rejected before they reached the world
+  std::uint64_t steps = 0;           ///< total computed cost of edits
+  std::uint64_t take_steps_max = 0;  ///< steps in the most expensive call to take()
 };
 
-/// World thread only.
+/// Used only on the world thread.
 class Intake {
  public:
-  /// Questions go to `questions`. All arguments must outlive this object.
+  /// Questions are passed to `questions`. All arguments must outlive this object.
   Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions)
       : registry_(registry), limits_(limits), world_(world), questions_(questions), judge_(registry, limits) {}
 
-  /// Takes the session's requests from now on, for its present seat.
+  /// Starts taking the session's requests, for its current seat.
   void add(std::shared_ptr<Session> session);
-  /// Takes no more of the session's requests.
+  /// Stops taking the session's requests.
   void remove(const Session& session);
 
   /// Takes requests for about `steps` steps. An edit that costs more than the remaining steps is
-  /// taken if it is the first one, or if it was postponed once before.
+  /// taken only if it is the first one or if it has already been postponed once.
   void take(std::uint64_t steps) { take(steps, false); }
   /// Takes only requests with a low cost.
   void take_cheap(std::uint64_t steps) { take(steps, true); }
-  /// Checks an edit that seldom work makes and that adds permanent objects to the world. Returns
-  /// the fault if it would exceed a limit; otherwise counts it against the seat.
+  /// Checks an edit that is made by seldom work and adds permanent objects to the world. If the
+  /// edit would exceed a limit, returns the fault. Otherwise, counts the edit against the seat.
   [[nodiscard]] std::optional<session::Fault> admit(Seat& from, BatchView edit);
-  /// True if there are more requests to take immediately.
+  /// Returns true if there are more requests that can be taken immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
   const IntakeCounters& counters() const noexcept { return counters_; }
 
@@ -53,30 +54,30 @@ class Intake {
   struct Line {
     std::shared_ptr<Session> session;
     std::shared_ptr<Seat> seat;
-    std::uint64_t taken = 0;  // steps; an idle line continues at the value of the others
+    std::uint64_t taken = 0;  // steps used; an idle line continues at clock_
     bool idle = true;
     bool stands = false;           // nothing more can be taken from the line in this call
-    bool put_off = false;          // the line's next edit exceeded the remaining steps of a call
-    std::uint64_t next_steps = 0;  // steps of the line's next edit, if it was judged and postponed
+    bool put_off = false;          // the next edit exceeded the remaining steps of a call
+    std::uint64_t next_steps = 0;  // steps of the next edit, if judged and postponed
   };
-  /// Returns the processor time since the last call, which is the time of one request.
+  /// Returns the processor time since the previous call, which is the time taken by one request.
   std::uint64_t look_at_time();
   void take(std::uint64_t steps, bool cheap);
   /// Returns the line that would finish first, or null if no line has requests.
   Line* next();
-  /// Records the cost of the line's next edit. Returns true if others would finish before it.
+  /// Records the cost of the line's next edit. Returns true if other lines would finish before it.
   bool others_first(Line& line, std::uint64_t steps);
-  /// Takes messages of the game that each go to one entity and request no answer, as long as the
-  /// next request is such a message and has a low cost. Like take_one, but faster.
+  /// Takes game messages that each go to a single entity and request no answer, as long as the next
+  /// request is such a message and has a low cost. Equivalent to take_one, but faster.
   void take_known(Line& line, Steps& turn, const Steps& all);
-  /// Returns false if the turn is over and the next edit was not taken.
+  /// Takes the next request. Returns false if the turn is over and the next edit was not taken.
   bool take_one(Line& line, Steps& turn, const Steps& all);
-  /// Returns the reason why no edits are accepted at all, or nothing if they are.
+  /// If no edits are being accepted at all, returns the reason. Otherwise, returns nothing.
   std::optional<session::Fault> closed() const;
   void refuse(Line& line, const session::Fault& fault);
-  /// Answers an edit that was refused, and the edits that it replaced.
+  /// Answers an edit that was refused, as well as the edits that it replaced.
   static void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
-  /// Records the wait of an answered edit, as of the last look_at_time().
+  /// Records how long an answered edit waited, as of the previous look_at_time().
   void count_wait(Seat& from, const Request& edit);
   void enter(Seat& from, const EditCost& cost);
   void push(Line& line, const Request& edit, const EditCost& cost);
@@ -87,11 +88,11 @@ class Intake {
   QuestionQueue& questions_;
   EditJudge judge_;
   std::vector<Line> lines_;
-  std::uint64_t clock_ = 0;   // `taken` of the line taken from last
-  std::uint64_t now_ns_ = 0;  // processor time at the last look_at_time()
+  std::uint64_t clock_ = 0;   // `taken` of the line that was taken from most recently
+  std::uint64_t now_ns_ = 0;  // processor time at the previous look_at_time()
   bool can_go_on_ = false;
   bool cheap_ = false;    // only requests with a low cost are taken in this call
-  bool put_off_ = false;  // an edit was postponed in the last call
+  bool put_off_ = false;  // an edit was postponed in the previous call
   IntakeCounters counters_;
 };
 

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// Describes the fault in a template by the field of muster.TemplateNode or TemplateValue.
+/// Describes the fault in a template by naming the field of muster.TemplateNode or TemplateValue.
 std::string template_text(const Refusal& refusal, const std::string& named) {
   switch (refusal.field) {
     case hash32("parent"):
@@ -27,20 +27,20 @@ std::string template_text(const Refusal& refusal, const std::string& named) {
   }
 }
 
-/// Returns the position in the template; empty for other messages.
+/// Returns the position in the template, or an empty string for other messages.
 std::string node_text(const Refusal& refusal) {
   return refusal.node == Refusal::no_node ? std::string()
                                           : "node " + std::to_string(refusal.node) + " of the template: ";
 }
 
-/// Returns the name of a table's field, given its hash.
+/// Returns the name of the table field that has the given hash.
 std::string table_field(const TypeDescriptor* type, FieldId id) {
   for (const FieldDescriptor& field : type ? std::span(type->fields) : std::span<const FieldDescriptor>())
     if (hash32(field.name) == id) return field.name;
   return {};
 }
 
-/// Returns "#5:1 (/town/tower)", or only the id if the entity is not alive.
+/// Returns a string such as "#5:1 (/town/tower)", or only the id if the entity is not alive.
 std::string shown_entity(const EntityRegistry& registry, const ServerLimits& limits, Entity e) {
   if (!registry.alive(e)) return shown_id(e);
   Steps steps(limits.path_bytes_max);
@@ -54,14 +54,14 @@ M read_payload(const BatchView& batch, std::uint32_t i) {
   return message;
 }
 
-/// A name that could not be given, and the intended parent.
+/// A name that was refused, and the intended parent.
 struct WantedName {
   Entity parent;
   std::string_view name;
   bool operator==(const WantedName&) const = default;
 };
-/// Returns the name requested by message i of a batch of kind `each` to the refused entity, if it
-/// has one.
+/// Returns the name, if any, that message i of a batch of kind `each` requests for the refused
+/// entity.
 std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refused, const BatchView& edit,
                                     std::uint32_t i) {
   switch (edit.type()) {
@@ -75,8 +75,8 @@ std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refus
     default: return std::nullopt;
   }
 }
-/// Finds the name in the messages to the refused entity. Returns nothing if they have none or
-/// differ, because the refused message is unknown.
+/// Finds the name in the messages to the refused entity. It is not known which of them was refused,
+/// so returns nothing if they have no name or different names.
 std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity refused, const BatchView& edit) {
   if (edit.kind() == BatchKind::shared && edit.type() == TypeTraits<Spawn>::id) {
     const auto spawn = read_payload<Spawn>(edit, 0);
@@ -93,13 +93,13 @@ std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity ref
   return found;
 }
 
-/// Describes a taken name and the entity that has it.
+/// Describes a name that is already taken and the entity that has it.
 std::string taken_text(const EntityRegistry& registry, const ServerLimits& limits, Entity refused,
                        std::span<const std::byte> edit) {
   const auto wanted = edit.empty() ? std::nullopt : wanted_name(registry, refused, BatchView(edit));
   if (!wanted || wanted->name.empty()) return "a name that is taken by a sibling";
   const Entity sibling = registry.find_child(wanted->parent, wanted->name);
-  // Later messages of the batch may have destroyed or moved the entity.
+  // Later messages in the batch may have destroyed or moved the entity that has the name.
   return "the name \"" + printable(wanted->name) + "\", which " +
          (sibling && sibling != refused ? shown_entity(registry, limits, sibling) : std::string("a sibling")) + " has";
 }

@@ -1,4 +1,4 @@
-// Explains the world's refusals to sessions.
+// Explains to sessions why the world refused an input.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace muster {
 
 /// Returns the fault for an input that was partly or completely refused, including the current
-/// value of the field. World thread, directly after the input. `edit` is the input's batch, from
-/// which names are taken; empty if unknown.
+/// value of the field. Must be called on the world thread, directly after the input. `edit` is the
+/// input's batch, from which names are taken. May be empty if the batch is not known.
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,
                              std::span<const std::byte> edit = {});
 

@@ -1,5 +1,5 @@
-// Drops unused texts from the world: texts that no row contains and that no connected session may
-// use.
+// Drops unused interned texts from the world, that is, texts that no row contains and that no
+// connected session may use.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace muster {
 
-/// Visits the world's texts once, piece by piece. World thread, between inputs; each piece is an
-/// input. A piece cannot be cut into steps, because it examines all rows that hold texts, so it is
-/// seldom work.
+/// Visits the world's texts once, piece by piece. Used on the world thread, between inputs; each
+/// piece is an input. A piece cannot be divided into steps, because it examines all rows that
+/// contain texts, so it is seldom work.
 class TextSweep {
  public:
   TextSweep(EntityRegistry& registry, std::size_t at_once = 10'000) : registry_(registry), at_once_(at_once) {}
 
-  /// Makes the world drop the next texts, except those that a session has sent or received or that
-  /// the host keeps. Returns false after the last texts.
+  /// Makes the world drop the next texts, except those that a session has sent or received and
+  /// those that the host keeps. Returns false once all texts have been visited.
   bool go_on(std::span<const std::shared_ptr<Session>> sessions);
   std::uint64_t dropped() const noexcept { return dropped_; }
 
@@ -31,8 +31,8 @@ class TextSweep {
   std::uint64_t dropped_ = 0;
 };
 
-/// Sweeps when the world's texts exceed half of the limit for sessions, and again each time they
-/// have grown by an eighth of that limit.
+/// Starts a sweep when the world's texts exceed half of the limit for sessions, and another each
+/// time they have grown by a further eighth of that limit.
 class TextKeeper {
  public:
   TextKeeper(EntityRegistry& registry, const ServerLimits& limits);
@@ -43,7 +43,7 @@ class TextKeeper {
  private:
   EntityRegistry& registry_;
   const ServerLimits& limits_;
-  std::uint64_t count_due_, bytes_due_;  // numbers that start the next sweep
+  std::uint64_t count_due_, bytes_due_;  // values at which the next sweep starts
   std::unique_ptr<TextSweep> sweep_;     // null if no sweep is in progress
 };
 

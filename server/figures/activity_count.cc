@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-/// Returns the `count` entries that took the most time, in descending order.
+/// Returns the `count` entries that took the most time, in descending order of time.
 template <class Figures>
 std::vector<Figures> busiest(std::vector<Figures> all, std::size_t count) {
   std::ranges::sort(all, std::ranges::greater(), &Figures::ns);

@@ -1,4 +1,4 @@
-// Counts the world's work for sessions that request the counts repeatedly, such as `muster top`.
+// Counts the world's work for sessions that request these counts repeatedly, such as `muster top`.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace muster {
 
-/// Counts from the first request until quiet_ns after the last one. World thread, between inputs.
+/// Counts from the first request until quiet_ns after the most recent one. Used on the world
+/// thread, between inputs.
 class ActivityCount {
  public:
-  static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< limit on the time without a
-                                                             ///< request
+  /// Counting stops if there is no request for this long.
+  static constexpr std::uint64_t quiet_ns = 10'000'000'000;
   static constexpr std::uint32_t rows_default = 1000;
 
   ActivityCount(const EntityRegistry& registry, Observation& observation)
@@ -21,10 +22,10 @@ class ActivityCount {
   ActivityCount(const ActivityCount&) = delete;
   ActivityCount& operator=(const ActivityCount&) = delete;
 
-  /// Returns the counts, without the threads' times, for at most `rows` messages and handlers:
-  /// those that took the most time.
+  /// Returns the counts, excluding the threads' times, for at most `rows` messages and handlers,
+  /// namely those that took the most time.
   session::Activity ask(std::uint32_t rows, std::uint64_t steady_now_ns);
-  /// Stops counting after quiet_ns without a request.
+  /// Stops counting if there has been no request for quiet_ns.
   void rest(std::uint64_t steady_now_ns) {
     if (counts_ && steady_now_ns - asked_ns_ > quiet_ns) end();
   }

@@ -7,11 +7,11 @@
 
 namespace muster {
 
-/// Returns the figures in the Prometheus text format, version 0.0.4. `connections` is the number of
-/// open connections, including those that are not sessions.
+/// Returns the statistics in the Prometheus text format, version 0.0.4. `connections` is the number
+/// of open connections, including those that are not sessions.
 std::string metrics_text(const Figures& figures, std::uint32_t connections);
 
-/// Returns the line of /health for a world that responds: "ok", or its disk error.
+/// Returns the line that /health shows for a world that responds: either "ok" or the disk error.
 std::string health_text(const Figures& figures);
 
 }  // namespace muster

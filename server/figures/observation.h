@@ -1,4 +1,4 @@
-// Shares the registry's counting among all observers: the registry counts while at least one of
+// Shares the registry's counting among several observers. The registry counts while at least one of
 // them needs it.
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace muster {
 
-/// World thread, between inputs. The registry must outlive this object.
+/// Used on the world thread, between inputs. The registry must outlive this object.
 class Observation {
  public:
   explicit Observation(EntityRegistry& registry) : registry_(registry) {}
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
-  /// Returns false, and does nothing, if the host observes the registry itself. Every successful
-  /// begin() needs an end().
+  /// Starts observing. If the host observes the registry itself, does nothing and returns false.
+  /// Every successful call must be matched by a call to end().
   [[nodiscard]] bool begin() {
     if (users_ == 0) {
       if (registry_.profile().observing()) return false;

@@ -1,4 +1,4 @@
-// A trace of the running world, recorded at a session's request: `muster trace`.
+// A trace of the running world, recorded at the request of a session (`muster trace`).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// Serves one session at a time. World thread, between inputs. The registry must outlive this
-/// object.
+/// Serves one session at a time. Used on the world thread, between inputs. The registry must
+/// outlive this object.
 class SessionTrace {
  public:
   SessionTrace(EntityRegistry& registry, Observation& observation) : registry_(registry), observation_(observation) {}
@@ -22,13 +22,15 @@ class SessionTrace {
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
 
-  /// Answers BeginTrace. If `causes` is true, the trace shows which message caused which.
+  /// Answers BeginTrace. If `causes` is true, the trace shows which message caused which other
+  /// messages.
   void begin(Session& to, std::uint64_t request, bool causes);
-  /// Returns the pieces of the answer to EndTrace, or the reason why there is no trace.
+  /// Returns the pieces of the answer to EndTrace, or a fault with the reason why there is no
+  /// trace.
   [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
-  /// Null if nothing is recorded.
+  /// Returns the trace that is being recorded, or null if there is none.
   Trace* running() const noexcept { return trace_.get(); }
-  /// Ends the recording of a session that left.
+  /// If the session has left, ends the recording that it started.
   void leave(const Session& from);
 
  private:
@@ -36,10 +38,10 @@ class SessionTrace {
 
   EntityRegistry& registry_;
   Observation& observation_;
-  std::unique_ptr<Trace> trace_;  // null if nothing is recorded
-  std::uint64_t author_ = 0;      // of the session that records
-  std::string name_;              // of that session
-  bool causes_ = false;           // causes are recorded for this trace
+  std::unique_ptr<Trace> trace_;  // null if nothing is being recorded
+  std::uint64_t author_ = 0;      // author of the recording session
+  std::string name_;              // name of that session
+  bool causes_ = false;           // causes are being recorded for this trace
 };
 
 }  // namespace muster

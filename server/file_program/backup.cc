@@ -25,7 +25,7 @@ bool is_there(const std::string& path) noexcept {
   return ::lstat(path.c_str(), &file) == 0;
 }
 
-/// Returns the first value returned by `sql`, or 0 if there is none.
+/// Returns the first value that `sql` selects, or 0 if there is none.
 std::expected<std::uint64_t, WorldError> number(Database& database, const char* sql) {
   const auto text = database.value(sql, doing);
   if (!text) return std::unexpected(text.error());
@@ -34,7 +34,7 @@ std::expected<std::uint64_t, WorldError> number(Database& database, const char* 
   return value;
 }
 
-/// Describes the copy, which has the contents of `from` at the time of copying.
+/// Describes the copy, which has the contents that `from` had when it was copied.
 std::expected<BackupReport, WorldError> look_at(const std::string& copy, const std::string& shown) {
   auto opened = Database::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());
@@ -89,7 +89,7 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
   if (*application != std::to_string(world_format::application_id))
     return refuse(WorldErrorCode::not_a_world, from, "not a world: another program's database");
 
-  // Use another name first, so that `to` names either a complete world or nothing.
+  // Use a temporary name first, so that `to` refers either to a complete world or to nothing.
   const std::string unfinished = to + "-new";
   const auto remove_unfinished = [&] {
     for (const char* part : {"", "-journal", "-wal", "-shm"}) ::unlink((unfinished + part).c_str());

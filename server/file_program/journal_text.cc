@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t shown_max = 3;  // messages shown per batch; the others are only counted
+constexpr std::uint32_t shown_max = 3;  // messages shown per batch; the rest are only counted
 
 const char* name(InputKind kind) noexcept {
   switch (kind) {
@@ -28,7 +28,7 @@ const char* name(InputKind kind) noexcept {
   return "?";
 }
 
-/// Resolves texts by their hashes. Entities are shown only as ids.
+/// Resolves interned texts by their hashes. Entities are shown only as ids.
 class Texts final : public ValueReferences {
  public:
   explicit Texts(const EntityRegistry& registry) : registry_(registry) {}
@@ -74,7 +74,7 @@ class Lister {
   }
 
  private:
-  /// Adds texts that later inputs refer to.
+  /// Adds the interned texts in a record, because later inputs refer to them.
   void learn(const JournalRecord& record) {
     if (record.batch.empty()) return;
     const BatchView batch(record.batch);
@@ -88,10 +88,10 @@ class Lister {
   }
   struct Message {
     Entity target;
-    const std::byte* value = nullptr;  // value of a struct
+    const std::byte* value = nullptr;  // the value of a struct
     TableReader table = {};
   };
-  /// Calls f for the first messages of a batch.
+  /// Calls f for each of the first few messages of a batch.
   template <class F>
   static void each(const BatchView& batch, F f) {
     const std::byte* table = batch.kind() == BatchKind::table ? batch.body() : nullptr;

@@ -11,9 +11,11 @@
 namespace muster {
 
 struct JournalChoice {
-  std::uint64_t from = 0;       ///< skips inputs with smaller sequences
+  std::uint64_t from = 0;       ///< inputs with smaller sequences are skipped
   std::uint64_t lines = ~0ull;  ///< limit on the number of inputs and ticks
-  bool json = false;            ///< one object per input, tick or schema; otherwise lines by group
+  /// If true, prints one object per input, tick, or schema. Otherwise, prints lines sorted into
+  /// groups.
+  bool json = false;
 };
 
 struct JournalShown {
@@ -21,8 +23,9 @@ struct JournalShown {
   std::uint64_t sequence = 0;  ///< sequence of the checkpoint, before which the file has no inputs
 };
 
-/// Calls `print` for each line, without its newline. Verifies the journal as recovery does, but
-/// does not replay it: entities are ids, and only texts in the checkpoint or the journal are known.
+/// Calls `print` for each line, without its newline. Verifies the journal in the same way as
+/// recovery does, but does not replay it. Therefore, entities are shown as ids, and only texts in
+/// the checkpoint or in the journal are known.
 [[nodiscard]] std::expected<JournalShown, WorldError> show_journal(
     const std::string& path, const JournalChoice& choice, const std::function<void(const std::string&)>& print);
 

@@ -1,5 +1,5 @@
-// muster-file: inspects world files without serving them. `muster verify`, `muster backup` and
-// `muster journal` run it, because the `muster` command itself does not handle files.
+// muster-file inspects world files without serving them. `muster verify`, `muster backup`, and
+// `muster journal` run this program, because the `muster` command itself does not handle files.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace muster;
 
-/// Uses the exit codes of `muster`; docs/cli.md lists them.
+/// The exit codes are those of `muster`; docs/cli.md lists them.
 enum ExitCode { exit_done = 0, exit_refused = 1, exit_usage = 2, exit_bad_file = 4 };
 
 int complain(const std::string& text, ExitCode code, bool json) {

@@ -14,7 +14,7 @@ namespace muster {
 namespace {
 
 /// Returns true if no process has the world at `path` open, as far as a user without write
-/// permission can tell.
+/// permission can determine.
 bool is_left_alone(const std::string& path) noexcept {
   const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
@@ -26,7 +26,7 @@ bool is_left_alone(const std::string& path) noexcept {
   return free;
 }
 
-/// Copies a world that is not open byte by byte, including its -wal and the durable marks in its
+/// Copies a world that is not open, byte by byte, including its -wal and the durable marks in its
 /// lock file.
 std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
   for (const char* part : {"", "-wal", "-lock"}) {
@@ -77,7 +77,8 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   if (is_open) {
     if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
   } else {
-    // If copying fails too, the file cannot be read, which is also why it was refused.
+    // If copying fails as well, the file cannot be read, which is then also the reason why it was
+    // refused.
     if (auto copied = copy_files(path, copy); !copied)
       return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
     if (!is_left_alone(path))

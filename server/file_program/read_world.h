@@ -1,5 +1,5 @@
-// Reads a whole world file. If a server has the world open, or the file is not writable, reads a
-// copy of the file on disk.
+// Reads a whole world file. If a server has the world open, or if the file is not writable, reads a
+// copy of the file that is made on disk.
 #pragma once
 
 #include <expected>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// A temporary directory, which is removed with everything in it. Movable.
+/// A temporary directory that is removed with all its contents on destruction. Movable.
 class ScratchFolder {
  public:
   /// Creates the directory, or returns a description of the system's error.
@@ -32,24 +32,24 @@ class ScratchFolder {
 
 class ReadWorld {
  public:
-  /// Opens and locks the existing world at `path`. If another process has it open, or it is not
-  /// writable, copies it to a ScratchFolder ($TMPDIR) and opens the copy. Does not change the file
-  /// at `path`. Errors name `path`.
+  /// Opens and locks the existing world at `path`. If another process has the world open, or if the
+  /// file is not writable, copies it to a ScratchFolder (in $TMPDIR) and opens the copy. Does not
+  /// change the file at `path`. Errors refer to `path`.
   [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
 
   const WorldFile& file() const noexcept { return *file_; }
-  /// Reads the state into a new registry, and adds the types that the registry lacks.
+  /// Reads the state into a new registry, and adds any types that the registry lacks.
   [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
-  /// Calls `begin` for each group after the checkpoint, and `take` for each of its records, which
-  /// are verified as in recovery. Adds types from records to the registry, but does not replay
-  /// anything. After `begin` returns false, that group and later ones are only verified as groups.
-  /// Call this after load().
+  /// Calls `begin` for each group after the checkpoint, and `take` for each of the group's records,
+  /// which are verified as in recovery. Adds types from records to the registry, but does not
+  /// replay anything. If `begin` returns false, that group and all later ones are verified only as
+  /// groups. Must be called after load().
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(
       EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
       const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
   /// Returns true if another process has the world open.
   bool is_running() const noexcept { return running_; }
-  /// Returns the error with the path that the user gave.
+  /// Returns the error with the path that was supplied by the user.
   WorldError error(const WorldError& of) const { return {of.code(), path_, of.detail()}; }
 
  private:

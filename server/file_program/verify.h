@@ -1,5 +1,5 @@
-// Checks whether a server would open a world file and recover its state. Reads every byte, and
-// changes nothing.
+// Checks whether a server would open a world file and recover its state. Reads every byte and does
+// not change anything.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@ namespace muster {
 
 struct VerifyReport {
   FileMeta meta = {};
-  bool running = false;  ///< a process has the world open, so a copy was verified
-  bool older = false;    ///< file format 1, which the next save will convert
+  bool running = false;  ///< true if a process has the world open, so that a copy was verified
+  bool older = false;    ///< true for file format 1, which the next save will convert
   std::uint64_t entities = 0;
   std::uint64_t hash = 0;    ///< EntityRegistry::hash at the checkpoint
-  std::uint64_t groups = 0;  ///< groups in the journal after the checkpoint
+  std::uint64_t groups = 0;  ///< number of journal groups after the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
   std::uint64_t durable = 0;  ///< sequence of the last input in the file
 
-  /// One sentence for each deviation that does not prevent a server from opening the world: an
-  /// impossible enum value, or a file next to it with later inputs of this world (newer_rescued).
+  /// One sentence for each problem that does not prevent a server from opening the world, such as
+  /// an enum value that is out of range, or a file next to the world that contains later inputs
+  /// (newer_rescued).
   std::vector<std::string> remarks = {};
 };
 
-/// Returns the error with which a server would refuse the world, including for a journal that
-/// cannot be replayed. Needs the same amount of memory as the running world. Does not run handlers,
-/// because it does not have them.
+/// Verifies the world at `path`. Returns the error with which a server would refuse the world,
+/// including the error for a journal that cannot be replayed. The memory needed is that of the
+/// running world. Does not run handlers, because this program does not have them.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster

@@ -19,8 +19,8 @@ std::shared_ptr<const SeenKind> LesserKinds::of_row(const std::shared_ptr<const 
   return known;
 }
 
-/// Groups equal rows by refining the groups column by column. The time is proportional to rows
-/// times columns, regardless of the number of kinds.
+/// Groups equal rows by refining the groups one column at a time. The time is proportional to the
+/// number of rows times the number of columns, regardless of the number of kinds.
 std::shared_ptr<const SeenKinds::Each> LesserKinds::of_rows(const std::shared_ptr<const SeenKind>& whole,
                                                             std::span<const Said> said) {
   constexpr std::uint32_t none = ~std::uint32_t{0};

@@ -12,17 +12,17 @@
 
 namespace muster {
 
-/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Watch
-/// thread only.
+/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Used
+/// only on the watch thread.
 class LesserKinds {
  public:
-  /// A component that rows may lack, and its presence per row of the chunk.
+  /// A component that rows may lack, and whether each row of the chunk has it.
   struct Said {
     TypeId type = 0;
     std::vector<PresenceWord> rows;
   };
-  /// `said` must not be empty and must be in ascending order of type; all entries must have the
-  /// same number of rows. Returns null if all rows have all components.
+  /// `said` must not be empty and must be in ascending order of type. All entries must have the
+  /// same number of rows. Returns null if every row has all components.
   std::shared_ptr<const SeenKinds::Each> of_rows(const std::shared_ptr<const SeenKind>& whole,
                                                  std::span<const Said> said);
   /// Releases unused kinds if there are many.
@@ -35,8 +35,8 @@ class LesserKinds {
                                          std::uint32_t row);
 
   std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>>
-      known_;                           // by the archetype's number
-  std::size_t used_ = 0;                // at the last count
+      known_;                           // keyed by archetype number
+  std::size_t used_ = 0;                // kinds in use when last counted
   std::uint32_t next_ = 1u << 31;       // next number, above the numbers of archetypes
   std::vector<std::uint32_t> next_of_;  // scratch
   std::vector<TypeId> types_;           // scratch

@@ -1,6 +1,6 @@
-// A Look, which the world thread passes to the watches: the chunks that changed since the previous
-// Look, with their watched columns. Columns are read in place, and copied only if they change
-// before they have been read (server/world/rows/preserved_columns.h).
+// A Look is the set of chunks that have changed since the previous Look, with their watched
+// columns. The world thread passes Looks to the watches. Columns are read in place, and are copied
+// only if they change before they have been read (server/world/rows/preserved_columns.h).
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,11 @@
 
 namespace muster {
 
-/// The common properties of an archetype's entities.
+/// The properties shared by all entities of an archetype.
 struct SeenKind {
-  std::uint32_t number = 0;   ///< number of the archetype, or another one if components are missing
-  std::vector<TypeId> types;  ///< sorted
+  /// Number of the archetype, or another number if components are missing.
+  std::uint32_t number = 0;
+  std::vector<TypeId> types;  ///< sorted types of the components
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }
 };
 
@@ -29,44 +30,46 @@ struct SeenKind {
 struct SeenKinds {
   struct Each {
     std::vector<std::shared_ptr<const SeenKind>> kinds;
-    std::vector<std::uint32_t> of_row;  ///< index in `kinds`
+    std::vector<std::uint32_t> of_row;  ///< index in `kinds` for each row
   };
   std::shared_ptr<const SeenKind> whole;  ///< kind of rows with all components of the archetype
   std::shared_ptr<const Each> each;       ///< null if all rows have `whole`
   const SeenKind& at(std::uint32_t row) const noexcept { return each ? *each->kinds[each->of_row[row]] : *whole; }
 };
 
-/// A watched component. `size` is the size of its values, or 0 for a tag or runtime component.
+/// A watched component. `size` is the size of its values, or 0 for a tag or a runtime component.
 struct SeenType {
   TypeId id = 0;
   std::uint32_t size = 0;
-  const TypeDescriptor* type = nullptr;  ///< descriptor in the registry, or null if unknown
+  const TypeDescriptor* type = nullptr;  ///< the registry's descriptor, or null if unknown
   bool operator==(const SeenType&) const = default;
 };
 
-/// Texts that the world has added and removed since the last TextNews.
+/// Interned texts that the world has added or removed since the previous TextNews.
 struct TextNews {
-  bool anew = false;  ///< forget all earlier texts
+  bool anew = false;  ///< if true, all earlier texts must be forgotten
   std::vector<std::uint64_t> gone;
   std::vector<std::pair<std::uint64_t, std::string>> came;
   bool empty() const noexcept { return !anew && gone.empty() && came.empty(); }
 };
 
-/// Created by the world thread (Looks), and read by one other thread until done(). Then the world
-/// thread releases it.
+/// Created by the world thread (Looks) and read by one other thread until done() is called. After
+/// that, the world thread releases it.
 struct Look {
   static constexpr std::uint32_t no_column = ~std::uint32_t{0};
   struct Column {
     TypeId type;
-    std::uint32_t number;  ///< index in `columns`
+    std::uint32_t number;  ///< index in Look::columns
   };
   struct ChunkNews {
     std::uint64_t uid;
     std::shared_ptr<const SeenKind> kind;  ///< kind of rows with all components of the archetype
     std::uint32_t number, depth, rows;
-    /// Index of the ids in `columns` if rows have moved. All watched columns are then included.
+    /// If rows have moved, the index of the ids in `columns`; all watched columns are then
+    /// included.
     std::uint32_t ids = no_column;
-    std::uint32_t parents = no_column;            ///< parents in `columns`, perhaps without ids
+    /// Index of the parents in `columns`, possibly set without ids.
+    std::uint32_t parents = no_column;
     std::uint32_t first = 0, last = 0;            ///< range in `values`
     std::uint32_t says_first = 0, says_last = 0;  ///< range in `says` if rows have moved
     bool rows_moved() const noexcept { return ids != no_column; }
@@ -79,12 +82,12 @@ struct Look {
   std::uint64_t sequence = 0, clock_ns = 0;
   std::vector<ChunkNews> chunks;
   std::vector<Column> values;
-  std::vector<Column> says;         ///< columns of PresenceWord, by component
+  std::vector<Column> says;         ///< presence columns (PresenceWord) by component
   std::vector<std::uint32_t> gone;  ///< numbers of removed chunks
   std::vector<Links> links;
-  /// All watched components, sorted; null if unchanged.
+  /// All watched components, sorted, or null if they have not changed.
   std::shared_ptr<const std::vector<SeenType>> wanted;
-  std::vector<TypeId> learned;  ///< components new to the registry
+  std::vector<TypeId> learned;  ///< components that the registry has learned
   TextNews texts;
   PreservedColumns columns{~std::uint64_t{0}};
 

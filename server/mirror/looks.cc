@@ -9,11 +9,11 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t line = 64;                     // bytes of a cache line
+constexpr std::size_t line = 64;                     // size of a cache line in bytes
 constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // not used by any chunk
 
 /// Prefetches the headers of the chunks that will be visited next. In a world with many archetypes,
-/// making a Look mostly means waiting for the headers of unchanged chunks.
+/// most of the time spent creating a Look goes to waiting for the headers of unchanged chunks.
 void ask_ahead(const Storage& storage, std::uint32_t number) {
   constexpr std::uint32_t ahead = 12;
   if (number + ahead >= storage.chunk_numbers()) return;
@@ -23,7 +23,8 @@ void ask_ahead(const Storage& storage, std::uint32_t number) {
 }
 
 /// Returns true if any column was written, including ids and parents. Does not access the
-/// archetype, which is stored elsewhere: slots after the last column have version 0.
+/// archetype, which is stored elsewhere. This works because slots after the last column have
+/// version 0.
 bool is_written(const Chunk& chunk, std::uint64_t since) {
   const std::size_t slots = (chunk.header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
   return std::ranges::any_of(std::span(chunk.slots(), slots),
@@ -67,10 +68,10 @@ bool Looks::is_free() {
   std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
     if (!look->done()) return false;
     registry_.host().remove_preserver(look->columns);
-    // There was no memory for the copy of a column, so the next look contains everything.
+    // A column could not be copied for lack of memory, so the next look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
-        if (uid != 0) uid = no_uid;  // the chunk is still reported as removed if it disappears
+        if (uid != 0) uid = no_uid;  // if the chunk disappears, it is still reported as removed
       looked_ = 0;
     }
     return true;
@@ -95,7 +96,7 @@ std::shared_ptr<Look> Looks::take() {
   look->clock_ns = registry_.now_ns();
   const std::uint64_t since = looked_;
   looked_ = registry_.host().begin_version();
-  // Remove kinds of archetypes without entities.
+  // Remove the kinds of archetypes that have no entities.
   if (kinds_.size() > 2 * registry_.host().storage().archetypes().size() + 64)
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
   look_at(*look, since);
@@ -146,7 +147,7 @@ void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool an
   const auto is_newer = [&](std::uint16_t slot) {
     return slot != muster::no_column && chunk.slots()[slot].version > since;
   };
-  // Rows whose set of components has changed are reported as rows that have moved into this chunk.
+  // If a row's set of components has changed, the row is reported as having moved into this chunk.
   const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
                      (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
   seen_[chunk.number] = chunk.uid;
@@ -182,7 +183,7 @@ std::uint32_t Looks::add(Look& look, const Chunk& chunk, std::uint32_t slot, std
   return look.columns.add(chunk.uid, id, {chunk.slots()[slot].data, size * chunk.count});
 }
 
-/// Finds the watched columns that have values.
+/// Finds the archetype's watched columns that have values.
 void Looks::find_columns(const Archetype& archetype) {
   columns_.clear();
   auto wanted = wanted_.begin();
@@ -212,8 +213,8 @@ void Looks::look_at_links(Look& look, std::uint64_t since) {
       look.links.push_back({number, std::make_unique<Hierarchy::Page>(*page)});
 }
 
-/// The table keeps texts in order of arrival, so removed texts are found by traversing both lists
-/// in parallel.
+/// The table keeps interned texts in order of arrival, so removed texts can be found by traversing
+/// both lists in parallel.
 TextNews Looks::take_texts() {
   TextNews news;
   if (text_users_ == 0) return news;

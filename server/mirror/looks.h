@@ -1,5 +1,5 @@
 // Finds changes in a registry for watches, chunk by chunk, using column versions. Does not compare
-// values. Copies links and texts, but only if they are watched.
+// values. Links and interned texts are copied, but only if they are watched.
 #pragma once
 
 #include <cstddef>
@@ -15,43 +15,43 @@
 
 namespace muster {
 
-/// World thread only.
+/// Used only on the world thread.
 class Looks {
  public:
   explicit Looks(EntityRegistry& registry) : registry_(registry) {}
-  /// No look may be in use during destruction.
+  /// Must not be destroyed while a look is in use.
   ~Looks();
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
   /// Includes the values of a component, starting with the next look, which contains all of them.
-  /// Calls are counted. An unknown type is accepted but has no values.
+  /// Calls are reference-counted. An unknown type is accepted but has no values.
   void want(TypeId component);
   void drop(TypeId component);
-  /// Includes links between siblings, parents and children, starting with the next look. Calls are
-  /// counted. Entities, places and parents are always included.
+  /// Includes links between siblings, parents, and children, starting with the next look. Calls are
+  /// reference-counted. Entities, their places, and their parents are always included.
   void want_links();
   void drop_links();
-  /// Includes texts, starting with the next look. Calls are counted.
+  /// Includes interned texts, starting with the next look. Calls are reference-counted.
   void want_texts();
   void drop_texts();
 
-  /// Returns a look with the changes since the last one. Until the look is done, the registry
+  /// Returns a look with the changes since the previous one. Until the look is done, the registry
   /// preserves columns for it before they change.
   std::shared_ptr<Look> take();
-  /// Returns only the news about texts.
+  /// Returns only the changes to interned texts.
   TextNews take_texts();
-  /// Releases looks that are done. Returns true if all of them are.
+  /// Releases the looks that are done. Returns true if no others remain.
   bool is_free();
-  /// Call this when there are no watches left. The next Look then contains everything, like the
-  /// first one.
+  /// Must be called when the last watch has closed. The next Look then contains everything, like
+  /// the first one.
   void forget();
 
  private:
   struct Wanted {
     std::uint32_t users = 0;
-    bool is_new = true;      // not included in a look yet
-    std::uint32_t size = 0;  // size in the last look; unknown until an entity has the component
+    bool is_new = true;      // not yet included in a look
+    std::uint32_t size = 0;  // size in the previous look; unknown until an entity has the component
   };
   struct Column {
     TypeId type;
@@ -69,15 +69,15 @@ class Looks {
   std::map<TypeId, Wanted> wanted_;
   bool wanted_changed_ = false;
   std::uint32_t link_users_ = 0, text_users_ = 0;
-  bool links_new_ = false;           // not included in a look yet
-  std::uint64_t looked_ = 0;         // storage version of the last look
-  std::vector<std::uint64_t> seen_;  // uid by chunk number; 0 if not included in a look yet
-  std::vector<Column> columns_;      // of the current archetype
+  bool links_new_ = false;           // not yet included in a look
+  std::uint64_t looked_ = 0;         // storage version at the previous look
+  std::vector<std::uint64_t> seen_;  // uids by chunk number; 0 if not yet included in a look
+  std::vector<Column> columns_;      // columns of the current archetype
   std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by archetype
-  std::vector<std::uint64_t> texts_told_;                                     // hashes
+  std::vector<std::uint64_t> texts_told_;                                     // reported texts
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;
-  std::vector<std::shared_ptr<Look>> read_;  // not done yet
+  std::vector<std::shared_ptr<Look>> read_;  // looks that are not done yet
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Records which entities changed, and in which Look, once for all watches.
+// Records, once for all watches, which entities have changed and in which Look.
 #pragma once
 
 #include <array>
@@ -12,21 +12,21 @@
 
 namespace muster {
 
-/// Used by one thread. For each component, uses 2 KiB per 256 indices with a change. Also stores
-/// the dead entities until forget().
+/// Used by a single thread. For each component, uses 2 KiB per block of 256 indices in which
+/// something changed. Also stores dead entities until forget() is called.
 class RecentChanges {
  public:
   explicit RecentChanges(const SeenWorld& world) : world_(world) {}
 
   /// Records the changes found by a new look.
   void note(const SeenWorld::Found& found);
-  /// Returns the number of the last look with changes.
+  /// Returns the number of the most recent look with changes.
   std::uint64_t now() const noexcept { return now_; }
-  /// Returns the number of the last look with changes in the hierarchy.
+  /// Returns the number of the most recent look with changes to the hierarchy.
   std::uint64_t structure_changed() const noexcept { return structure_.last; }
 
-  /// Calls f(entity) for each entity whose component changed after look `since`, even if it has
-  /// died. Call this before the next look is taken in.
+  /// Calls f(entity) for each entity whose component changed after look `since`, including entities
+  /// that have died. Must be called before the next look is taken in.
   template <class F>
   void each(TypeId component, std::uint64_t since, F&& f) const {
     const auto at = by_component_.find(component);
@@ -43,26 +43,27 @@ class RecentChanges {
     if (at == by_component_.end() || at->second.last <= since) return 0;
     return since + 1 == now_ ? at->second.last_changed.size() : at->second.pages.size() * page_indices;
   }
-  /// Calls f(entity) for each entity that was created, destroyed or moved to a different parent
-  /// after look `since`. Like each(), call this before the next look is taken in.
+  /// Calls f(entity) for each entity that was created, destroyed, or moved to a different parent
+  /// after look `since`. Like each(), must be called before the next look is taken in.
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);
   }
-  /// Calls f(entity) for each living entity that was created, or whose set of components changed,
-  /// after look `since`.
+  /// Calls f(entity) for each living entity that was created after look `since`, or whose set of
+  /// components changed after it.
   template <class F>
   void each_kind(std::uint64_t since, F&& f) const {
     each_of(kinds_, since, f);
   }
-  /// Calls f(entity) for each living entity whose previous sibling or number of children changed.
+  /// Calls f(entity) for each living entity whose previous sibling or number of children has
+  /// changed.
   template <class F>
   void each_link(std::uint64_t since, F&& f) const {
     each_of(links_, since, f);
   }
-  /// Removes data about deaths and changes before this look.
+  /// Removes data about deaths and changes before the given look.
   void forget(std::uint64_t before);
-  /// Returns the number of recorded dead entities.
+  /// Returns the number of dead entities that are recorded.
   std::size_t dead() const noexcept { return dead_; }
   void clear();
 
@@ -71,16 +72,16 @@ class RecentChanges {
     std::uint64_t look;
     Entity entity;
   };
-  // Indices may be large even if there are few entities.
+  // Indices may be large even if there are only a few entities.
   static constexpr std::uint32_t page_indices = 256;
   struct Page {
     std::array<std::uint64_t, page_indices> looks{};
-    std::uint64_t last = 0;  // the newest of these
+    std::uint64_t last = 0;  // the newest of `looks`
   };
   struct Column {
-    std::vector<std::unique_ptr<Page>> pages;  // last change by index
-    std::uint64_t last = 0;                    // last change of any entity
-    std::vector<Entity> last_changed;          // changed in that look, and alive
+    std::vector<std::unique_ptr<Page>> pages;  // look of the last change, by index
+    std::uint64_t last = 0;                    // look of the last change of any entity
+    std::vector<Entity> last_changed;          // living entities that changed in that look
     std::deque<Dead> dead;
     bool changed(Entity e, std::uint64_t since) const noexcept {
       const std::uint32_t number = e.index / page_indices;

@@ -1,6 +1,6 @@
-// The watched part of a world at one sequence: entities, places, parents, and values of watched
-// components. A copy takes a few pointers per chunk, because blocks are shared; SeenWorld copies a
-// shared block before changing it.
+// The watched part of a world at one sequence: entities, places, parents, and the values of watched
+// components. Copying a state takes only a few pointers per chunk, because blocks are shared.
+// SeenWorld copies a shared block before changing it.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace muster {
 
-/// Texts by hash.
+/// Interned texts, keyed by hash.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// An object and all its copies must be used by the same thread. Offers queries like
+/// A state and all of its copies must be used on the same thread. Offers queries like those of
 /// EntityRegistry, but only for the watched part.
 class SeenState {
  public:
@@ -30,13 +30,16 @@ class SeenState {
     std::uint64_t uid = 0;  ///< 0 if there is no chunk with this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
-    std::shared_ptr<std::vector<Entity>> ids, parents;  ///< indexed by row; depth 0 has no parents
+    /// Indexed by row; there are no parents at depth 0.
+    std::shared_ptr<std::vector<Entity>> ids, parents;
   };
   struct Column {
     TypeId type = 0;
-    std::uint32_t size = 0;                            ///< size of a value; 0 without values
-    const TypeDescriptor* descriptor = nullptr;        ///< null if unknown to the registry
-    std::vector<std::shared_ptr<std::byte[]>> copies;  ///< by chunk number; null without values
+    std::uint32_t size = 0;  ///< size of a value, or 0 if there are none
+    /// Null if the registry does not know the type.
+    const TypeDescriptor* descriptor = nullptr;
+    /// Indexed by chunk number; null if there are no values.
+    std::vector<std::shared_ptr<std::byte[]>> copies;
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;
     }
@@ -49,23 +52,24 @@ class SeenState {
   };
 
   std::uint64_t sequence() const noexcept { return sequence_; }
-  /// Returns the number of looks taken in. States with equal numbers are equal, except for texts.
+  /// Returns the number of looks that have been taken in. States with the same number are equal,
+  /// except for their texts.
   std::uint64_t look() const noexcept { return look_; }
   std::uint64_t now_ns() const noexcept { return clock_ns_; }
 
-  /// Returns the living entity with this index, or nil.
+  /// Returns the living entity with this index, or nil if there is none.
   Entity entity(std::uint32_t index) const noexcept {
     const Place* const at = index != 0 ? place_of(index) : nullptr;
     return at && at->generation != 0 ? Entity{index, at->generation} : Entity{};
   }
   bool alive(Entity e) const noexcept { return place(e) != nullptr; }
   std::size_t entity_count() const noexcept { return entities_; }
-  /// Returns null if the entity is dead.
+  /// Returns the entity's place, or null if the entity is dead.
   const Place* place(Entity e) const noexcept {
     const Place* const at = place_of(e.index);
     return at && e.generation != 0 && at->generation == e.generation ? at : nullptr;
   }
-  /// Returns null if the entity is dead.
+  /// Returns the entity's kind, or null if the entity is dead.
   const SeenKind* kind(Entity e) const noexcept {
     const Place* const at = place(e);
     return at ? &chunks_[at->chunk].kinds.at(at->row) : nullptr;
@@ -82,26 +86,27 @@ class SeenState {
     const Place* const at = place(e);
     return at ? at->parent : Entity{};
   }
-  /// Only valid if links are watched.
+  /// Returns the first child, or nil. Valid only if links are watched.
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   Entity previous_sibling(Entity e) const noexcept { return entity(links(e.index).previous); }
   std::uint32_t child_count(Entity e) const noexcept { return links(e.index).children; }
 
-  /// Returns null if the component is not watched.
+  /// Returns the column of a component, or null if the component is not watched.
   const Column* column(TypeId type) const noexcept;
   /// Returns null if the entity is dead or lacks the component, or if the component is not watched.
-  /// If the component has no values, do not dereference the result.
+  /// If the component has no values, the result must not be dereferenced.
   const std::byte* find(Entity e, TypeId type) const noexcept;
   /// Returns the value of the entity at this place.
   const std::byte* value(const Place& at, const Column& column) const noexcept;
-  /// Returns the text of the entity's Name, or nil if it has none or Name is not watched.
+  /// Returns the text of the entity's Name. Returns nil if the entity has no Name or if Name is not
+  /// watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
-  /// Returns an empty string if the text is unknown.
+  /// Returns the characters of the text, or an empty string if the text is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Calls f(entity, kind) for each entity, ordered by index.
+  /// Calls f(entity, kind) for each entity, in order of index.
   template <class F>
   void each(F&& f) const {
     for (std::size_t page = 0; page < places_.size(); ++page) {
@@ -123,7 +128,7 @@ class SeenState {
   static constexpr std::uint32_t page_bits = 10, page_indices = 1u << page_bits;
   struct Places {
     Place places[page_indices];
-    std::uint32_t count = 0;  // living entities
+    std::uint32_t count = 0;  // number of living entities
   };
   const Place* place_of(std::uint32_t index) const noexcept {
     const std::uint32_t page = index >> page_bits;

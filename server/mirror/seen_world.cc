@@ -12,9 +12,10 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t block_rows = 16;  // rows that are compared at once
+constexpr std::uint32_t block_rows = 16;  // number of rows compared at a time
 
-/// Sorts by index in two passes; a comparison sort of many entities would need sixteen or more.
+/// Sorts by index in two passes. For many entities, a comparison sort would need sixteen passes or
+/// more.
 void sort_by_index(std::vector<Entity>& entities) {
   constexpr std::uint32_t bits = 11, values = 1u << bits;
   std::uint32_t largest = 0;
@@ -30,7 +31,7 @@ void sort_by_index(std::vector<Entity>& entities) {
     for (const Entity e : entities) other[ends[digit(e)]++] = e;
     entities.swap(other);
   }
-  // Entities with the same index are rare; sort them here.
+  // Entities with the same index are rare, so they are sorted here.
   for (std::size_t i = 1; i < entities.size(); ++i)
     for (std::size_t k = i; k > 0 && entities[k] < entities[k - 1]; --k) std::swap(entities[k], entities[k - 1]);
 }
@@ -44,7 +45,7 @@ std::shared_ptr<std::vector<Entity>> take_entities(Look& look, std::uint32_t num
 }  // namespace
 
 void sort_unique(std::vector<Entity>& entities) {
-  // The entities are usually in order already.
+  // The entities are usually sorted already.
   if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
   if (entities.size() > 2048)
     sort_by_index(entities);
@@ -98,7 +99,7 @@ const SeenWorld::Found& SeenWorld::take_in(Look& look) {
   return found_;
 }
 
-/// Texts used by returned states are kept until those states are destroyed.
+/// Texts used by a returned state are kept until that state is destroyed.
 void SeenWorld::take_in(TextNews texts) {
   if (texts.anew) {
     texts_ = std::make_shared<SeenTexts>();
@@ -145,15 +146,15 @@ std::size_t SeenWorld::bytes() const {
   return sum;
 }
 
-/// Removes the columns of components that are no longer watched, and adds empty columns for newly
-/// watched components. The current Look fills those.
+/// Removes the columns of components that are no longer watched, and adds empty columns for
+/// components that are newly watched. The current Look fills the new columns.
 void SeenWorld::want(const std::vector<SeenType>& wanted) {
   std::vector<Column> columns;
   std::vector<Finding> findings;
   for (const SeenType& type : wanted) {
     const auto known = std::ranges::lower_bound(columns_, type.id, {}, &Column::type);
     const bool is_known = known != columns_.end() && known->type == type.id;
-    // If the size differs, no entity had the component before.
+    // If the size differs, no entity had this component before.
     columns.push_back(is_known && known->size == type.size
                           ? std::move(*known)
                           : Column{.type = type.id, .size = type.size, .descriptor = type.type, .copies = {}});
@@ -163,8 +164,8 @@ void SeenWorld::want(const std::vector<SeenType>& wanted) {
   findings_ = std::move(findings);
 }
 
-/// Called if the chunk's rows have changed or the chunk was removed. Keeps its previous content
-/// while the look is taken in.
+/// Called if the chunk's rows have changed or if the chunk was removed. The chunk's previous
+/// content is kept while the look is being taken in.
 void SeenWorld::leave(std::uint32_t number, bool gone) {
   Chunk& chunk = chunks_[number];
   if (!gone) moved_numbers_[number] = static_cast<std::uint32_t>(moved_.size());
@@ -207,8 +208,8 @@ void SeenWorld::find_departed(Look& look) {
     }
     if (news.parents != Look::no_column) chunk.parents = take_entities(look, news.parents, news.rows);
   }
-  // Compares the whole kind, so an entity that gained or lost a component in place counts as having
-  // left the row.
+  // Compare the whole kind, so that an entity that gained or lost a component in place counts as
+  // having left the row.
   const auto stayed = [&](Entity e, const Moved& before, std::uint32_t row, const Chunk* now) {
     return now && row < now->ids->size() && (*now->ids)[row] == e &&
            (!(before.kinds.each || now->kinds.each) || &before.kinds.at(row) == &now->kinds.at(row));
@@ -263,7 +264,7 @@ void SeenWorld::put(Entity e, const Place& now) {
   place = now;
 }
 
-/// Records entities that no longer have a component or no longer exist.
+/// Records the entities that have lost a component or no longer exist.
 void SeenWorld::note_departed() {
   for (const auto& [e, moved, row] : departed_) {
     const Place* at = place(e);
@@ -285,7 +286,7 @@ void SeenWorld::note_departed() {
 }
 
 std::shared_ptr<std::byte[]> SeenWorld::make_block(const Column& column, std::size_t rows) const {
-  // Round the size up, so that the next copy of the chunk usually fits in the same memory.
+  // Round the size up, so that the next copy of the chunk usually fits into the same memory.
   constexpr std::size_t step = 16;
   return std::make_shared_for_overwrite<std::byte[]>(column.size * ((rows + step - 1) / step * step));
 }
@@ -359,7 +360,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   const bool alike = !kinds.each && !(had && moved_[moved].kinds.each);
   for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block_rows) {
     const std::uint32_t end = std::min(first + block_rows, news.rows);
-    // Even in such a chunk, most rows have not moved.
+    // Even in a chunk whose rows have moved, most rows have not.
     if (alike && end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
         (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))
       continue;
@@ -381,7 +382,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   column.copies[news.number] = std::move(made);
 }
 
-/// Returns null if the entity had no value.
+/// Returns the value before the current look, or null if the entity had none.
 const std::byte* SeenWorld::value_before(std::size_t at, Entity e) const {
   const auto departed = std::ranges::lower_bound(departed_, Departed{.entity = e}, std::less());
   if (departed == departed_.end() || departed->entity != e) return nullptr;
@@ -397,7 +398,7 @@ bool SeenWorld::had_before(std::size_t at, Entity e) const {
          moved_[departed->moved].kinds.at(departed->row).has(columns_[at].type);
 }
 
-/// Records changed links of living entities only; deaths are sent as structure.
+/// Records changed links, but only of living entities; deaths are sent as structure.
 void SeenWorld::take_links(Look::Links& taken) {
   if (taken.page >= links_.size()) links_.resize(taken.page + 1);
   const std::shared_ptr<Hierarchy::Page> before = std::exchange(links_[taken.page], std::move(taken.links));

@@ -1,4 +1,4 @@
-// Maintains the watched part of the world: takes in Looks, finds the differences, and returns
+// Maintains the watched part of the world. Takes in Looks, finds the differences, and returns
 // immutable states.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace muster {
 
 /// Sorts the list and removes duplicates.
 void sort_unique(std::vector<Entity>& entities);
-/// Like sort_unique(), for a list whose first `sorted` entities are already sorted and unique.
-/// Takes linear time if the rest is sorted too.
+/// Like sort_unique(), but for a list whose first `sorted` entities are already sorted and unique.
+/// Takes linear time if the remaining entities are sorted too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
-/// Used by one thread. Uses memory for one copy of every watched component, 24 bytes per index, and
-/// 8 or 16 bytes per row.
+/// Used by a single thread. Uses memory for one copy of every watched component, plus 24 bytes per
+/// index and 8 or 16 bytes per row.
 class SeenWorld : public SeenState {
  public:
   SeenWorld() = default;
@@ -28,30 +28,30 @@ class SeenWorld : public SeenState {
 
   struct Values {
     TypeId component = 0;
-    std::vector<Entity> entities;  ///< entities with a changed, added or removed value
+    std::vector<Entity> entities;  ///< entities with a changed, added, or removed value
   };
   struct Found {
     std::vector<Values> values;
     std::vector<Entity> structure;  ///< entities created, destroyed, or moved to a different parent
-    std::vector<Entity> kinds;      ///< entities created, or with a changed set of components
-    std::vector<Entity> links;      ///< living entities with a new previous sibling or number of
-                                    ///< children
+    std::vector<Entity> kinds;      ///< entities created or with a changed set of components
+    /// Living entities with a new previous sibling or a new number of children.
+    std::vector<Entity> links;
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }
   };
-  /// Takes in a look, and marks it as done. Returns the differences, which are valid until the next
-  /// call. Each entity occurs at most once in a list. A component's first look gives no
-  /// differences.
+  /// Takes in a look and marks it as done. Returns the differences, which are valid until the next
+  /// call. Each entity occurs at most once in each list. The first look that contains a component
+  /// reports no differences for it.
   const Found& take_in(Look& look);
   void take_in(TextNews texts);
 
-  /// Returns the current state. All calls before the next look return the same object.
+  /// Returns the current state. Until the next look is taken in, all calls return the same object.
   std::shared_ptr<const SeenState> state();
-  /// Returns the bytes copied because returned states share blocks. Reset once none of these states
-  /// is left.
+  /// Returns the number of bytes that were copied because returned states share blocks. Reset when
+  /// none of these states exists any longer.
   std::size_t copied() const noexcept { return copied_; }
-  /// Returns the approximate bytes of copied values.
+  /// Returns the approximate size of the copied values in bytes.
   std::size_t bytes() const;
-  /// Call this when there are no watches left.
+  /// Must be called when the last watch has closed.
   void clear();
 
  private:
@@ -59,13 +59,13 @@ class SeenWorld : public SeenState {
     SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids;
   };
-  /// Differences of one component in one look.
+  /// The differences of one component in one look.
   struct Finding {
     bool is_new = false;
-    std::vector<std::shared_ptr<std::byte[]>> before;  // values of the chunks in moved_
+    std::vector<std::shared_ptr<std::byte[]>> before;  // old values of the chunks in moved_
     std::vector<Entity> changed;
   };
-  /// A row that its entity has left, and the location of its old values.
+  /// A row that its entity has left, and the location of the entity's old values.
   struct Departed {
     Entity entity;
     std::uint32_t moved = 0, row = 0;
@@ -91,8 +91,8 @@ class SeenWorld : public SeenState {
 
   std::vector<Finding> findings_;  // parallel to columns_
 
-  // Used only during take_in(): chunks that were removed or whose rows have moved, and entities
-  // that have left one of their rows, in order.
+  // Used only during take_in(). These are the chunks that were removed or whose rows have moved
+  // and, in order, the entities that have left a row of those chunks.
   std::vector<Moved> moved_;
   std::vector<std::uint32_t> moved_numbers_;  // index in moved_ by chunk number, or no_chunk
   std::vector<Departed> departed_;
@@ -102,7 +102,7 @@ class SeenWorld : public SeenState {
   Found found_;
   std::weak_ptr<const SeenState> given_;
   std::vector<std::weak_ptr<const SeenState>> all_given_;
-  std::vector<std::uint64_t> texts_gone_;  // returned states may still use them
+  std::vector<std::uint64_t> texts_gone_;  // returned states may still use these texts
   std::size_t copied_ = 0;
 };
 

@@ -5,9 +5,9 @@
 
 namespace muster {
 
-/// Returns the directory share/muster of the running program's installation, even if that has been
-/// moved. If the program is not installed, returns the directory configured at build time. The
-/// directory may not exist.
+/// Returns the directory share/muster of the running program's installation, even if the
+/// installation has been moved. If the program is not installed, returns the directory configured
+/// at build time. The directory need not exist.
 std::string installed_folder();
 
 }  // namespace muster

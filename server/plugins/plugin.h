@@ -1,6 +1,7 @@
-// The interface of a plugin for muster-server: a shared library with one C entry point. The server
-// creates one instance per registry. A plugin must not have mutable statics, because several
-// registries may exist at the same time, and two builds of one plugin during a reload.
+// The interface of a plugin for muster-server, which is a shared library with a single C entry
+// point. The server creates one instance of the plugin per registry. A plugin must not have mutable
+// static variables, because several registries may exist at the same time, as may two builds of one
+// plugin during a reload.
 //
 //   #include <muster/plugin.h>
 //   muster::Handlers install(muster::EntityRegistry& registry) { return {...}; }
@@ -10,8 +11,8 @@
 //   }
 //
 // Link the plugin with -Wl,-Bsymbolic (pkg-config --libs muster-plugin), so that it uses its own
-// definitions even if the program, or an older build of the plugin, has symbols with the same
-// names. With GCC, this also requires -fno-gnu-unique.
+// definitions even if the program or an older build of the plugin has symbols with the same names.
+// With GCC, this also requires -fno-gnu-unique.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +28,14 @@
 #include "registry/entity_registry.h"
 #include "server/plugins/plugin_digest.h"
 
-/// Version of the interface between plugin and server. The server refuses a plugin with a different
-/// version.
+/// Version of the interface between plugins and the server. The server refuses a plugin with any
+/// other version.
 constexpr std::uint32_t muster_plugin_abi = 3;
 
-/// Hash of the layouts of registry classes that compiled handlers access. These depend on the
-/// compiler, its options and the standard library. The server refuses a plugin with a different
-/// value, or with a different muster_plugin_headers, which is the digest of the headers' text.
+/// Hash of the layouts of the registry classes that compiled handlers access. The layouts depend on
+/// the compiler, its options, and the standard library. The server refuses a plugin if this value
+/// differs from its own, or if muster_plugin_headers, which is a digest of the headers' text,
+/// differs.
 constexpr std::uint32_t muster_plugin_layout = [] {
   std::uint32_t hash = 2166136261u;
   for (const std::size_t size : {sizeof(muster::EntityRegistry),
@@ -65,35 +67,37 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 
 extern "C" {
 struct MusterPlugin {
-  std::uint32_t abi_version;  ///< always the first member, so that any server can read it
-  std::uint32_t layout;       ///< muster_plugin_layout, as computed by the plugin's compiler
-  std::uint64_t headers;      ///< muster_plugin_headers of the headers used to compile the plugin
-  const char* name;           ///< unique among a server's plugins; the same for all builds of a
-                              ///< plugin
-  const char* build;          ///< identifies the code; stored with every save, for replays
+  /// Always the first member, so that any version of the server can read it.
+  std::uint32_t abi_version;
+  std::uint32_t layout;   ///< muster_plugin_layout, as computed by the plugin's compiler
+  std::uint64_t headers;  ///< muster_plugin_headers of the headers used to compile the plugin
+  /// Unique among a server's plugins, and the same for all builds of a plugin.
+  const char* name;
+  /// Identifies the code. Stored with every save, for replays.
+  const char* build;
 
-  /// Subscribes the plugin's handlers in a registry, and returns the instance. On failure, returns
-  /// null and writes a zero-terminated sentence of at most error_bytes to `error`. Must not throw.
-  /// The registry outlives the instance.
+  /// Subscribes the plugin's handlers in a registry and returns the instance. On failure, returns
+  /// null and writes a zero-terminated sentence of at most error_bytes bytes to `error`. Must not
+  /// throw. The registry outlives the instance.
   void* (*create)(muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
-  /// Ends the handlers and frees the instance. Values of its runtime components may be destroyed
-  /// before or after this call.
+  /// Removes the handlers and frees the instance. Values of the plugin's runtime components may be
+  /// destroyed before or after this call.
   void (*destroy)(void* instance);
-  /// Fills a new world, once. May be null. On failure, returns false and writes a sentence to
-  /// `error`, like create.
+  /// Fills a new world. Called once per world. May be null. On failure, returns false and writes a
+  /// sentence to `error`, as for create.
   bool (*begin)(void* instance, muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
 
-  /// Version of the bytes that hand_over writes when the plugin is reloaded.
+  /// Version of the format in which hand_over writes the state when the plugin is reloaded.
   std::uint32_t state_version;
   std::uint32_t reserved;
-  /// Writes the old instance's state, apart from the registry and its managers, for the new
-  /// instance. May call `write` any number of times. Null means that there is no state. The
-  /// instance stays alive if the new one cannot be used.
+  /// Writes the state of the old instance for the new one, except for what is in the registry and
+  /// its managers. May call `write` any number of times. Null means that there is no such state. If
+  /// the new instance cannot be used, the old one stays alive.
   bool (*hand_over)(const void* instance, void* to, void (*write)(void* to, const void* bytes, std::size_t count),
                     char* error, std::size_t error_bytes);
-  /// Passes the old instance's state to the new one, directly after create. Not called if there is
-  /// no such state. Null discards the state. If take_over returns false, the old build is kept. It
-  /// is first tried on an instance in an empty registry.
+  /// Passes the state of the old instance to the new one, directly after create. Not called if
+  /// there is no such state. If null, the state is discarded. If take_over returns false, the old
+  /// build is kept. The function is first tried on an instance in an empty registry.
   bool (*take_over)(void* instance, std::uint32_t version, const void* bytes, std::size_t count, char* error,
                     std::size_t error_bytes);
 };
@@ -110,7 +114,7 @@ inline void put_error(const char* what, char* error, std::size_t error_bytes) no
   error[i] = '\0';
 }
 
-/// Returns a MusterPlugin with the members that all plugins have in common, without any functions.
+/// Returns a MusterPlugin that has the members common to all plugins, but no functions.
 constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcept {
   MusterPlugin plugin{};
   plugin.abi_version = muster_plugin_abi;
@@ -121,7 +125,7 @@ constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcep
   return plugin;
 }
 
-/// Returns the result of f. If f throws, returns false and writes the reason to `error`.
+/// Returns the result of f. If f throws, writes the reason to `error` and returns false.
 template <class F>
 bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   try {
@@ -134,8 +138,8 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   return false;
 }
 
-/// Throws if the calling file was compiled with options that give floats different bits than in the
-/// server.
+/// Throws if the calling file was compiled with options that produce different floating-point bits
+/// than those of the server.
 inline void refuse_arithmetic(std::uint32_t found) {
   if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
 }
@@ -194,7 +198,7 @@ struct PluginClass {
 
 }  // namespace detail
 
-/// Creates a plugin from an install function like the one that a World takes.
+/// Creates a plugin from an install function of the kind that World takes.
 template <Handlers (*Install)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   MusterPlugin plugin = detail::plugin_named(name, build);

@@ -28,14 +28,14 @@ struct Descriptor {
   }
 };
 
-/// Reads the whole file. If another process is writing it, its end, size or time changes, which is
-/// an error.
+/// Reads the whole file. If another process writes to the file in the meantime, its length or time
+/// of modification changes, which is reported as an error.
 std::expected<std::vector<char>, std::string> read_whole(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat before{}, after{};
   if (file.number < 0 || ::fstat(file.number, &before) != 0) return std::unexpected("cannot be read: " + reason());
   if (!S_ISREG(before.st_mode)) return std::unexpected("is not a file");
-  // one extra byte, to detect that the file grew
+  // One extra byte makes it possible to detect that the file has grown.
   std::vector<char> bytes(static_cast<std::size_t>(before.st_size) + 1);
   std::size_t size = 0;
   while (size < bytes.size()) {
@@ -52,9 +52,9 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   return bytes;
 }
 
-/// Returns a description of the fault, or an empty string. The system's loader maps what the
-/// headers specify without checking whether the file contains it, and accessing a missing part
-/// would kill the program.
+/// Checks the headers. Returns a description of the fault, or an empty string if there is none. The
+/// system's loader maps whatever the headers specify without checking that the file contains it,
+/// and an access to a missing part would kill the program.
 std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is not a shared library";
@@ -80,8 +80,8 @@ std::string look_at(const std::vector<char>& bytes) {
   return {};
 }
 
-/// Returns true if a checked file has unique symbols. A library without section headers is assumed
-/// to have none.
+/// Returns true if a file that has been checked has unique symbols. A library without section
+/// headers is assumed to have none.
 bool has_unique_symbols(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -100,7 +100,7 @@ bool has_unique_symbols(const std::vector<char>& bytes) {
   return false;
 }
 
-/// Removes the copies in `folder` that begin with `prefix` and whose process has ended.
+/// Removes the copies in `folder` whose names begin with `prefix` and whose process has ended.
 void remove_left_over(const std::string& folder, const std::string& prefix) {
   DIR* open = ::opendir(folder.c_str());
   if (!open) return;
@@ -116,7 +116,7 @@ void remove_left_over(const std::string& folder, const std::string& prefix) {
   for (const std::string& path : left) ::unlink(path.c_str());
 }
 
-/// Returns false and sets errno if the copy cannot be created there.
+/// Writes a new file. Returns false and sets errno if the file cannot be created there.
 bool write_new(const std::string& path, const std::vector<char>& bytes) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700)};
   if (file.number < 0) return false;
@@ -137,7 +137,7 @@ bool write_new(const std::string& path, const std::vector<char>& bytes) {
 }  // namespace
 
 std::expected<PluginCopy, std::string> PluginCopy::make(const std::string& path) {
-  static std::atomic<unsigned> copies = 0;  // used only for names
+  static std::atomic<unsigned> copies = 0;  // used only to generate names
   auto bytes = read_whole(path);
   if (!bytes) return std::unexpected(std::move(bytes.error()));
   if (const std::string wrong = look_at(*bytes); !wrong.empty()) return std::unexpected(wrong);

@@ -1,5 +1,5 @@
-// A private copy of a plugin's file, created when it is loaded, so that the next build may
-// overwrite the file while the code is running.
+// A private copy of a plugin's file. It is created when the plugin is loaded, so that the next
+// build may overwrite the file while the code is running.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace muster {
 
-/// The copy exists as long as this object, so that debuggers can find it. It is next to the
-/// plugin's file, as .NAME.muster-PID-N, because the plugin may look for other libraries there. If
-/// that directory is not writable, the copy is in the directory for temporary files.
+/// The copy exists as long as this object, so that debuggers can find it. It is stored next to the
+/// plugin's file, as .NAME.muster-PID-N, because the plugin may look there for other libraries. If
+/// that directory is not writable, the copy is stored in the directory for temporary files.
 class PluginCopy {
  public:
-  /// Reads the file, which must be a complete ELF shared library. The error describes the fault,
-  /// without the path. Removes copies that ended processes left next to the file.
+  /// Copies the file, which must be a complete ELF shared library. The error describes the fault
+  /// and does not include the path. Also removes copies that other processes, now ended, left next
+  /// to the file.
   [[nodiscard]] static std::expected<PluginCopy, std::string> make(const std::string& path);
   PluginCopy() = default;
   PluginCopy(PluginCopy&& other) noexcept
@@ -28,13 +29,13 @@ class PluginCopy {
   }
   ~PluginCopy();
 
-  /// Returns the path of the copy, which is absolute or contains a slash.
+  /// Returns the path of the copy. The path is absolute or contains a slash.
   const std::string& path() const noexcept { return path_; }
   /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return digest_; }
   /// Returns true if the file has unique symbols. For such symbols, the process uses the definition
-  /// in the library that was loaded first. GCC creates them for variables of templates and inline
-  /// variables.
+  /// from the library that was loaded first. GCC creates them for static variables in templates and
+  /// for inline variables.
   bool has_unique_symbols() const noexcept { return unique_; }
 
  private:

@@ -12,8 +12,8 @@
 namespace muster {
 namespace {
 
-/// Returns the loader's error, with the original path instead of the copy's, and with names
-/// demangled.
+/// Returns the loader's error message with demangled names, and with the original path instead of
+/// the path of the copy.
 std::string loader_error(const std::string& copy) {
   const char* said = ::dlerror();
   std::string text = said ? said : "unknown reason";
@@ -29,8 +29,8 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
-/// Loading a library that was linked with -ffast-math, or depends on one, makes the processor flush
-/// denormal floats to zero. This function restores the floating-point environment.
+/// If a library was linked with -ffast-math, or depends on such a library, loading it makes the
+/// processor flush denormal floats to zero. This function restores the floating-point environment.
 void* open_library(const char* path) {
   std::fenv_t before;
   std::fegetenv(&before);
@@ -45,7 +45,8 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
   auto copy = PluginCopy::make(path_);
   if (!copy) throw PluginError(path_ + ": " + copy.error());
   copy_ = std::move(*copy);
-  // A path without a slash would be searched for on the library path, but the copy's path has one.
+  // The loader would search the library path for a path without a slash, but the copy's path has
+  // one.
   library_ = open_library(copy_.path().c_str());
   if (!library_) throw PluginError(path_ + ": cannot be loaded: " + loader_error(copy_.path()));
   const auto fail = [&](const std::string& why) {

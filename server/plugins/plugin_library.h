@@ -1,4 +1,4 @@
-// A plugin's shared library, loaded and checked.
+// A plugin's shared library, which has been loaded and checked.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,14 @@ class PluginError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The code of one build. Must outlive every instance, every registry with its handlers, and every
-/// value of its runtime components. Loading the same path again after a different build was written
-/// there gives a separate library.
+/// The code of one build. Must outlive every instance, every registry that has its handlers, and
+/// every value of its runtime components. If a different build has been written to the same path,
+/// loading that path again creates a separate library.
 class PluginLibrary {
  public:
-  /// Throws PluginError if the file is missing, truncated or not a library, a symbol is undefined,
-  /// the entry point is missing, or the ABI version, headers or layouts differ.
+  /// Throws PluginError if the file is missing, truncated, or not a library, if a symbol is
+  /// undefined, if the entry point is missing, or if the ABI version, headers, or layouts differ
+  /// from the server's.
   explicit PluginLibrary(std::string path);
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;
@@ -36,14 +37,15 @@ class PluginLibrary {
   const std::string& path() const noexcept { return path_; }
   const char* name() const noexcept { return plugin_->name; }
   const char* build() const noexcept { return plugin_->build; }
-  /// Returns the name, the build and a hash of the file, which together identify the code.
+  /// Returns a string with the name, the build, and a hash of the file, which together identify the
+  /// code.
   std::string identity() const;
   /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return copy_.digest(); }
-  /// Returns true if another build, loaded at the same time, would use parts of this one (see
+  /// Returns true if another build that is loaded at the same time would use parts of this one (see
   /// PluginCopy).
   bool has_unique_symbols() const noexcept { return copy_.has_unique_symbols(); }
-  /// Returns true if the address is in this library's code or data.
+  /// Returns true if the address is within this library's code or data.
   bool owns(const void* address) const noexcept;
 
   struct Destroy {
@@ -51,19 +53,20 @@ class PluginLibrary {
     void operator()(void* instance) const noexcept { destroy(instance); }
   };
   using Instance = std::unique_ptr<void, Destroy>;
-  /// Creates an instance. Throws PluginError with the plugin's message.
+  /// Creates an instance. On failure, throws PluginError with the plugin's message.
   [[nodiscard]] Instance create(EntityRegistry& registry) const;
-  /// Fills a new world, if the plugin supports that. Throws PluginError.
+  /// Fills a new world, if the plugin supports this. Throws PluginError on failure.
   void begin(const Instance& instance, EntityRegistry& registry) const;
 
-  /// State that an instance passes to an instance of the next build.
+  /// The state that an instance passes to an instance of the next build.
   struct State {
     std::uint32_t version = 0;
     std::vector<std::byte> bytes;
   };
-  /// Returns the state of an instance, or nothing if the plugin has none. Throws PluginError.
+  /// Returns the state of an instance, or nothing if the plugin has no state. Throws PluginError on
+  /// failure.
   std::optional<State> hand_over(const Instance& instance) const;
-  /// Passes the state to an instance. Throws PluginError if the plugin refuses it.
+  /// Passes the state to an instance. Throws PluginError if the plugin refuses the state.
   void take_over(const Instance& instance, const State& state) const;
 
  private:

@@ -1,18 +1,19 @@
 // - A reload is not a message and leaves no trace in the state. The sequence does not advance, and
 //   the hash stays the same if the managers of the new build save the same bytes.
 // - The new build is first tried in an empty registry that knows the world's types. The old
-//   instance ends before the new one is created, so names and resources are free.
-// - In a running registry, the layouts of types and the numbers of enums cannot change, because
-//   sessions, watches and other handlers use its types. If they differ, the world is opened again
-//   with the new build.
-// - Each handler belongs to a part of the program, given by its plugin's position. Unnamed handlers
-//   run by part, then in order of subscription, so a reloaded plugin keeps its old position.
-// - Values of runtime components are destroyed by the library that created them, and created again
-//   by its successor, because only the library knows their layout.
-// - The running library is a copy of the file, so the next build may overwrite the file. The
+//   instance is destroyed before the new one is created, so that names and resources are free.
+// - In a running registry, the layouts of types and the values of enums cannot change, because
+//   sessions, watches, and other handlers use the registry's types. If they differ, the world is
+//   reopened with the new build.
+// - Each handler belongs to a part of the program, which is given by the position of its plugin.
+//   Unnamed handlers run in order of part, and then in order of subscription, so a reloaded plugin
+//   keeps its old position.
+// - Values of runtime components are destroyed by the library that created them and are created
+//   again by its successor, because only the library knows their layout.
+// - The library that runs is a copy of the file, so the next build may overwrite the file. The
 //   library is unloaded after its last use.
-// - Two digests detect a plugin that was compiled with different headers than the server: one of
-//   the headers' text without comments (tools/header_digest.py), and one of the sizes of their
+// - Two digests detect a plugin that was compiled with headers that differ from the server's: one
+//   of the headers' text without comments (tools/header_digest.py), and one of the sizes of their
 //   classes.
 #include "server/plugins/plugins.h"
 
@@ -28,8 +29,8 @@
 
 namespace muster {
 
-/// The instances of one registry, in the order of the libraries. The last one ends first. They are
-/// ended by the registry's Handlers.
+/// The instances of one registry, in the order of the libraries. The last one is destroyed first.
+/// The registry's Handlers destroy this object.
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
@@ -45,19 +46,19 @@ struct Plugins::Instances {
 struct Plugins::Exchange {
   std::size_t place = 0;
   Library before, after;
-  std::optional<PluginLibrary::State> state;  // state of the running instance
+  std::optional<PluginLibrary::State> state;  // state of the instance that is running
 };
 
 namespace {
 
-/// Reports that a new build has different layouts than the world, and that no other fault was
+/// Reports that the layouts of a new build differ from the world's, and that no other fault was
 /// found.
 class OtherLayout final : public PluginError {
  public:
   using PluginError::PluginError;
 };
 
-/// The state of a registry, kept in memory for another registry to read.
+/// The state of a registry, kept in memory so that another registry can read it.
 class StateInMemory final : public StateSink, public StateSource {
  public:
   void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
@@ -73,7 +74,7 @@ class StateInMemory final : public StateSink, public StateSource {
   std::map<StateKey, std::vector<std::byte>> rows_;
 };
 
-/// Parts are numbered from 1; 0 is the host itself.
+/// Parts are numbered from 1. Part 0 is the host itself.
 std::uint32_t part_of(std::size_t place) { return static_cast<std::uint32_t>(place + 1); }
 
 }  // namespace
@@ -169,8 +170,8 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
   }
   for (Exchange& each : exchanges) {
     libraries_[each.place] = each.after;
-    // A replay of past inputs may still use the library, or a handler that the instance failed to
-    // remove.
+    // The library may still be used by a replay of past inputs, or by a handler that the instance
+    // failed to remove.
     const bool used = std::ranges::any_of(registry.host().handlers().handlers(), [&](const auto& handler) {
       return each.before->owns(reinterpret_cast<const void*>(handler->rows));
     });
@@ -227,7 +228,7 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
   for (const auto& schema : registry.types().schemas())
     if (known) known = saved.add(schema);
   const bool differs = (known && !saved.settle()) || saved.differs();
-  // Compiled types come with the plugins, and the world's own types are added after them, so every
+  // Compiled types are added with the plugins, and the world's own types after them, so that every
   // difference is found.
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)

@@ -1,5 +1,5 @@
-// The plugins of a server: loads each once, creates one instance per registry, and replaces builds
-// while the world is running.
+// The plugins of a server. Loads each plugin once, creates one instance per registry, and replaces
+// builds while the world is running.
 //
 //   Plugins plugins;                                        // must outlive the world
 //   plugins.load("libgame.so");
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Used on the thread of its registries. Must outlive them.
+/// Used on the thread of its registries, which it must outlive.
 class Plugins {
  public:
   Plugins();
@@ -28,40 +28,41 @@ class Plugins {
   Plugins(const Plugins&) = delete;
   Plugins& operator=(const Plugins&) = delete;
 
-  /// Loads a plugin. Throws PluginError (see PluginLibrary), including if a plugin with that name
-  /// is already loaded.
+  /// Loads a plugin. Throws PluginError if that fails (see PluginLibrary) or if a plugin with the
+  /// same name is already loaded.
   void load(const std::string& path);
-  /// Creates an instance of each plugin, in the order in which they were loaded. The instances live
-  /// as long as the result. Intended for World's `install`. Throws PluginError.
+  /// Creates an instance of each plugin, in the order in which the plugins were loaded. The
+  /// instances live as long as the returned object. Intended for World's `install`. Throws
+  /// PluginError on failure.
   [[nodiscard]] Handlers install(EntityRegistry& registry);
-  /// Makes each instance of this registry fill a new world. Throws PluginError.
+  /// Makes each instance in this registry fill a new world. Throws PluginError on failure.
   void begin(EntityRegistry& registry);
-  /// Returns a string that identifies the program and the builds that run the handlers, for
-  /// WorldOptions::code: "muster-server 0.1.0, skirmish 2 93ab...".
+  /// Returns a string for WorldOptions::code that identifies the program and the builds that run
+  /// the handlers, for example "muster-server 0.1.0, skirmish 2 93ab...".
   std::string code(std::string host) const;
   /// Returns the name and build of each plugin.
   std::vector<std::pair<std::string, std::string>> list() const;
 
-  /// Reloads the library of the plugin `which` (name or path; empty means all), and replaces the
-  /// running build in this registry and in later ones. Call this between two inputs, not inside a
-  /// handler, and with no posted messages waiting. Sends no message, and leaves the registry's
-  /// state unchanged. Handlers are subscribed again in the same order, and remain off if they were
-  /// switched off. Managers pass their state to their successors of the same name. Values of the
-  /// plugin's runtime components are created again and passed to its restore hook. The instance's
-  /// own state is passed through hand_over and take_over.
+  /// Reloads the library of the plugin `which` (a name or a path; empty means all plugins), and
+  /// replaces the running build in this registry and in later ones. Must be called between two
+  /// inputs, not inside a handler, and while no posted messages are pending. Sends no message and
+  /// leaves the registry's state unchanged. Handlers are subscribed again in the same order, and
+  /// those that were disabled remain disabled. Managers pass their state to successors of the same
+  /// name. Values of the plugin's runtime components are created again and passed to its restore
+  /// hook. The instance's own state is passed on through hand_over and take_over.
   ///
-  /// A running registry cannot accept a type with a different layout. In that case, if
+  /// A running registry cannot accept a type whose layout has changed. In that case, if
   /// `opened_again` is given, a copy of the state is converted (docs/schema.md), as if the world
-  /// were opened with the new build. If that succeeds, nothing is replaced, and `opened_again`
+  /// were opened with the new build. If this succeeds, nothing is replaced, and `opened_again`
   /// receives one sentence per conversion. The host must then save the world, destroy it, and open
-  /// it again with a new Plugins object that has loaded the files again. This takes memory for two
-  /// copies of the state.
+  /// it again with a new Plugins object that has reloaded the files. The conversion requires memory
+  /// for two copies of the state.
   ///
-  /// After an error, the old build continues. The new one is first installed in an empty registry
-  /// with the other plugins and the world's types. This detects a library that cannot be loaded,
-  /// throws, contradicts other plugins, has different layouts, or refuses the state. If something
-  /// fails only in the real registry, such as a manager's load, the old build's instance and
-  /// runtime values are created again from its own state.
+  /// After an error, the old build continues to run. The new build is first installed in an empty
+  /// registry, together with the other plugins and the world's types. This detects a library that
+  /// cannot be loaded, throws, contradicts other plugins, has different layouts, or refuses the
+  /// state. If something fails only in the real registry, such as a manager's load, the old build's
+  /// instance and runtime values are created again from its own state.
   [[nodiscard]] std::expected<std::vector<ReloadedPlugin>, std::string> reload(
       EntityRegistry& registry, std::string_view which = {}, std::vector<std::string>* opened_again = nullptr);
 
@@ -83,7 +84,7 @@ class Plugins {
 
   std::vector<Library> libraries_;
   std::vector<std::weak_ptr<Instances>> instances_;
-  std::vector<Library> retired_;  // may still be in use by another registry
+  std::vector<Library> retired_;  // may still be used by another registry
 };
 
 }  // namespace muster

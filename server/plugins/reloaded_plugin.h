@@ -7,7 +7,7 @@ namespace muster {
 
 struct ReloadedPlugin {
   std::string name, build, build_before;
-  bool changed = true;  ///< false if the file was already the running one
+  bool changed = true;  ///< false if the file contained the build that was already running
 };
 
 }  // namespace muster

@@ -27,7 +27,7 @@ std::expected<std::vector<std::byte>, std::string> bytes_of(const std::string& p
   return std::vector<std::byte>(bytes, bytes + text.size());
 }
 
-/// Removes newlines at the end.
+/// Returns the contents of a file without trailing newlines.
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};

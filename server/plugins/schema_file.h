@@ -1,4 +1,5 @@
-// Reads a schema given on the command line: a .bfbs directly, a .fbs through flatc.
+// Reads a schema that was given on the command line: a .bfbs file directly, and a .fbs file by
+// running flatc.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,10 @@
 
 namespace muster {
 
-/// Returns the binary schema. Included .fbs files are searched for in the file's own directory, in
-/// `include_folders`, and in the directory of Muster's installed schemas. The error is a sentence
-/// that begins with the path. If flatc is missing, it explains how to make a .bfbs.
+/// Returns the binary schema. Included .fbs files are searched for in the directory of the file
+/// itself, in `include_folders`, and in the directory of Muster's installed schemas. The error is a
+/// sentence that begins with the path. If flatc is missing, the error explains how to create a
+/// .bfbs file.
 [[nodiscard]] std::expected<std::vector<std::byte>, std::string> read_schema_file(
     const std::string& path, const std::vector<std::string>& include_folders);
 

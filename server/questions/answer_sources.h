@@ -1,4 +1,4 @@
-// The objects that answers to questions are built from. The desk owns all of them.
+// The objects from which answers to questions are built. All of them are owned by the desk.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace muster {
 
-/// A session that the server ended by a Fault.
+/// A session that the server ended with a Fault.
 struct EndedSession {
   std::uint64_t session_id = 0, author = 0, user = 0, at_ns = 0;
   std::string name, kind;
   session::Fault why;
 };
 
-/// Operations that only the desk can perform for a question. World thread.
+/// Operations that a question needs and that only the desk can perform. Used on the world thread.
 class DeskSide {
  public:
   DeskSide() = default;
@@ -36,17 +36,17 @@ class DeskSide {
 
   /// Returns the connected sessions.
   virtual std::vector<std::shared_ptr<Session>> present() const = 0;
-  /// Returns the ended sessions, newest first, at most `limit`.
+  /// Returns at most `limit` ended sessions, newest first.
   virtual std::vector<EndedSession> ended(std::size_t limit) const = 0;
   /// Grants ids to the session's seat.
   virtual std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) = 0;
-  /// Counts an edit that the session makes through a question against its seat. Returns the fault
-  /// if the edit exceeds a limit.
+  /// Counts an edit that the session makes through a question against the limits of its seat.
+  /// Returns a fault if the edit exceeds a limit.
   virtual std::optional<session::Fault> admit(Session& from, BatchView edit) = 0;
-  /// Sends every session the schemas that the world has learned.
+  /// Sends all sessions the schemas that the world has learned.
   virtual void learn_types() = 0;
   virtual std::uint64_t uptime_ns() const = 0;
-  /// Returns the number of questions that are waiting for an answer.
+  /// Returns the number of questions that have not been answered yet.
   virtual std::size_t questions_waiting() const noexcept = 0;
 };
 

@@ -11,13 +11,13 @@
 
 namespace muster {
 
-/// Returns the number of rows that a page may have: the requested number, up to the limit.
+/// Returns the maximum number of rows on a page, which is the requested number, up to the limit.
 inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
   constexpr std::uint32_t rows_default = 1000;
   return std::min(asked == 0 ? rows_default : asked, limits.rows_max);
 }
 
-/// Makes an inquiry that answers with the fault.
+/// Creates an inquiry that answers with the fault.
 inline std::unique_ptr<Inquiry> refuse(const Asked& asked, const session::Fault& fault) {
   return once(asked, [asked, fault](Steps&) { asked.fault(fault); });
 }

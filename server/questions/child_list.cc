@@ -1,4 +1,5 @@
-// Answers ListChildren with a page of an entity's children in their order, or of the roots by id.
+// Answers ListChildren with a page of an entity's children in their order, or of the roots in order
+// of id.
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -32,7 +33,7 @@ class ChildList : public Inquiry {
   }
 
  protected:
-  /// Examines one more entity. Returns false if there is none or the page is full.
+  /// Examines one more entity. Returns false if there are no more entities or the page is full.
   virtual bool step(Steps& steps) = 0;
   virtual std::uint32_t total() const = 0;
   bool is_full() const noexcept { return page_.entities.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
@@ -65,7 +66,8 @@ class ChildList : public Inquiry {
   bool whole_ = false;
 };
 
-/// Roots have no order of their own. They are listed by id, so that pages fit together.
+/// Roots have no order of their own. They are listed in order of id, so that consecutive pages fit
+/// together.
 class RootList final : public ChildList {
  public:
   using ChildList::ChildList;
@@ -87,7 +89,7 @@ class RootList final : public ChildList {
     return roots;
   }
 
-  std::uint32_t next_ = 1;  // index
+  std::uint32_t next_ = 1;  // next index to examine
   std::uint32_t place_ = 0;
 };
 
@@ -107,9 +109,9 @@ class SiblingList final : public ChildList {
     passed_.push_back(next);
     return true;
   }
-  /// Finds the position again, because the world may have changed since the last slice: returns to
-  /// the last passed child that is still a child. If none of the remembered children remains, the
-  /// list starts again.
+  /// Finds the position again, because the world may have changed since the previous slice. Returns
+  /// to the most recent child that has been passed and is still a child. If none of the remembered
+  /// children remains, the list starts over.
   void find_place_again() {
     while (!passed_.empty() && asked_.registry.parent(passed_.back()) != page_.entity) {
       passed_.pop_back();
@@ -131,8 +133,8 @@ class SiblingList final : public ChildList {
   std::uint32_t total() const override { return asked_.registry.child_count(page_.entity); }
 
   static constexpr std::size_t passed_max = 128;
-  std::vector<Entity> passed_;  // the last children that the listing has passed
-  std::uint32_t place_ = 0;     // of the next child
+  std::vector<Entity> passed_;  // the most recent children that have been passed
+  std::uint32_t place_ = 0;     // position of the next child
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // - SetClock changes only the settings that it names, so a speed set by one user and a pause set by
 //   another do not undo each other.
-// - SetClock is answered at once rather than after its last step, because later questions of its
-//   session would have to wait.
+// - SetClock is answered immediately rather than after its last step, because otherwise later
+//   questions of its session would have to wait.
 // - A step is a frame like any other. Edits and a slice of questions are handled before each step,
-//   so a long run of steps does not delay any session. The number of waiting steps is limited, in
+//   so a long run of steps does not delay any session. The number of pending steps is limited in
 //   case a user mistypes it.
-// - Followers receive only the newest state, once their queue has room.
+// - Followers receive only the newest state, as soon as their queue has room.
 #include "server/questions/clock_questions.h"
 
 #include "registry/entity_registry.h"
@@ -16,7 +16,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t state_bytes = 256;
-/// Values in SetClock that leave the speed or the pause unchanged.
+/// Values of SetClock fields that leave the speed or the pause unchanged.
 constexpr double same_speed = 0;
 constexpr std::uint32_t same_paused = 2;
 

@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// World thread only.
+/// Used only on the world thread.
 class ClockQuestions {
  public:
   ClockQuestions(const EntityRegistry& registry, WorldSide& world) : registry_(registry), world_(world) {}
@@ -18,23 +18,23 @@ class ClockQuestions {
   /// Answers GetClock and SetClock.
   void get(const Asked& asked, bool follow);
   void set(const Asked& asked, const session::SetClock& what);
-  /// Sends followers the newest state if it changed, as soon as their queue has room. Call it after
-  /// each flush, after the work on questions.
+  /// If the state has changed, sends the newest state to followers as soon as their queue has room.
+  /// Must be called after each flush, after the work on questions.
   void tell();
-  /// Removes an ended session.
+  /// Removes a session that has ended.
   void leave(const Session& session);
 
  private:
   session::ClockState state() const;
-  /// Detects changes without a SetClock: a run of steps ended, the world was saved, or the program
-  /// set the clock.
+  /// Detects changes that were not made by SetClock: a run of steps has ended, the world was saved,
+  /// or the program has set the clock.
   void notice();
   Pace pace() const { return world_.pace().value_or(Pace{}); }
 
   const EntityRegistry& registry_;
   WorldSide& world_;
   Followers followers_;
-  Pace pace_;  // pace that was last sent to followers
+  Pace pace_;  // the pace that was most recently sent to followers
   std::uint64_t author_ = 0, saved_ = 0;
 };
 

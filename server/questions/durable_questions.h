@@ -10,22 +10,22 @@
 
 namespace muster {
 
-/// World thread only.
+/// Used only on the world thread.
 class DurableQuestions {
  public:
   explicit DurableQuestions(const WorldSide& world) : world_(world) {}
 
   /// Answers FollowDurable.
   void follow(const Asked& asked);
-  /// Sends followers the newest state if it changed, as soon as their queue has room. Call it after
-  /// each flush.
+  /// If the state has changed, sends the newest state to followers as soon as their queue has room.
+  /// Must be called after each flush.
   void tell();
-  /// Removes an ended session.
+  /// Removes a session that has ended.
   void leave(const Session& session);
   session::Durable state() const;
 
  private:
-  /// Detects changes.
+  /// Checks for changes to the state.
   void notice();
 
   const WorldSide& world_;

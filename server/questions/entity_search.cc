@@ -1,4 +1,4 @@
-// Answers Find and Resolve with pages of entities, ordered by id.
+// Answers Find and Resolve with pages of entities in order of id.
 #include <algorithm>
 #include <vector>
 
@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// Searches the world by index. An index stays valid when the world changes, and defines the order
-/// in which Find continues.
+/// Searches the world by index. An index remains valid when the world changes, and it determines
+/// where Find continues.
 class EntitySearch : public Inquiry {
  public:
   EntitySearch(Asked asked, std::uint32_t rows_max, Entity after)
@@ -50,7 +50,7 @@ class EntitySearch : public Inquiry {
 
   const std::uint32_t rows_max_;
   const Entity after_;
-  std::uint32_t next_;  // index
+  std::uint32_t next_;  // next index to examine
   session::Found found_;
   std::size_t bytes_ = 128;
   bool full_ = false;
@@ -58,8 +58,8 @@ class EntitySearch : public Inquiry {
 
 char folded(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Searches texts for a substring in one pass, ignoring the case of ASCII letters (Knuth, Morris
-/// and Pratt).
+/// Searches strings for a substring in a single pass, ignoring the case of ASCII letters
+/// (Knuth-Morris-Pratt).
 class PartOfText {
  public:
   explicit PartOfText(std::string_view part) : borders_(part.size()) {
@@ -109,7 +109,7 @@ class FindSearch final : public EntitySearch {
     return !under_ || is_below(e, steps);
   }
 
-  /// Visits each ancestor only once per search, because results are remembered.
+  /// Each ancestor is visited only once per search, because results are remembered.
   bool is_below(Entity e, Steps& steps) {
     known_.resize(std::max<std::size_t>(known_.size(), asked_.registry.host().storage().ids().indices()));
     bool below = false;
@@ -131,12 +131,13 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  // By index: the generation, and whether the entity is below `under_`; 0 means unknown.
+  // Stores, for each entity index, the generation and whether the entity is below `under_`. 0 means
+  // unknown.
   std::vector<std::uint32_t> known_;
   std::vector<Entity> passed_;
 };
 
-/// Finds entities whose path ends with a relative path: "tower" or "north/tower".
+/// Finds entities whose path ends with a relative path such as "tower" or "north/tower".
 class PathEndSearch final : public EntitySearch {
  public:
   PathEndSearch(const Asked& asked, const session::Resolve& what)
@@ -164,7 +165,7 @@ class PathEndSearch final : public EntitySearch {
     return true;
   }
 
-  std::vector<std::string> names_;  // the last name first
+  std::vector<std::string> names_;  // in reverse order
 };
 
 session::Fault too_long(const char* field, std::size_t bytes, std::size_t bytes_max) {

@@ -1,5 +1,5 @@
-// Sessions that follow a state. When the state changes, each session receives the newest one as
-// soon as its queue has room.
+// The sessions that follow a state. When the state changes, each session receives the newest state
+// as soon as its queue has room.
 #pragma once
 
 #include <algorithm>
@@ -12,23 +12,23 @@
 
 namespace muster {
 
-/// World thread only.
+/// Used only on the world thread.
 class Followers {
  public:
-  /// Adds a session that has just been sent the state. Has no effect if the session is already a
-  /// follower.
+  /// Adds a session to which the state has just been sent. Has no effect if the session is already
+  /// a follower.
   void add(const std::shared_ptr<Session>& session) {
     if (std::ranges::find(all_, session, &Follower::session) == all_.end()) all_.push_back({session, changes_});
   }
-  /// Removes an ended session.
+  /// Removes a session that has ended.
   void remove(const Session& session) {
     std::erase_if(all_, [&](const Follower& follower) { return follower.session.get() == &session; });
   }
   bool empty() const noexcept { return all_.empty(); }
   /// Records that the state has changed.
   void note_change() noexcept { ++changes_; }
-  /// Sends `state()` under request 0 to sessions that were last sent an older state and whose queue
-  /// has room for `bytes`.
+  /// Sends `state()` under request 0 to each session to which an older state was last sent and
+  /// whose queue has room for `bytes` bytes.
   template <class State>
   void tell(std::size_t bytes, const State& state) {
     for (Follower& follower : all_) {

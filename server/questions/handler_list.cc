@@ -1,5 +1,5 @@
-// Answers ListHandlers with the world's handlers and what each one reads and writes, page by page,
-// and answers WhyApart.
+// Answers ListHandlers with the world's handlers and what each of them reads and writes, page by
+// page. Also answers WhyApart.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,8 +17,9 @@
 namespace muster {
 namespace {
 
-/// Returns the components whose values the handler accesses, each once, by type id. Components of
-/// which only the presence matters select entities but are neither read nor written.
+/// Returns the components whose values the handler accesses, without duplicates and in order of
+/// type id. Excludes components of which only the presence matters, because these select entities
+/// but are neither read nor written.
 std::vector<TypeId> components(const Handler& handler, Access access) {
   std::vector<TypeId> found;
   for (const Term& term : handler.terms)
@@ -30,8 +31,8 @@ std::vector<TypeId> components(const Handler& handler, Access access) {
 
 constexpr std::size_t rows_at_once = 64;
 
-/// Handlers may be added or removed between two slices, so each slice searches for the handlers
-/// after the last row again.
+/// Handlers may be added or removed between two slices, so each slice searches again for the
+/// handlers that follow the last row.
 class HandlerListing final : public Inquiry {
  public:
   HandlerListing(Asked asked, const session::ListHandlers& what)
@@ -42,7 +43,7 @@ class HandlerListing final : public Inquiry {
     std::vector<const Handler*> behind;
     for (const auto& handler : all)
       if (handler->ordinal > last_) behind.push_back(handler);
-    // Each slice lists some rows, regardless of the number of handlers and steps.
+    // Each slice lists at least some rows, regardless of the number of handlers and steps.
     const auto some = static_cast<std::ptrdiff_t>(std::min(behind.size(), rows_at_once));
     std::ranges::partial_sort(behind, behind.begin() + some, {}, &Handler::ordinal);
     steps.spend(5 + all.size() / 8);
@@ -85,12 +86,12 @@ class HandlerListing final : public Inquiry {
 
   const Asked asked_;
   const std::uint32_t rows_max_;
-  std::uint64_t last_;  // number of the handler in the last row
+  std::uint64_t last_;  // number of the last handler that has been listed
   std::size_t bytes_ = 256;
   session::HandlerList page_;
 };
 
-/// Returns the messages of the handlers with this name, each once, by type id.
+/// Returns the messages of the handlers with this name, without duplicates and in order of type id.
 std::vector<TypeId> messages_of(const EntityRegistry& registry, std::string_view name) {
   std::vector<TypeId> messages;
   for (const auto& handler : registry.host().handlers().handlers())

@@ -1,4 +1,4 @@
-// A question that is being answered, slice by slice, between inputs of the world.
+// A question that is being answered slice by slice, between inputs of the world.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace muster {
 class EntityRegistry;
 struct AnswerSources;
 
-/// Used on the world thread. Ends with its answer, or is destroyed between two slices if its
-/// session or the server ends.
+/// Used on the world thread. Normally ends by answering the question. If its session or the server
+/// ends first, it is destroyed between two slices.
 class Inquiry {
  public:
   enum class Progress {
     done,       ///< the question was answered
     again,      ///< the steps are used up
-    room,       ///< no room in the session's queue, which wakes the desk
-    elsewhere,  ///< waits for another thread, which wakes the desk
-    later,      ///< waits until the work is due (server/questions/seldom.h)
+    room,       ///< there is no room in the session's queue, which will wake the desk
+    elsewhere,  ///< waiting for another thread, which will wake the desk
+    later,      ///< waiting until the work is due (server/questions/seldom.h)
   };
 
   Inquiry() = default;
@@ -32,11 +32,11 @@ class Inquiry {
   Inquiry& operator=(const Inquiry&) = delete;
 
   /// Works until the question is answered or `steps` are used up. The world may have changed since
-  /// the last slice.
+  /// the previous slice.
   virtual Progress go_on(Steps& steps) = 0;
 };
 
-/// The sender of a question, and the sources of its answer.
+/// The sender of a question, and the sources for its answer.
 struct Asked {
   EntityRegistry& registry;
   const ServerLimits& limits;
@@ -51,13 +51,13 @@ struct Asked {
   void answer(const M& message, std::uint32_t flags = 0) const {
     muster::answer(*from, request, message, flags);
   }
-  /// Returns true if an answer of about this size may be queued now. Otherwise, the session's queue
-  /// wakes the desk once there is room.
+  /// Returns true if an answer of about this size may be queued now. If it returns false, the
+  /// session's queue wakes the desk once there is room.
   bool has_room(std::size_t bytes) const { return from->outgoing()->has_answer_room(bytes); }
 };
 
-/// A question that is answered in one step, as soon as the session's queue has room for about
-/// `answer_bytes`. `F`: void(Steps&).
+/// A question that is answered in a single step, as soon as the session's queue has room for about
+/// `answer_bytes` bytes. `F` is callable as void(Steps&).
 template <class F>
 class Once final : public Inquiry {
  public:

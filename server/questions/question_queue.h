@@ -1,5 +1,5 @@
-// The unanswered questions of all sessions, in order per session. Sessions take turns. Questions
-// are worked on in slices, so that none of them delays the world.
+// The unanswered questions of all sessions, in order within each session. Sessions take turns.
+// Questions are processed in slices, so that none of them delays the world.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// A question that passed judge(). Its bytes count toward its session's requests until it is
+/// A question that has passed judge(). Its bytes count toward its session's requests until it is
 /// answered.
 struct Question {
   std::shared_ptr<Session> from;
@@ -22,35 +22,35 @@ struct Question {
   std::vector<std::byte> batch;
 };
 
-/// Counts of the work on questions, for tests and statistics.
+/// Counts of the work done on questions, for tests and statistics.
 struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
-  std::uint64_t steps = 0;            ///< of all slices
-  std::uint64_t slice_steps_max = 0;  ///< steps of the most expensive slice
+  std::uint64_t steps = 0;            ///< total steps of all slices
+  std::uint64_t slice_steps_max = 0;  ///< steps in the most expensive slice
 };
 
-/// World thread only. The queue's length is bounded by each session's limit
-/// `ServerLimits::requests_max`. Decreases Session::open_questions.
+/// Used only on the world thread. The queue's length is bounded, because each session is limited by
+/// `ServerLimits::requests_max`. Decrements Session::open_questions.
 class QuestionQueue {
  public:
-  /// Creates the inquiry of a question when its turn comes.
+  /// Creates the inquiry for a question when its turn comes.
   using Begin = std::function<std::unique_ptr<Inquiry>(const Question&)>;
-  /// `processor_ns` returns the processor time used by this thread; may be null.
+  /// `processor_ns` returns the processor time used by this thread. May be null.
   explicit QuestionQueue(Begin begin, std::function<std::uint64_t()> processor_ns = {})
       : begin_(std::move(begin)), processor_ns_(std::move(processor_ns)) {}
 
   void add(Question question);
-  /// Removes an ended session and its unanswered questions.
+  /// Removes a session that has ended, along with its unanswered questions.
   void drop(const Session& session);
 
-  /// Works on the questions for about `steps` steps, or for the time that these should take. The
+  /// Works on questions for about `steps` steps, or for the time that these steps should take. The
   /// next turn goes to the session that has used the fewest steps since it began to have questions.
-  /// `between` is called before each turn, and may add questions.
+  /// `between` is called before each turn and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
-  /// True if there is work that can continue immediately.
+  /// Returns true if there is work that can continue immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
-  /// True if a question waits until seldom work is due.
+  /// Returns true if a question is waiting until seldom work is due.
   bool waits_for_time() const noexcept { return waits_for_time_; }
   std::size_t size() const noexcept;
   const QuestionCounters& counters() const noexcept { return counters_; }
@@ -58,10 +58,10 @@ class QuestionQueue {
  private:
   struct Line {
     std::shared_ptr<Session> session;
-    std::deque<Question> questions;  // the first question is `current` after it has begun
+    std::deque<Question> questions;  // once begun, the first question is `current`
     std::unique_ptr<Inquiry> current;
-    std::uint64_t taken = 0;  // steps; a new line starts at the value of the others
-    bool stands = false;      // the line can make no further progress in this round
+    std::uint64_t taken = 0;  // steps used; a new line starts at clock_
+    bool stands = false;      // the line cannot continue in this round
   };
   Line* next();
   void go_on(Line& line, Steps& steps);
@@ -70,7 +70,7 @@ class QuestionQueue {
   const Begin begin_;
   const std::function<std::uint64_t()> processor_ns_;
   std::vector<std::unique_ptr<Line>> lines_;
-  std::uint64_t clock_ = 0;  // `taken` of the line that worked last
+  std::uint64_t clock_ = 0;  // `taken` of the line that worked most recently
   bool can_go_on_ = false, waits_for_time_ = false;
   QuestionCounters counters_;
 };

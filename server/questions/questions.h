@@ -1,6 +1,6 @@
 // Dispatches a question to its handler. The handlers are declared in
-// server/questions/question_table.h, which schemac generates from schema/session.fbs, and defined
-// in the files of their subjects.
+// server/questions/question_table.h, which schemac generates from schema/session.fbs. Each handler
+// is defined in the file for its subject.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace muster {
 
-/// Creates the inquiry of a question that passed judge(). Never returns null. World thread, between
-/// inputs.
+/// Creates the inquiry for a question that has passed judge(). Never returns null. Must be called
+/// on the world thread, between inputs.
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// Questions whose work cannot be cut into slices. Each piece is done as soon as seldom.h allows it.
+// Questions whose work cannot be divided into slices. Each piece is done as soon as seldom.h allows
+// it.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +12,27 @@
 
 namespace muster {
 
-/// World thread only.
+/// Used only on the world thread.
 class SeldomWork : public Inquiry {
  public:
   Progress go_on(Steps& steps) final;
 
  protected:
-  /// `piece_steps` is the cost of a piece in its session's turn; 0 means a whole slice.
+  /// `piece_steps` is the number of steps that a piece costs in its session's turn. 0 means a whole
+  /// slice.
   SeldomWork(Asked asked, Seldom& seldom, std::uint64_t piece_steps = 0)
       : asked_(std::move(asked)), seldom_(seldom), piece_steps_(piece_steps) {}
 
-  /// Returns the reason why the next piece cannot be done yet, or nothing if it can. May answer the
-  /// question and return done.
+  /// Returns the reason why the next piece cannot be done yet, or nothing if it can be done. May
+  /// answer the question itself and return done.
   virtual std::optional<Progress> waits() {
     if (asked_.has_room(4096)) return std::nullopt;
     return Progress::room;
   }
-  /// Does one piece. Returns done if the question is answered, later if there is another piece, or
-  /// again if finish() does the rest.
+  /// Does one piece. Returns `done` if the question has been answered, `later` if there is another
+  /// piece, or `again` if finish() does the rest.
   virtual Progress piece() = 0;
-  /// Does the remaining work in slices after the pieces.
+  /// Does the work that remains after the pieces, in slices.
   virtual Progress finish(Steps&) { return Progress::done; }
   /// Continues with finish() immediately.
   void skip_pieces() noexcept { pieces_over_ = true; }
@@ -43,7 +45,7 @@ class SeldomWork : public Inquiry {
   bool pieces_over_ = false;
 };
 
-/// A single piece that answers the question. `F`: void().
+/// Creates a question that is answered by a single piece of work. `F` is callable as void().
 template <class F>
 std::unique_ptr<SeldomWork> seldom_once(const Asked& asked, Seldom& seldom, F work) {
   class Work final : public SeldomWork {

@@ -1,4 +1,5 @@
-// Answers questions about sessions and about the world's work: `muster who`, `top` and `trace`.
+// Answers questions about sessions and about the world's work, as used by `muster who`, `top`, and
+// `trace`.
 #include <algorithm>
 #include <expected>
 #include <utility>
@@ -13,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// Ends the trace in one piece and sends it as room becomes available.
+/// Ends the trace in a single piece, and then sends it as room becomes available.
 class TraceEnding final : public SeldomWork {
  public:
   explicit TraceEnding(const Asked& asked) : SeldomWork(asked, asked.of().seldom) {}

@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-/// Sends templates by name, in one or more frames.
+/// Sends templates in order of name, in one or more frames.
 class TemplateList final : public Inquiry {
  public:
   TemplateList(Asked asked, std::vector<std::string> names) : asked_(std::move(asked)), names_(std::move(names)) {
@@ -51,8 +51,8 @@ class TemplateList final : public Inquiry {
   session::Templates page_;
 };
 
-/// Reads the templates one at a time, in pieces of about a ms or one template, and defines them
-/// together: either all templates of a file are defined, or none.
+/// Reads the templates in pieces of about one millisecond or one template each, and then defines
+/// them together, so that either all templates of a file are defined or none.
 class ReadingTemplates final : public SeldomWork {
  public:
   ReadingTemplates(const Asked& asked, const session::ReadTemplates& what)
@@ -86,7 +86,7 @@ class ReadingTemplates final : public SeldomWork {
       define();
     }
   }
-  /// Reading templates from a file requires the same rights as a DefineTemplate with their
+  /// Reading templates from a file requires the same rights as a DefineTemplate with the same
   /// contents.
   void compile(const TemplateTree& tree) {
     const auto definition = tree.compile();
@@ -123,9 +123,9 @@ class ReadingTemplates final : public SeldomWork {
   const session::ReadTemplates what_;
   std::unique_ptr<TemplateFile> file_;
   std::optional<std::vector<TemplateTree>> trees_;
-  std::size_t next_ = 0;                                                 // the next tree to compile
+  std::size_t next_ = 0;                                                 // next tree to compile
   BatchBuilder definitions_{256u << 20};                                 // all trees, in one batch
-  std::vector<std::pair<std::string, std::vector<std::byte>>> defined_;  // each with its name
+  std::vector<std::pair<std::string, std::vector<std::byte>>> defined_;  // definitions by name
   std::optional<session::Fault> wrong_;
   std::unique_ptr<TemplateList> list_;
 };
@@ -154,7 +154,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
   return once(
       asked,
       [asked, name](Steps&) {
-        // Send the bytes of the definition without decoding them.
+        // Send the bytes of the definition as they are, without decoding them.
         const auto batch = asked.registry.host().template_batch(name);
         if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));

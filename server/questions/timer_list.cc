@@ -1,4 +1,4 @@
-// Answers ListTimers with the waiting timed messages, page by page.
+// Answers ListTimers with the pending timed messages, page by page.
 #include <algorithm>
 
 #include "registry/apply/timers.h"
@@ -16,8 +16,8 @@ Entity first_target(BatchView batch) {
   return batch.target(0);
 }
 
-/// Timers may be added or removed between two slices, so each slice searches for the timers after
-/// the last row again.
+/// Timers may be added or removed between two slices, so each slice searches again for the timers
+/// that follow the last row.
 class TimerList final : public Inquiry {
  public:
   TimerList(Asked asked, const session::ListTimers& what)
@@ -55,7 +55,7 @@ class TimerList final : public Inquiry {
     page_.types.push_back(batch.type());
     page_.targets.push_back(first_target(batch));
     page_.counts.push_back(batch.count());
-    // The session's timers are sorted, because their numbers ascend.
+    // The session's timers are already sorted, because they are numbered in ascending order.
     page_.own.push_back(std::ranges::binary_search(asked_.to().seat()->timers, key.id) ? 1 : 0);
   }
 

@@ -1,4 +1,4 @@
-// Answers Follow, FollowMore and Unwatch.
+// Answers Follow, FollowMore, and Unwatch.
 #include <optional>
 
 #include "registry/entity_registry.h"
@@ -10,11 +10,12 @@
 namespace muster {
 namespace {
 
-/// Limit on bytes about watches that wait for the client's Credit. The client may delay Credit as
-/// long as it likes, but the server does not queue more for it in the meantime.
+/// Limit on the number of bytes about watches that are waiting for the client's Credit. The client
+/// may withhold Credit for as long as it likes, but meanwhile the server does not queue more than
+/// this.
 constexpr std::size_t held_max = 64u << 10;
 
-/// Opens or changes a watch as soon as the watch thread has finished its earlier work.
+/// Opens or changes a watch as soon as the watch thread has finished its earlier orders.
 class WatchOpening final : public SeldomWork {
  public:
   WatchOpening(const Asked& asked, const session::Follow& what)
@@ -59,7 +60,7 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Foll
 }
 
 void answer_once(const Asked& asked, const session::FollowMore& what, Steps& steps) {
-  // In addition to the named entities, every chunk is checked for changes.
+  // In addition to the entities named in the message, every chunk is checked for changes.
   steps.spend(100 + what.add.size() + what.drop.size() + what.open.size() + what.close.size() +
               asked.registry.host().storage().chunk_numbers() / 2);
   if (auto fault = asked.of().watches.follow_more(asked.to(), asked.request, what)) asked.fault(*fault);

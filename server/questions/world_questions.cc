@@ -1,4 +1,4 @@
-// Answers questions about the whole world: saves, plugins, schemas, ids and statistics.
+// Answers questions about the whole world: saves, plugins, schemas, ids, and statistics.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -77,7 +77,7 @@ void add_schema(const Asked& asked, std::span<const std::uint8_t> bfbs) {
   asked.answer(session::SchemaAdded{.types = static_cast<std::uint32_t>(registry.types().types().size() - before)});
 }
 
-/// Needs a piece of seldom work only for the hash.
+/// Uses a piece of seldom work only if the hash was requested.
 class Informing final : public SeldomWork {
  public:
   Informing(const Asked& asked, bool with_hash) : SeldomWork(asked, asked.of().seldom) {

@@ -1,5 +1,5 @@
-// A session's view of a connection, which is a stream of frames between one client and the server.
-// session.h shows how the two are related.
+// A connection as seen by a session, that is, a stream of frames between one client and the server.
+// session.h shows how connections and sessions are related.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,25 @@ namespace muster {
 
 class Session;
 
-/// Created by the door for each stream of frames, whether or not it has an accepted Hello. The code
-/// that reads and writes the stream runs on the listener's thread (server/door/session_stream.h).
+/// Created by the door for each stream of frames, whether or not a Hello has been accepted. The
+/// code that reads and writes the stream runs on the listener's thread
+/// (server/door/session_stream.h).
 class Connection {
  public:
   explicit Connection(OutgoingLimits limits = {}) : outgoing(limits) {}
 
-  Outgoing outgoing;                              ///< frames to send; any thread
-  std::atomic<std::uint64_t> received_bytes = 0;  ///< bytes of frames taken; any thread
+  /// The frames to send. May be used on any thread.
+  Outgoing outgoing;
+  /// Total size of the frames accepted so far. May be used on any thread.
+  std::atomic<std::uint64_t> received_bytes = 0;
 
-  /// Returns the session, or null before a Hello was accepted and after the session has ended.
-  /// Listener's thread.
+  /// Returns the session, or null if no Hello has been accepted yet or if the session has ended.
+  /// Must be called on the listener's thread.
   std::shared_ptr<Session> session() const noexcept { return session_.lock(); }
 
  private:
   friend class Session;
-  std::weak_ptr<Session> session_;  // listener's thread; set by Session::connect
+  std::weak_ptr<Session> session_;  // set by Session::connect; used on the listener's thread
 };
 
 }  // namespace muster

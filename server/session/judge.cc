@@ -13,8 +13,8 @@ bool is_session_type(const TypeDescriptor& type) noexcept { return type.name.sta
 
 namespace {
 
-/// Calls f(offset) for every field of a structure message that holds a component's type id, nested
-/// structs included.
+/// Calls f(offset) for each field of a structure message that contains a component's type id,
+/// including fields of nested structs.
 template <class F>
 void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, std::uint32_t offset, F& f) {
   for (const FieldDescriptor& field : type.fields) {
@@ -27,12 +27,12 @@ void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, s
   }
 }
 
-/// Calls f(type) for every component that a message writes or removes, and for every component and
+/// Calls f(type) for each component that a message writes or removes, and for each component and
 /// message in a template.
 template <class F>
 void for_each_written(BatchView message, const TypeDescriptor& type, const TypeTable& types, F&& f) {
   for (const RowSetEntry& entry : message.row_set()) f(entry.type);
-  if (!type.name.starts_with("muster.")) return;  // only the game knows the meaning of its fields
+  if (!type.name.starts_with("muster.")) return;  // only the game can interpret its own messages
   if (message.kind() == BatchKind::table) {
     if (message.type() != TypeTraits<DefineTemplate>::id) return;
     const std::byte* at = message.body();
@@ -57,7 +57,7 @@ void for_each_written(BatchView message, const TypeDescriptor& type, const TypeT
   for_each_naming_field(type, types, 0, in_payloads);
 }
 
-/// Returns the fault of a session without the right for a type, or nothing if it has the right.
+/// Returns a fault if the session does not have the right for a type, and nothing otherwise.
 std::optional<session::Fault> right_fault(const TypeDescriptor& type, const Rights& rights) {
   if (rights.may_send(type)) return std::nullopt;
   session::Fault fault;
@@ -81,8 +81,8 @@ session::Fault direction_fault(const TypeDescriptor& type) {
   return fault;
 }
 
-/// Returns the fault for a well-formed batch with a value that may not be sent. The session stays
-/// open, because a person may have typed the value.
+/// Returns the fault for a well-formed batch that contains a value that may not be sent. The
+/// session stays open, because the value may have been typed by a person.
 session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& found, const TypeTable& types,
                            const Rights& rights) {
   BatchView batch(bytes);
@@ -155,7 +155,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
   if (judged.batch.kind() == BatchKind::timed && judged.batch.timer() != 0) {
     session::Fault fault;
     fault.type = judged.type->id;
-    // Numbers chosen by clients could collide with those that the world assigns.
+    // Numbers chosen by clients could collide with numbers that the world assigns.
     fault.code = session::FaultCode::refused;
     fault.reason = "timer_chosen";
     fault.refused = 1;
@@ -166,7 +166,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
   std::optional<session::Fault> lacking = right_fault(*judged.type, rights);
   if (lacking) return std::unexpected(*std::move(lacking));
   for_each_written(message, *judged.type, types, [&](TypeId component) {
-    // The world refuses unknown types, and names the entity.
+    // Unknown types are refused later by the world, whose error names the entity.
     if (const TypeDescriptor* written = types.find(component); written && !lacking)
       lacking = right_fault(*written, rights);
   });
@@ -197,7 +197,7 @@ std::expected<Judged, session::Fault> SessionJudge::judge(std::span<const std::b
     return Judged{*verified, true, type_};
   type_ = nullptr;
   auto judged = judge_verified(bytes, std::move(verified), types, rights);
-  // The right for one of Muster's own messages may depend on its content.
+  // For Muster's own messages, the required right may depend on the content.
   if (judged && judged->for_world && !judged->type->name.starts_with("muster.")) type_ = judged->type;
   return judged;
 }

@@ -1,6 +1,6 @@
-// Judges bytes from outside: the batch against the schema, and the message against its direction
-// and the sender's rights. Nothing else does this, and a batch that passes needs no further checks.
-// No I/O, no registry; any thread.
+// Judges bytes from outside. Checks the batch against the schema, and the message against its
+// direction and the sender's rights. No other code does this, and a batch that passes needs no
+// further checks. Does not perform I/O or use a registry. May be called on any thread.
 #pragma once
 
 #include <expected>
@@ -13,51 +13,54 @@
 
 namespace muster {
 
-/// A batch that passed judge(), and its receiver.
+/// A batch that has passed judge(), and its receiver.
 struct Judged {
   BatchView batch;
-  bool for_world = false;                ///< an edit of the world; otherwise a session message
-  const TypeDescriptor* type = nullptr;  ///< of the message (if timed: of the inner one)
+  /// True for an edit of the world, false for a session message.
+  bool for_world = false;
+  /// Type of the message or, if it is timed, of the inner message.
+  const TypeDescriptor* type = nullptr;
 };
 
-/// `types` holds the types of the world and of sessions. The fault closes the session if the bytes
-/// are invalid. It does not close the session if a right is missing or a value may not be sent. The
-/// caller fills in the details that only it knows.
+/// Judges a batch. `types` contains the types of the world and of sessions. If the bytes are
+/// invalid, the fault closes the session. If a right is missing or a value may not be sent, it does
+/// not. The caller fills in the details that only the caller knows.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           const Rights& rights, const VerifierLimits& limits);
 
-/// Judges the batches of one session like judge(), but remembers the result for headers of game
-/// messages that repeat often. Not thread-safe.
+/// Judges the batches of one session like judge(), but caches the result for frequently repeated
+/// headers of game messages. Not thread-safe.
 class SessionJudge {
  public:
-  /// `types`, `rights` and `limits` must be those of the previous call, unless forget() was called
-  /// since.
+  /// `types`, `rights`, and `limits` must be those of the previous call, unless forget() has been
+  /// called since then.
   [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                             const Rights& rights, const VerifierLimits& limits);
-  /// Returns the type of a batch if it resembles the previous one, is a message of the game, and
-  /// can quickly be seen to be valid. Returns null if judge() must be called.
+  /// Returns the type of a batch if it resembles the previous batch, contains a message of the
+  /// game, and can quickly be shown to be valid. Returns null if judge() must be called.
   const TypeDescriptor* again(std::span<const std::byte> batch) const noexcept {
     return type_ && verifier_.again(batch) ? type_ : nullptr;
   }
-  /// Call if the known types or the rights change.
+  /// Must be called when the known types or the rights change.
   void forget() noexcept { verifier_.forget(); }
 
  private:
   BatchVerifier verifier_;
-  const TypeDescriptor* type_ = nullptr;  // of the last batch; null if the next must be judged
+  // The type of the previous batch, or null if the next one must be judged.
+  const TypeDescriptor* type_ = nullptr;
 };
 
-/// Returns the reason why a session may not define a template that was not sent as a
-/// DefineTemplate, or nothing if it may. Each component and initial message in the template needs
-/// its own right. judge() checks a DefineTemplate itself.
+/// If a session may not define a template that was not sent as a DefineTemplate, returns a fault
+/// with the reason. Otherwise, returns nothing. Each component and initial message in the template
+/// needs its own right. judge() performs this check itself for a DefineTemplate.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
                                                                  const TypeTable& types, const Rights& rights);
 
 /// Returns the fault for an invalid frame in the stream.
 session::Fault fault_for(const FrameFault& fault);
 
-/// Returns true for types in the namespace "muster.session", which are messages to the server and
-/// not to the world.
+/// Returns true for types in the namespace "muster.session", whose messages are addressed to the
+/// server rather than to the world.
 bool is_session_type(const TypeDescriptor& type) noexcept;
 
 }  // namespace muster

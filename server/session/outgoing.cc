@@ -11,9 +11,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kept_bytes = 16384;  // memory that an idle session keeps
-/// Limit, in ns, on the time that a slow line needs for the queued data. Data that waits longer is
-/// outdated when it arrives.
+constexpr std::size_t kept_bytes = 16384;  // amount of memory that an idle session keeps
+/// Limit, in ns, on the time that a slow connection needs to transmit the queued data. Data that
+/// waits longer is outdated when it arrives.
 constexpr std::uint64_t queued_time_max = 100'000'000;
 
 template <class T>
@@ -43,7 +43,7 @@ void OutgoingPiece::put_shared(std::span<const std::byte> bytes, std::shared_ptr
   bytes_ += bytes.size();
 }
 
-/// Must be called last, because the parts refer to the piece's own bytes.
+/// Must be called last, because the parts point into the piece's own bytes.
 void OutgoingPiece::finish() {
   std::span<const std::byte> own = own_;
   for (const Part& part : made_of_) {
@@ -307,7 +307,8 @@ void Outgoing::sent() {
     const MutexLock lock(mutex_);
     taken_ = {};
     note_waiting();
-    // For a few bytes, the time depends more on the writer's thread than on the line.
+    // For a small number of bytes, the time depends more on the writer's thread than on the
+    // connection.
     if (taken_bytes_ >= piece_bytes / 2 && taken_ns_ != 0) {
       pace_bytes_ = pace_bytes_ * 7 / 8 + taken_bytes_;
       pace_ns_ = pace_ns_ * 7 / 8 + std::max<std::uint64_t>(steady_ns() - taken_ns_, 1);
@@ -318,7 +319,7 @@ void Outgoing::sent() {
       room_wanted_ = false;
       room = true;
     }
-    // Set even if little was queued in the meantime, because callers check again.
+    // Notify callers even if they queued little in the meantime, because they check again.
     if (std::exchange(text_room_wanted_, false)) room = true;
     answer_room = std::exchange(answer_room_wanted_, false);
   }

@@ -1,12 +1,12 @@
-// Frames that wait to be sent on one connection. Bounded; any thread adds frames, and the
-// connection's writer takes them. Does no I/O.
+// Frames waiting to be sent on a connection. Their size is limited. Any thread may add frames, and
+// the connection's writer takes them. Does not perform I/O.
 //
-// There are two lanes, each in order. The first goes before the second:
+// There are two lanes, each of which is kept in order. The first takes precedence over the second:
 //   answers   acknowledgements, faults, answers to questions, texts
 //   watches   frames of watches, and frames about watches (Watching, Following, Followed, Unwatched)
 // The limit on bytes depends on their kind:
 //   control   answers, and frames about watches. Never dropped; too many of them end the session.
-//   data      frames of watches. A watch asks for room first; without room it delays or drops data.
+//   data      frames of watches. Watches check for room first, and delay or drop data without it.
 #pragma once
 
 #include <atomic>
@@ -24,18 +24,18 @@
 
 namespace muster {
 
-/// The frames that a writer is sending. One thread at a time.
+/// The frames that a writer is sending. Used by one thread at a time.
 class OutgoingPiece {
  public:
-  /// Parts to send in order. Valid until clear() or the next take().
+  /// Returns the parts to send, in order. They are valid until clear() or the next take().
   std::span<const std::span<const std::byte>> parts() const noexcept { return parts_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Removes all parts, and frees unusually large memory.
+  /// Removes all parts, and frees memory if there is an unusually large amount of it.
   void clear();
 
  private:
   friend class Outgoing;
-  /// A part of a piece: `own` bytes of the piece itself, or shared bytes.
+  /// A part of a piece, which consists of either `own` bytes of the piece itself or shared bytes.
   struct Part {
     std::size_t own = 0;
     std::span<const std::byte> shared = {};
@@ -53,96 +53,102 @@ class OutgoingPiece {
 
 struct OutgoingLimits {
   std::size_t control_bytes_max = 8u << 20;
-  /// Limit on data. A batch is queued whole, so the queue may exceed the limit by one batch.
+  /// Limit on data. Batches are queued whole, so the queue may exceed the limit by one batch.
   std::size_t data_bytes_max = 256u << 10;
 };
 
-/// Any thread.
+/// Thread-safe.
 class Outgoing {
  public:
   explicit Outgoing(OutgoingLimits limits = {}) : limits_(limits) {}
 
-  /// Callbacks, to be set before use and never changed. `ready` is called when an empty queue gets
-  /// a frame or the queue is closed, `room` when data or texts that did not fit may fit now, and
-  /// `answer_room` when an answer may fit. They run on the calling thread, without a lock.
+  /// Callbacks, which must be set before use and never changed. `ready` is called when an empty
+  /// queue gets a frame or when the queue is closed. `room` is called when data or interned texts
+  /// that did not fit may fit now. `answer_room` is called when an answer may fit. They run on the
+  /// calling thread, without a lock.
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
   void on_answer_room(std::function<void()> room) { answer_room_ = std::move(room); }
 
-  /// Queues an answer. If the queue exceeds its limit, closes the session as a slow reader. Queues
-  /// nothing after close().
+  /// Queues an answer. If this makes the queue exceed its limit, closes the session as a slow
+  /// reader. Has no effect after close().
   void control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0,
                const FrameEnvelope* envelope = nullptr);
-  /// Queues a frame about a watch, after queued frames of watches. Otherwise like control().
+  /// Like control(), but queues a frame about a watch, after the frames of watches that are already
+  /// queued.
   void watch_control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0);
-  /// Queues a Fault. If it closes the session, it is the last frame, and frames of watches are
-  /// dropped unless the server is stopping.
+  /// Queues a Fault. If the Fault closes the session, it is the last frame, and frames of watches
+  /// are dropped unless the server is stopping.
   void fault(const session::Fault& fault, std::uint64_t request);
 
-  /// Returns true if data may be queued now. Otherwise on_room will be called when it may.
+  /// Returns true if data may be queued now. If it returns false, on_room will be called once it
+  /// may.
   bool has_room();
-  /// Returns true if an answer of `bytes` may be queued now, because it fits into half of the limit
-  /// or nothing else is waiting. The other half is for answers that are queued without a check.
-  /// Otherwise on_answer_room is called when the answer may fit.
+  /// Returns true if an answer of `bytes` bytes may be queued now, either because it fits into half
+  /// of the limit or because nothing else is queued. The other half is reserved for answers that
+  /// are queued without a check. If it returns false, on_answer_room will be called once the answer
+  /// may fit.
   bool has_answer_room(std::size_t bytes);
-  /// Returns true if a text that goes with data may be queued now. Otherwise on_room will be called
-  /// when it may.
+  /// Returns true if an interned text that accompanies data may be queued now. If it returns false,
+  /// on_room will be called once it may.
   bool has_text_room(std::size_t bytes);
-  /// Queues data. `keeps` owns the batch's bytes, which must not change and are sent without a
-  /// copy; if it is null, they are copied.
+  /// Queues data. If `keeps` is not null, it owns the batch's bytes, which must not change and are
+  /// sent without being copied. Otherwise, the bytes are copied.
   void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
             std::shared_ptr<const void> keeps = nullptr);
 
-  /// Allows data until `through` bytes of the stream have been taken, counting all frames. Before
-  /// the first call, all data is allowed.
+  /// Allows data to be sent until `through` bytes of the stream, counting all frames, have been
+  /// taken. Before the first call, all data is allowed.
   void credit(std::uint64_t through);
 
-  /// Closes the queue. Queued frames may still be sent.
+  /// Closes the queue. Frames that are already queued may still be sent.
   void close();
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// Returns the Fault that closed the queue, if any.
   std::optional<session::Fault> closed_by() const;
 
   struct Waiting {
-    std::size_t control = 0, data = 0;  ///< bytes, of frames
+    std::size_t control = 0, data = 0;  ///< bytes in frames of each kind
     std::size_t bytes() const noexcept { return control + data; }
   };
-  /// Returns the waiting bytes, including those that the writer has taken. The server accepts no
-  /// new requests from a client that reads answers slowly.
+  /// Returns the number of queued bytes, including those that the writer has taken. If a client
+  /// reads answers slowly, the server accepts no new requests from it.
   Waiting waiting() const;
-  /// Returns the waiting control bytes without a lock; the value may be slightly old.
+  /// Returns the number of queued control bytes without taking a lock. The value may be slightly
+  /// outdated.
   std::size_t control_waiting() const noexcept { return control_waiting_.load(std::memory_order_relaxed); }
-  /// Returns the waiting bytes of answers, and of watches that have credit.
+  /// Returns the number of queued bytes of answers and of those watches that have credit.
   std::size_t answers_waiting() const;
-  /// Returns the bytes of all frames that the writer has taken.
+  /// Returns the total size, in bytes, of all frames that the writer has taken.
   std::uint64_t taken() const;
-  /// Returns the bytes of frames about watches that wait for credit.
+  /// Returns the total size, in bytes, of the frames about watches that are waiting for credit.
   std::size_t held_for_credit() const;
-  /// State of the lane of watches.
+  /// The state of the watches lane.
   struct Line {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
-    std::uint64_t stuck_ns = 0;   ///< time since the writer sent anything; 0 if it has nothing
-    std::uint64_t oldest_ns = 0;  ///< age of the oldest waiting data; 0 if there is none
+    /// Time since the writer last sent bytes, or 0 if it has none to send.
+    std::uint64_t stuck_ns = 0;
+    std::uint64_t oldest_ns = 0;  ///< age of the oldest pending data, or 0 if there is none
   };
   Line line(std::uint64_t now_ns) const;
 
   /// Limit on the bytes of the watches lane that the writer takes at once, unless a single frame is
-  /// larger. An answer waits for at most one piece.
+  /// larger. An answer therefore waits for at most one piece.
   static constexpr std::size_t piece_bytes = 32u << 10;
-  /// For the writer: replaces `piece` by all answers and a piece of the watches lane. Returns false
-  /// if there is nothing to take.
+  /// Called by the writer. Replaces `piece` with all answers and a piece of the watches lane.
+  /// Returns false if there is nothing to take.
   [[nodiscard]] bool take(OutgoingPiece& piece);
-  /// For the writer: call when the taken frames have been sent.
+  /// Called by the writer when the frames that it has taken have been sent.
   void sent();
-  /// For the writer: call when some bytes have been sent.
+  /// Called by the writer when some bytes have been sent.
   void went_on();
 
  private:
-  /// The lane of watches: frames in order. If a frame's batch is shared, only the frame's head is
-  /// in `bytes`.
+  /// A lane of frames, in order. If a frame's batch is shared, only the frame's header is in
+  /// `bytes`.
   struct Lane {
     struct Frame {
-      std::uint32_t own, counted;  // bytes in `bytes`, and bytes that count toward the limit
+      std::uint32_t own, counted;  // bytes in `bytes`, and bytes counted toward the limit
       std::uint64_t queued_ns;     // 0 for frames that are not data
       std::span<const std::byte> shared;
       std::shared_ptr<const void> keeps;
@@ -151,15 +157,15 @@ class Outgoing {
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
-    std::size_t bytes_begin = 0, frames_begin = 0;  // everything before these positions was taken
-    std::size_t waiting = 0;                        // bytes of the remaining frames
+    std::size_t bytes_begin = 0, frames_begin = 0;  // already taken up to these positions
+    std::size_t waiting = 0;                        // total size of the remaining frames in bytes
     bool empty() const noexcept { return frames_begin == frames.size(); }
   };
   enum class What : std::uint8_t { answer, of_watch, data };
 
   void append(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
               const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps = nullptr);
-  /// Returns true if the queue was empty and now is not.
+  /// Queues a frame. Returns true if the queue was empty before and no longer is.
   bool put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
            What what, std::shared_ptr<const void> keeps = nullptr) MUSTER_REQUIRES(mutex_);
   void drop_watches() MUSTER_REQUIRES(mutex_);
@@ -174,7 +180,7 @@ class Outgoing {
   bool has_credit() const MUSTER_REQUIRES(mutex_) {
     return closed_ || taken_all_ < credit_ || (!watches_.empty() && !watches_.frames[watches_.frames_begin].is_data());
   }
-  /// Data without credit is not queued, because it would be outdated when credit arrives.
+  /// Data without credit is not queued, because it would be outdated by the time credit arrives.
   bool may_queue_data() const MUSTER_REQUIRES(mutex_);
   std::size_t data_room() const MUSTER_REQUIRES(mutex_);
 
@@ -187,18 +193,18 @@ class Outgoing {
   Waiting queued_ MUSTER_GUARDED_BY(mutex_);
   Waiting taken_ MUSTER_GUARDED_BY(mutex_);                      // frames that the writer has taken
   std::uint64_t taken_ns_ MUSTER_GUARDED_BY(mutex_) = 0;         // time of take(), or 0
-  std::uint64_t went_on_ns_ MUSTER_GUARDED_BY(mutex_) = 0;       // time of the last sent bytes
-  std::uint64_t taken_oldest_ns_ MUSTER_GUARDED_BY(mutex_) = 0;  // its oldest data, or 0
+  std::uint64_t went_on_ns_ MUSTER_GUARDED_BY(mutex_) = 0;       // time when bytes were last sent
+  std::uint64_t taken_oldest_ns_ MUSTER_GUARDED_BY(mutex_) = 0;  // time of its oldest data, or 0
   std::size_t taken_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;
-  std::uint64_t pace_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // bytes of the last pieces
+  std::uint64_t pace_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // bytes in recent pieces
   std::uint64_t pace_ns_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t taken_all_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t credit_ MUSTER_GUARDED_BY(mutex_) = ~std::uint64_t{0};
   bool credit_given_ MUSTER_GUARDED_BY(mutex_) = false;
   std::atomic<bool> closed_ = false;              // written under the lock
-  std::atomic<std::size_t> control_waiting_ = 0;  // of queued_ and taken_; written under the lock
+  std::atomic<std::size_t> control_waiting_ = 0;  // in queued_ and taken_; written under the lock
   std::optional<session::Fault> closed_by_ MUSTER_GUARDED_BY(mutex_);
-  // Set if a caller waits for room for data, for texts sent with data, or for an answer.
+  // Set if a caller is waiting for room for data, for texts sent with data, or for an answer.
   bool room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   bool text_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   bool answer_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -10,9 +10,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t pile_min = 1024, pile_max = 16384;  // bytes
+constexpr std::size_t pile_min = 1024, pile_max = 16384;  // sizes in bytes
 
-/// Returns true if both are one message of the same type to the same single target.
+/// Returns true if both batches contain one message of the same type for the same single target.
 bool same_place(const BatchView& a, const BatchView& b) noexcept {
   const BatchHeader &x = a.header(), &y = b.header();
   if (x.type != y.type || x.kind != y.kind || x.flags != y.flags || x.argument != y.argument || x.count != 1 ||
@@ -39,7 +39,7 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
   if (!has_room(batch.size())) return false;
   const std::size_t size = (batch.size() + 15) / 16 * 16;
   if (filling_.size - filling_.used < size) {
-    // Sessions that send much get larger piles. A large request has a pile of its own.
+    // Sessions that send a lot get larger piles. A large request gets a pile of its own.
     const bool full = hand_over();
     was_full_ |= full;
     pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
@@ -72,8 +72,8 @@ bool Requests::hand_over() {
   return true;
 }
 
-/// Merges piles. Otherwise, a session that sends little at a time while much is waiting would leave
-/// one mostly empty pile per read.
+/// Merges piles. Without merging, a session that sends little at a time while much is pending would
+/// leave one mostly empty pile per read.
 bool Requests::Pile::takes(Pile& other) {
   if (size - used < other.used) return false;
   std::byte* const to = bytes.get() + used;
@@ -87,8 +87,8 @@ bool Requests::Pile::takes(Pile& other) {
   return true;
 }
 
-/// Reuse a small pile: a session with one edit at a time needs only one, and freeing it on another
-/// thread is expensive. Large piles are rarely used.
+/// Reuses a small pile. A session with one edit at a time needs only one pile, and freeing it on
+/// another thread is expensive. Large piles are rarely used, so they are freed.
 Requests::Pile Requests::Pile::emptied() {
   if (size != pile_min) return {};
   requests.clear();
@@ -96,8 +96,9 @@ Requests::Pile Requests::Pile::emptied() {
   return std::exchange(*this, {});
 }
 
-/// Replaces the newest request of the pile, for which `room` bytes remain. Returns true on success.
-/// `more` is the number of bytes added to the pile.
+/// Replaces the newest request in the pile, if it may be replaced. `room` is the number of bytes
+/// that may still be added. Returns true on success, and sets `more` to the number of bytes added
+/// to the pile.
 bool Requests::overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                         std::size_t room, std::ptrdiff_t& more) {
   Request& last = pile.requests.back();
@@ -130,7 +131,8 @@ bool Requests::overtakes(std::span<const std::byte> batch, std::uint64_t request
   return true;
 }
 
-/// Returns the number of bytes that may be added. Requests taken meanwhile only make more room.
+/// Returns the number of bytes that may be added. Requests that are taken in the meantime only
+/// increase it.
 std::size_t Requests::room() const noexcept {
   const auto left = [](std::size_t max, std::size_t waiting) { return max - std::min(max, waiting); };
   const std::size_t own = left(bytes_max_, bytes() + filling_.counted);
@@ -142,7 +144,8 @@ bool Requests::has_room(std::size_t more) const noexcept {
   return room() >= more || (filling_.counted == 0 && bytes() == 0);
 }
 
-// Without thread-safety checks: a test calls it while no other thread uses the piles.
+// Thread-safety checks are disabled, because a test calls this while no other thread uses the
+// piles.
 std::size_t Requests::memory_bytes() const noexcept {
   const auto of = [](const Pile& pile) { return sizeof pile + pile.size + pile.requests.capacity() * sizeof(Request); };
   std::size_t sum = of(filling_) + of(kept_) + of(emptied_);

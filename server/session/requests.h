@@ -1,5 +1,5 @@
 // A session's requests that the world has not yet taken or answered: edits and questions in order,
-// with a limit on bytes.
+// with a limit on their size in bytes.
 #pragma once
 
 #include <atomic>
@@ -15,40 +15,41 @@
 
 namespace muster {
 
-/// A batch that passed judge(), valid until the next one is taken.
+/// A batch that has passed judge(). It is valid until the next one is taken.
 struct Request {
   std::uint64_t request = 0;
   bool for_world = false;           ///< false for a question
-  bool latest = false;              ///< only the last waiting message counts (journal: "latest")
-  std::uint64_t came_ns = 0;        ///< world thread's processor time when it arrived
-  std::span<std::byte> batch = {};  ///< 16-aligned
-  /// The replaced requests that want an answer, in order. They get this request's answer.
+  bool latest = false;              ///< only the last pending message counts (journal: "latest")
+  std::uint64_t came_ns = 0;        ///< processor time of the world thread on arrival
+  std::span<std::byte> batch = {};  ///< aligned to 16 bytes
+  /// The replaced requests that need an answer, in order. Each receives the answer to this request.
   std::vector<std::uint64_t> overtaken = {};
 };
 
-/// Bytes of all sessions together. Any thread.
+/// Number of bytes in the requests of all sessions together. Thread-safe.
 struct RequestBytes {
   explicit RequestBytes(std::size_t max) noexcept : bytes_max(max) {}
   const std::size_t bytes_max;
   std::atomic<std::size_t> bytes = 0;
 };
 
-/// Filled by the listener's thread and emptied by the world thread. Requests from one read are
-/// passed on together, because taking a lock for each would cost more than most edits.
+/// Filled by the listener's thread and emptied by the world thread. The requests from one read are
+/// passed on together, because taking a lock for each request would cost more than most edits.
 class Requests {
  public:
-  /// `all` also counts the bytes; may be null.
+  /// The bytes are also added to `all`, unless it is null.
   explicit Requests(std::size_t bytes_max, std::shared_ptr<RequestBytes> all = nullptr)
       : bytes_max_(bytes_max), all_(std::move(all)) {}
   ~Requests();
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
-  static constexpr std::size_t overtaken_max = 256;  ///< replaced requests that want an answer
-  /// Copies the batch. Returns false and takes nothing if it would exceed the session's limit or
-  /// the limit of all sessions, unless no other request of the session is waiting. A single message
-  /// that is `latest` replaces the newest waiting one if that has the same type and target.
-  /// Listener's thread.
+  /// Limit on the number of replaced requests that need an answer.
+  static constexpr std::size_t overtaken_max = 256;
+  /// Copies the batch. If the batch would exceed the limit of the session or the limit of all
+  /// sessions, returns false and takes nothing, unless the session has no other pending requests. A
+  /// single message that is `latest` replaces the newest pending message if both have the same type
+  /// and target. Must be called on the listener's thread.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false) {
     const bool took = add(batch, request, for_world, came_ns, latest);
@@ -59,54 +60,57 @@ class Requests {
   /// passed on automatically; see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
-  /// Passes on added requests. Returns false if there were none. Listener's thread.
+  /// Passes on the requests that were added. Returns false if there were none. Must be called on
+  /// the listener's thread.
   bool hand_over();
-  /// Returns true if add has passed on a pile since the last call. Listener's thread.
+  /// Returns true if add() has passed on a pile since the previous call. Must be called on the
+  /// listener's thread.
   bool was_full() noexcept { return std::exchange(was_full_, false); }
 
-  /// Returns true if put() would take `bytes` now. Listener's thread.
+  /// Returns true if put() would accept `bytes` bytes now. Must be called on the listener's thread.
   bool has_room(std::size_t bytes) const noexcept;
 
-  /// Returns the oldest request, or null. Valid until pop, drop or take. May miss requests passed
-  /// on at the same time; the caller of hand_over() wakes the world thread, which then sees them.
-  /// World thread.
+  /// Returns the oldest request, or null. It is valid until pop, drop, or take is called. The call
+  /// may miss requests that are being passed on at the same time. The caller of hand_over() wakes
+  /// the world thread, which then sees them. Must be called on the world thread.
   Request* front() {
     if (!taken_.empty()) [[likely]]
       return &taken_.front().requests[taken_.front().done];
     return bytes() == 0 ? nullptr : take_over();
   }
   void pop() { release(drop()); }
-  /// Like pop, but the request's bytes keep counting until they are released. Returns their number.
+  /// Like pop, but the request's bytes keep counting until they are released. Returns how many
+  /// there are.
   std::size_t drop() {
     const Request& first = taken_.front().requests[taken_.front().done];
     const std::size_t bytes = first.batch.size() + first.overtaken.size() * sizeof(std::uint64_t);
     drop_first();
     return bytes;
   }
-  /// Returns a copy of the oldest batch, which must exist. Its bytes count until they are released,
-  /// because it waits elsewhere.
+  /// Returns a copy of the oldest batch, which must exist. The batch's bytes keep counting until
+  /// they are released, because the batch is now pending elsewhere.
   std::vector<std::byte> take();
   void release(std::size_t bytes) noexcept;
-  /// Returns the bytes that count toward the limits. Any thread.
+  /// Returns the number of bytes that count toward the limits. May be called on any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  /// Returns the bytes of memory, including bookkeeping. Call it only while no other thread uses
-  /// this object.
+  /// Returns the number of bytes of memory in use, including bookkeeping. Must be called only while
+  /// no other thread uses this object.
   std::size_t memory_bytes() const noexcept;
 
  private:
-  /// Consecutive batches in one block of memory. With separate blocks, each small batch would need
-  /// an allocation that another thread frees.
+  /// Consecutive batches in one block of memory. If each small batch had its own block, it would
+  /// need an allocation that is freed on another thread.
   struct Pile {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0, used = 0;
     std::vector<Request> requests;
     std::size_t done = 0;     // number of finished requests
-    std::size_t counted = 0;  // bytes of all, before any was finished
-    /// Takes over the other pile's requests if there is room; otherwise returns false. None of this
-    /// pile's requests may be finished.
+    std::size_t counted = 0;  // size of all requests, including finished ones
+    /// Takes over the other pile's requests if there is room, and returns false otherwise. None of
+    /// this pile's requests may be finished.
     bool takes(Pile& other);
-    /// Returns the emptied memory if it is worth reusing; otherwise a pile without memory. All
-    /// requests must be finished.
+    /// Returns a pile with the emptied memory if it is worth reusing, and a pile without memory
+    /// otherwise. All requests must be finished.
     Pile emptied();
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
@@ -123,16 +127,16 @@ class Requests {
 
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
-  std::atomic<std::size_t> bytes_ = 0;  // of requests that were passed on
+  std::atomic<std::size_t> bytes_ = 0;  // bytes of requests that were passed on
   Pile filling_;                        // listener's thread
-  std::size_t pile_bytes_ = 0;          // listener's thread: memory of the last pile
+  std::size_t pile_bytes_ = 0;          // listener's thread: size of the previous pile's memory
   bool was_full_ = false;               // listener's thread
   Pile kept_;                           // listener's thread: memory for the next pile
   mutable Mutex mutex_;
   std::deque<Pile> came_ MUSTER_GUARDED_BY(mutex_);
-  Pile spare_ MUSTER_GUARDED_BY(mutex_);  // being returned to kept_
+  Pile spare_ MUSTER_GUARDED_BY(mutex_);  // memory on its way back to kept_
   std::deque<Pile> taken_;                // world thread
-  Pile emptied_;                          // world thread: goes to spare_
+  Pile emptied_;                          // world thread: memory that becomes spare_
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// A seat is the part of a session that belongs to one world. session.h shows how the two are
-// related.
+// A seat is the part of a session that belongs to one world. session.h shows how seats and sessions
+// are related.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace muster {
 
-/// The hashes of the texts that were sent to a session. Any thread.
+/// The hashes of the interned texts that were sent to a session. Thread-safe.
 class TextsTold {
  public:
   bool has(std::uint64_t hash) const {
     const MutexLock lock(mutex_);
     return told_.contains(hash);
   }
-  /// Calls `send` to queue the text, unless it was sent before and `again` is false. If another
-  /// thread is sending the text, waits until it is queued, so that messages that mention it follow
-  /// it.
+  /// Calls `send` to queue the text if the text has not been sent before or if `again` is true. If
+  /// another thread is currently sending the text, waits until the text is queued, so that messages
+  /// that mention it are sent after it.
   template <class F>
   void tell(std::uint64_t hash, bool again, F&& send) {
     const MutexLock lock(mutex_);
     if (told_.insert(hash).second || again) send();
   }
-  /// Call if the client may not have received what was sent.
+  /// Must be called if the client may not have received what was sent.
   void forget() {
     const MutexLock lock(mutex_);
     told_.clear();
@@ -42,15 +42,17 @@ class TextsTold {
   std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// World thread only, except texts_sent.
+/// Used only on the world thread, except for texts_sent.
 struct Seat {
-  TextsTold texts_sent;                          ///< any thread
+  TextsTold texts_sent;                          ///< thread-safe
   std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
-  std::uint64_t texts = 0, text_bytes = 0;       ///< those texts that were new to the world
-  std::vector<session::Granted> grants;          ///< sorted by index; ids may be unused
-  std::vector<std::uint64_t> timers;             ///< may include ended ones
-  std::uint64_t edits = 0;                       ///< edits that the world accepted
-  TimeCounts edit_waits;                         ///< processor time from arrival to answer
+  /// Number and total size of those texts that were new to the world.
+  std::uint64_t texts = 0, text_bytes = 0;
+  std::vector<session::Granted> grants;  ///< sorted by index; ids may be unused
+  std::vector<std::uint64_t> timers;     ///< may include timers that are over
+  std::uint64_t edits = 0;               ///< edits that the world accepted
+  /// Processor time from an edit's arrival to its answer.
+  TimeCounts edit_waits;
 };
 
 }  // namespace muster

@@ -34,8 +34,8 @@ bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
   return put(limits.outgoing.*member, value);
 }
 
-// With smaller values, a page might not fit one row or a slice one step, and a client would request
-// pages forever.
+// With smaller values, a page might not have room for a row, or a slice might not have enough steps
+// for a piece of work, and a client would request pages forever.
 constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
 
 constexpr std::array all_limits = {
@@ -109,12 +109,12 @@ std::vector<std::string_view> limit_names() {
 }
 
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
-  // Bytes of bookkeeping: for an entity, its id, its place among siblings, and its name; for a
-  // text, a timer and a watched entity, the pointers to them. Growing vectors may have twice the
-  // capacity that they use.
+  // Bytes of bookkeeping. For an entity, these are its id, its place among its siblings, and its
+  // name. For a text, a timer, or a watched entity, they are the pointers to it. Growing vectors
+  // may have twice the capacity that they use.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Factors: for small requests, which have bookkeeping and partly filled memory, and for rows,
-  // which have chunks that are not full, copies for comparison by watches, and a save's copy.
+  // Factors for small requests, which have bookkeeping and partly filled memory, and for rows,
+  // which have partly filled chunks, copies that watches use for comparison, and a copy for a save.
   constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
   const std::uint64_t session =
       grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +

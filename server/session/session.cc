@@ -42,8 +42,8 @@ std::shared_ptr<Connection> Session::connect(std::shared_ptr<Connection> connect
     connected_ = true;
     seat = seat_;
   }
-  // A text that is currently being sent goes either into the old queue, and is then forgotten here,
-  // or into the new one.
+  // A text that is currently being sent is queued either in the old queue, in which case it is
+  // forgotten here, or in the new one.
   seat->texts_sent.forget();
   return connection;
 }

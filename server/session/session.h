@@ -1,5 +1,6 @@
-// A session begins with an accepted Hello, and ends after its last connection has ended and its
-// requests are done. It connects two objects: the door uses connections, and the desk uses seats.
+// A session begins when a Hello is accepted, and ends once its last connection has ended and its
+// requests are done. It ties together a connection, which is used by the door, and a seat, which is
+// used by the desk.
 //
 //   door ----> Connection <--- connection() --- Session --- seat() ---> Seat <---- desk
 //                          --- session() ----->
@@ -12,9 +13,9 @@
 //   Seat         ids granted, timers, texts, edits   world thread; texts that      from Desk::take_seat to
 //                and waits at one world              were sent: any thread         Desk::leave_seat
 //
-// Answers go to the connection that the session has when they are queued. Code must therefore call
-// outgoing() each time instead of storing a session's queue. Desk::leave currently ends a session
-// when its last connection ends.
+// Answers are sent on the connection that the session has when they are queued. Code must therefore
+// call outgoing() each time instead of storing a session's queue. Currently, Desk::leave ends a
+// session when its last connection ends.
 #pragma once
 
 #include <atomic>
@@ -33,20 +34,22 @@
 
 namespace muster {
 
-/// Never changes.
+/// Constant during the lifetime of a session.
 struct SessionIdentity {
   std::uint64_t session_id = 0;  ///< secret between server and client
-  std::uint64_t author = 0;      ///< the session's number, which others see
-  std::uint64_t user = 0;        ///< the user with the token; 0 for the server's own token
+  std::uint64_t author = 0;      ///< the session's number, which is visible to others
+  /// The number of the token's user, or 0 for the server's own token.
+  std::uint64_t user = 0;
   std::string name = {}, kind = {};
-  std::uint64_t joined_ns = 0;  ///< steady clock
+  /// Steady-clock time at which the session joined.
+  std::uint64_t joined_ns = 0;
 };
 
-/// Created by Desk::join. Each member states the thread that may use it; constants may be used on
-/// any thread.
+/// Created by Desk::join. Each member states which thread may use it. Constants may be used on any
+/// thread.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// The session has no connection yet, so messages to it are dropped.
+  /// Creates a session without a connection. Until it has one, messages to it are dropped.
   Session(SessionIdentity identity, const Rights& its_rights, std::size_t request_bytes_max,
           std::shared_ptr<RequestBytes> all_requests);
 
@@ -55,26 +58,31 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::uint64_t joined_ns;
   const Rights rights;
 
-  Requests requests;                              ///< listener's thread and world thread
-  std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
-  std::atomic<std::uint64_t> told_rows = 0;       ///< by all of its watches, ended or not; any thread
+  /// Used on the listener's thread and on the world thread.
+  Requests requests;
+  /// Number of unanswered questions. May be used on any thread.
+  std::atomic<std::uint32_t> open_questions = 0;
+  /// Number of rows sent by all of the session's watches, including closed ones. May be used on any
+  /// thread.
+  std::atomic<std::uint64_t> told_rows = 0;
 
   // --- any thread
 
-  /// Returns the connection, or the last one if it has ended. Never null.
+  /// Returns the current connection, or the most recent one if it has ended. Never returns null.
   std::shared_ptr<Connection> connection() const;
-  /// Returns the connection's queue. Do not keep it after the current operation.
+  /// Returns the connection's queue. The result must not be kept beyond the current operation.
   std::shared_ptr<Outgoing> outgoing() const;
-  /// Returns the seat, or the last one if the session has left it. Never null.
+  /// Returns the current seat, or the most recent one if the session has left it. Never returns
+  /// null.
   std::shared_ptr<Seat> seat() const;
 
-  /// Replaces the connection. Returns the old one, which is not closed; its unsent frames are not
-  /// sent again. Called by Desk::join and Desk::connect. Listener's thread.
+  /// Replaces the connection. Returns the old connection, which is not closed; its unsent frames
+  /// are not sent again. Called by Desk::join and Desk::connect, on the listener's thread.
   std::shared_ptr<Connection> connect(std::shared_ptr<Connection> connection);
-  /// Records that a connection has ended. Returns true if the session now has none. Called by
-  /// Desk::leave. Listener's thread.
+  /// Records that a connection has ended. Returns true if the session now has no connection. Called
+  /// by Desk::leave, on the listener's thread.
   bool disconnect(const Connection& connection);
-  /// Called by Desk::take_seat. World thread.
+  /// Sets the seat. Called by Desk::take_seat, on the world thread.
   void sit(std::shared_ptr<Seat> seat);
 
  private:
@@ -84,14 +92,14 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Seat> seat_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// Returns a fault that leaves the session open.
+/// Returns a fault that does not close the session.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
 
-/// Returns the answer to an edit while the disk fails. `error` is a sentence that describes the
-/// failure.
+/// Returns the fault with which edits are answered while the disk is failing. `error` is a sentence
+/// that describes the failure.
 session::Fault not_recorded_fault(const std::string& error);
 
-/// Queues one message as a control frame.
+/// Queues a message as a control frame.
 template <GeneratedType M>
 void answer(Session& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {
   BatchBuilder builder;
@@ -99,7 +107,7 @@ void answer(Session& to, std::uint64_t request, const M& message, std::uint32_t 
   to.outgoing()->control(builder.bytes(), request, flags);
 }
 
-/// Queues one message about a watch, after the watch's earlier frames.
+/// Queues a message about a watch, after the watch's earlier frames.
 template <GeneratedType M>
 void tell_of_watch(Session& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {
   BatchBuilder builder;
@@ -107,9 +115,9 @@ void tell_of_watch(Session& to, std::uint64_t request, const M& message, std::ui
   to.outgoing()->watch_control(builder.bytes(), request, flags);
 }
 
-/// Returns true if the world knows the text and this session has not been sent it. A text that is
-/// mentioned but was never sent is also unknown to the world. `World` is an EntityRegistry on the
-/// world thread, or another class that knows texts.
+/// Returns true if the world knows the text and the text has not been sent to this session. The
+/// world does not know a text that was mentioned but never sent. `World` is EntityRegistry, if
+/// called on the world thread, or another class that knows texts.
 template <class World>
 bool must_be_sent(const Session& to, const World& world, Text text) {
   return text && !to.seat()->texts_sent.has(text.hash) && !world.text(text).empty();

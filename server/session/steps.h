@@ -1,5 +1,5 @@
-// Units of work on the world thread. A step is about a tenth of a microsecond: examining one
-// entity, passing one ancestor, or copying 64 bytes.
+// Units of work on the world thread. A step takes about a tenth of a microsecond, for example to
+// examine one entity, pass one ancestor, or copy 64 bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace muster {
 
-/// Duration of a step if the estimate is right. Work that takes longer (handlers of a game) is
-/// counted by its time.
+/// Duration of a step if the estimate is accurate. For work that takes longer, such as a game's
+/// handlers, steps are counted by time.
 constexpr std::uint64_t step_ns = 100;
 
-/// The remaining budget of a slice of work. The budget never stops work; the worker calls `left`
-/// between two small pieces.
+/// The remaining budget for a slice of work. Exceeding it does not stop the work; the code that
+/// does the work calls left() between two small pieces.
 class Steps {
  public:
   explicit Steps(std::uint64_t allowed) noexcept : allowed_(allowed) {}

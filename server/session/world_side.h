@@ -1,5 +1,5 @@
-// A desk's interface to the world that it serves and to the surrounding program, which is a server
-// or a test.
+// The desk's interface to the world that it serves and to the surrounding program, which is either
+// a server or a test.
 #pragma once
 
 #include <chrono>
@@ -18,19 +18,20 @@
 
 namespace muster {
 
-/// Facts that do not change during a desk's lifetime.
+/// Facts that do not change during the lifetime of a desk.
 struct WorldFacts {
-  std::uint64_t epoch = 0;  ///< see World::epoch; 0: the desk picks a random one
-  double hz = 0;            ///< ticks per second at speed 1; 0 for none
+  std::uint64_t epoch = 0;  ///< see World::epoch; if 0, the desk picks a random one
+  double hz = 0;            ///< ticks per second at speed 1, or 0 for none
   std::string world;        ///< the world's name
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
-  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves; 0 for never
-  bool watch_thread = false;             ///< if false, the world thread sends watches after a flush
+  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 for never
+  /// If false, the world thread serves watches after a flush.
+  bool watch_thread = false;
 };
 
-/// Must outlive the desk. The calls have defaults for a world that is never saved, whose clock
-/// cannot be set, and that has no plugins.
+/// Must outlive the desk. The default implementations are for a world that is never saved, has no
+/// plugins, and has a clock that cannot be set.
 class WorldSide {
  public:
   using Saved = std::expected<void, std::string>;
@@ -43,55 +44,57 @@ class WorldSide {
   // --- any thread
 
   virtual const WorldFacts& facts() const noexcept = 0;
-  /// Makes the world flush soon.
+  /// Causes the world to flush soon.
   virtual void wake() = 0;
-  /// Returns the last input that survives a crash.
+  /// Returns the sequence of the last input that would survive a crash.
   virtual std::uint64_t durable_sequence() const { return 0; }
-  /// Returns the last input that is part of the saved state.
+  /// Returns the sequence of the last input that is part of the saved state.
   virtual std::uint64_t saved_sequence() const { return durable_sequence(); }
-  /// Returns the processor time that the world thread has used.
+  /// Returns the processor time used so far by the world thread.
   virtual std::uint64_t processor_ns() const { return 0; }
-  /// Returns a sentence that describes why the world thread hangs; empty if it does not.
+  /// If the world thread hangs, returns a sentence that explains why. Otherwise, returns an empty
+  /// string.
   virtual std::string hang() const { return {}; }
 
   // --- world thread
 
-  /// Wakes the world after the given time.
+  /// Wakes the world after the given time has passed.
   virtual void wake_in(std::chrono::nanoseconds) {}
-  /// Writes one line to the server's log.
+  /// Writes a line to the server's log.
   virtual void warn(const std::string&) {}
-  /// Begins a save of the current state. `then` is called between two inputs when the state is on
-  /// the disk or the save has failed, perhaps before this returns. Returns false if another save is
-  /// in progress; the world flushes when that save ends.
+  /// Begins saving the current state. `then` is called between two inputs once the state is on disk
+  /// or the save has failed, possibly before begin_save() returns. Returns false if another save is
+  /// in progress; in that case, the world flushes when that save ends.
   virtual bool begin_save(const std::function<void(Saved)>& then) {
     then({});
     return true;
   }
-  /// Returns the reason why nothing more becomes durable and edits are refused; null if there is
-  /// none.
+  /// Returns the reason why nothing further becomes durable and edits are refused, or null if there
+  /// is no such reason.
   virtual const std::string* recording_error() const { return nullptr; }
-  /// Returns the reason why the last automatic save failed; null if it did not.
+  /// Returns the reason why the most recent automatic save failed, or null if it did not fail.
   virtual const std::string* save_error() const { return nullptr; }
-  /// Returns the size of the journal since the last save.
+  /// Returns the size, in bytes, of the journal since the last save.
   virtual std::uint64_t journal_bytes() const { return 0; }
-  /// Returns a warning that the file or its journal is growing too large; empty if it is not.
+  /// If the file or its journal is growing too large, returns a warning. Otherwise, returns an
+  /// empty string.
   virtual std::string size_warning() const { return {}; }
-  /// Returns the pace of the world's clock; nothing if it cannot be set.
+  /// Returns the pace of the world's clock, or nothing if it cannot be set.
   virtual std::optional<Pace> pace() const { return std::nullopt; }
   virtual std::expected<void, PaceFault> set_pace(const Pace&) { return {}; }
-  /// Returns the most recent tick.
+  /// Returns the number of the most recent tick.
   virtual std::uint64_t tick() const { return 0; }
-  /// Returns the durations of ticks; null if they are not measured.
+  /// Returns the durations of ticks, or null if they are not measured.
   virtual const TimeCounts* tick_times() const { return nullptr; }
-  /// Returns name and build of each plugin.
+  /// Returns the name and build of each plugin.
   virtual std::vector<std::string> plugins() const { return {}; }
-  /// Reloads a plugin, or all of them if `which` is empty. The error is a sentence.
+  /// Reloads a plugin, or all plugins if `which` is empty. On failure, the error is a sentence.
   virtual std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view) {
     return std::unexpected(std::string("this server has no plugins"));
   }
 };
 
-/// Returns the sentence, or an empty text for null.
+/// Returns the sentence, or an empty string if `error` is null.
 inline std::string text_of(const std::string* error) { return error ? *error : std::string(); }
 
 }  // namespace muster

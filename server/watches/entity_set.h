@@ -1,4 +1,5 @@
-// A set of many entities, by index. A page of 1024 indices takes 4 KiB if it contains any entity.
+// A set of many entities, organized by index. A page of 1024 indices takes 4 KiB if it contains at
+// least one entity.
 #pragma once
 
 #include <bit>
@@ -11,8 +12,8 @@
 
 namespace muster {
 
-/// Contains one generation per index: inserting an entity replaces another one with the same index.
-/// Never contains nil.
+/// Contains at most one generation per index, so inserting an entity replaces any other entity with
+/// the same index. Never contains nil.
 class EntitySet {
  public:
   bool contains(Entity e) const noexcept {
@@ -20,7 +21,7 @@ class EntitySet {
     return e.generation != 0 && page < pages_.size() && pages_[page] &&
            pages_[page]->generations[e.index % page_indices] == e.generation;
   }
-  /// Returns false if the entity was already in the set.
+  /// Inserts an entity. Returns false if it was already in the set.
   bool insert(Entity e) {
     const std::size_t page = e.index / page_indices;
     if (page >= pages_.size()) pages_.resize(page + 1);
@@ -36,7 +37,7 @@ class EntitySet {
     generation = e.generation;
     return true;
   }
-  /// Returns false if the entity was not in the set.
+  /// Removes an entity. Returns false if it was not in the set.
   bool erase(Entity e) noexcept {
     if (!contains(e)) return false;
     std::unique_ptr<Page>& page = pages_[e.index / page_indices];
@@ -58,7 +59,7 @@ class EntitySet {
     if (all) each([&](Entity e) { all = all && other.contains(e); });
     return all;
   }
-  /// Calls f(entity) for each entity, ordered by index. The set must not change during the call.
+  /// Calls f(entity) for each entity, in order of index. The set must not change during the call.
   template <class F>
   void each(F&& f) const {
     for (std::uint32_t number = 0; number < pages_.size(); ++number) {
@@ -75,8 +76,8 @@ class EntitySet {
   static constexpr std::uint32_t page_indices = 1024;
   struct Page {
     std::uint32_t generations[page_indices] = {};  // 0 if not in the set
-    std::uint64_t used[page_indices / 64] = {};    // one bit per entity, to find few entities in a
-                                                   // large page
+    // One bit per entity, used to find a few entities in a large page.
+    std::uint64_t used[page_indices / 64] = {};
     std::uint32_t count = 0;
   };
   std::vector<std::unique_ptr<Page>> pages_;

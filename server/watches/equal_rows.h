@@ -1,5 +1,5 @@
-// Caches rows encoded since the last look, so that the rows of a component are encoded once for
-// several watches.
+// Caches the rows that were encoded since the previous look, so that a component's rows are encoded
+// only once for several watches.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace muster {
 
-/// One thread only. Uses up to bytes_max of memory, plus one slice of rows.
+/// Used by a single thread. Uses at most bytes_max of memory, plus one slice of rows.
 class EqualRows {
  public:
   static constexpr std::size_t bytes_max = 8u << 20;
 
   struct Key {
-    std::uint64_t look = 0;  ///< number of the look that the rows are from
+    std::uint64_t look = 0;  ///< number of the look from which the rows come
     TypeId component = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
   /// Consecutive batches, shared with senders.
   using Batches = std::shared_ptr<const std::vector<std::byte>>;
-  /// Returns null if exactly these entities have not been encoded.
+  /// Returns the batches for exactly these entities, or null if they have not been encoded.
   Batches find(const Key& key, std::span<const Entity> entities) const;
   Batches keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
   void clear();
-  /// Returns the number of times that find() has found batches.
+  /// Returns the number of successful calls to find().
   std::uint64_t hits() const noexcept { return hits_; }
 
  private:

@@ -7,9 +7,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t text_frame_bytes = 128;  // bytes in addition to a text's characters
+constexpr std::size_t text_frame_bytes = 128;  // overhead per text, in bytes
 
-/// Calls f(text) for each text in a value.
+/// Calls f(text) for each interned text in a value.
 template <class F>
 void for_each_text(const TypeDescriptor& type, const std::byte* value, F&& f) {
   for (const std::uint32_t offset : type.text_offsets) {
@@ -19,7 +19,7 @@ void for_each_text(const TypeDescriptor& type, const std::byte* value, F&& f) {
   }
 }
 
-/// Calls f(text) for each text in a verified table.
+/// Calls f(text) for each interned text in a verified table.
 template <class F>
 void for_each_text(const TypeTable& types, const TypeDescriptor& type, TableReader table, F&& f) {
   const auto one = [&](FieldKind kind, const TypeDescriptor* of, const std::byte* at) {

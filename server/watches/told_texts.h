@@ -1,4 +1,4 @@
-// Sends texts before the frames that contain their hashes.
+// Sends interned texts before the frames that contain their hashes.
 #pragma once
 
 #include "messages/type_table.h"
@@ -7,14 +7,15 @@
 
 namespace muster {
 
-/// Returns the approximate size in bytes of the texts in a value or batch that this session has not
-/// received. A text that occurs twice is counted twice.
+/// Returns the approximate size in bytes of the interned texts in a value or batch that this
+/// session has not received. A text that occurs twice is counted twice.
 std::size_t unsent_bytes(const Session& to, const SeenState& world, Text text);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeTable& types, BatchView batch);
-/// Sends the texts in a value of `type` that this session has not received.
+/// Sends the interned texts in a value of `type` that this session has not yet received.
 void send_texts(Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
-/// Sends the texts in a batch's payloads, including row sets, that this session has not received.
+/// Sends the interned texts in a batch's payloads, including row sets, that this session has not
+/// yet received.
 void send_texts(Session& to, const SeenState& world, const TypeTable& types, BatchView batch);
 
 }  // namespace muster

@@ -1,7 +1,8 @@
-// Decides which watch gets the next turn. Sessions share the time: the session whose watches have
-// used the least comes first. Therefore a session with many or large watches delays other sessions
-// by at most one turn. Within a session, the watch with the highest priority comes first; among
-// equals, the one whose last turn was longest ago.
+// Decides which watch gets the next turn. Sessions share the available time. The session whose
+// watches have used the least time goes first. A session with many or large watches therefore
+// delays other sessions by at most one turn. Within a session, the watch with the highest priority
+// goes first. Among watches of equal priority, the one whose previous turn was longest ago goes
+// first.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +13,29 @@
 
 namespace muster {
 
-/// One thread only.
+/// Used by a single thread.
 class TurnOrder {
  public:
   void opened(const Session& session);
   void closed(const Session& session);
 
-  /// Begins a round of turns, which has no watches yet.
+  /// Begins a round of turns, which initially contains no watches.
   void begin();
   /// Adds a watch to this round. The watch must outlive this object.
   void add(Watch& watch);
-  /// Returns the next watch, or null. Each watch is returned once per round.
+  /// Returns the next watch, or null if there are no more. Each watch is returned once per round.
   Watch* next();
-  /// Records the processor time in ns that the watch last returned by next() took.
+  /// Records how much processor time, in ns, was used by the watch that next() last returned.
   void took(std::uint64_t ns);
 
  private:
   struct Line {
     std::uint32_t watches = 0;
     std::uint64_t spent_ns = 0;  // time since the session became active, relative to the others
-    std::uint64_t turned = 0;    // number of the watch's last turn
-    std::uint64_t round = 0;     // last round with a watch of this line
+    std::uint64_t turned = 0;    // the watch's most recent turn
+    std::uint64_t round = 0;     // most recent round with a watch of this line
     bool sorted = false;
-    std::vector<Watch*> waiting;  // once sorted, the next watch is last
+    std::vector<Watch*> waiting;  // once sorted, the next watch is at the end
   };
   static bool later(const Line* a, const Line* b);
 
@@ -43,7 +44,7 @@ class TurnOrder {
   bool is_heap_ = false;
   Line* current_ = nullptr;
   Watch* watch_ = nullptr;
-  std::uint64_t clock_ns_ = 0;  // spent_ns of the line that had the last turn
+  std::uint64_t clock_ns_ = 0;  // spent_ns of the line that had the most recent turn
   std::uint64_t turns_ = 0, round_ = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// Both lists must be sorted.
+/// Returns the types that are not in `others`. Both lists must be sorted.
 std::vector<TypeId> without(const std::vector<TypeId>& types, const std::vector<TypeId>& others) {
   std::vector<TypeId> left;
   std::ranges::set_difference(types, others, std::back_inserter(left));
@@ -47,7 +47,7 @@ void Watch::hold_state() {
   state_ = world_.state();
 }
 
-/// Marks many entities, and determines only once per archetype which of the components its entities
+/// Marks many entities. Determines only once per archetype which of the components its entities
 /// have.
 class Watch::Marking {
  public:
@@ -79,7 +79,7 @@ class Watch::Marking {
   const bool structure_;
   std::unordered_map<const SeenKind*, std::vector<std::vector<Entity>*>> lists_;  // in values_
 
-  // Neighbors are usually alike.
+  // Consecutive entities usually have the same kind.
   const SeenKind* last_ = nullptr;
   const std::vector<std::vector<Entity>*>* of_last_ = nullptr;
 };
@@ -193,7 +193,7 @@ void Watch::add_scope(Entity e) {
 }
 
 void Watch::mark_dead(Entity e, bool structure) {
-  if (structure) told_.put(e, Told{});  // the client knows the entity, because the request named it
+  if (structure) told_.put(e, Told{});  // the request named the entity, so the client knows it
   gone_.push_back(e);
 }
 
@@ -226,8 +226,8 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
     else if (open_.insert(node).second)
       opened.push_back(node);
   }
-  // If no entity was marked before, none can be marked twice, because each is a child of one node
-  // only.
+  // If no entity was marked before, none can be marked twice, because each entity is a child of
+  // only one node.
   const bool waiting = !rows_.empty();
   for (const Entity node : opened) each_child(node, [&](Entity child) { rows_.push_back(child); });
   if (waiting && !opened.empty()) sort_unique(rows_);
@@ -244,7 +244,7 @@ void Watch::mark_members(std::span<const TypeId> components, bool structure) {
   members().each(Marking(*this, components, structure));
 }
 
-/// For a nil node, calls f for the roots.
+/// Calls f for each child of a node. For a nil node, calls f for each root.
 template <class F>
 void Watch::each_child(Entity node, F&& f) const {
   if (node) {
@@ -308,7 +308,7 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
   std::vector<Entity>& pending = values_[component];
   sort_unique(pending);
   const std::size_t before = pending.size();
-  // Visit whichever is less: the members or the changed entities. Dead entities are no longer
+  // Visit the smaller of two sets: the members or the changed entities. Dead entities are no longer
   // members.
   if (!is_of_everyone() && members().size() < recent_.work(component, since))
     members().each([&](Entity e) {
@@ -325,7 +325,7 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
 void Watch::catch_up_members(std::uint64_t since) {
   if (is_of_everyone()) return;
   if (recent_.structure_changed() > since) {
-    // Visit parents first, because children become members through them.
+    // Visit parents first, because children become members through their parents.
     std::vector<std::pair<std::uint32_t, Entity>> living;
     recent_.each_structure(since, [&](Entity e) {
       if (world().alive(e)) {
@@ -346,7 +346,7 @@ bool Watch::is_inside(Entity e) const {
   return named_.contains(e) || (asked_.subtree && scope_.contains(world().parent(e)));
 }
 
-/// Moves an entity and all affected descendants into the scope or out of it.
+/// Moves an entity and all affected descendants into or out of the scope.
 void Watch::flip(Entity e, bool inside) {
   if (scope_.contains(e) == inside) return;
   std::vector<Entity> open{e};

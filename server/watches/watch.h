@@ -1,8 +1,8 @@
-// One watch: its scope, and the changes that it has not sent yet. It stores no values, only the
-// rows to read again when its session's queue has room. A slow client therefore costs only the
-// memory for lists of ids, and gets the latest values later; the simulation never waits. The
-// initial state, or the state after a change of the watch, is sent as of the time of the request,
-// no matter how long that takes. Later changes follow.
+// A watch has a scope and keeps track of the changes that it has not sent yet. It does not store
+// values, only which rows to read again once its session's queue has room. A slow client therefore
+// costs only the memory for lists of ids and receives the most recent values later, and the
+// simulation never waits. The initial state, like the state after the watch is changed, is sent as
+// of the time of the request, no matter how long that takes. Later changes follow.
 //
 //   become, change    the scope changes: affected entities are marked              server/watches/watch.cc
 //   catch_up          changes since the last turn: affected entities are marked    server/watches/watch.cc
@@ -30,21 +30,22 @@
 
 namespace muster {
 
-/// Statistics of a watch, which any thread may read.
+/// Statistics of a watch. Any thread may read them.
 struct WatchFigures {
-  std::atomic<std::uint64_t> entities = 0;  ///< in its scope
-  std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
+  std::atomic<std::uint64_t> entities = 0;  ///< number of entities in its scope
+  /// Number of changes for which Followed has not been sent.
+  std::atomic<std::uint64_t> promises = 0;
 
-  /// Steady time at which the oldest unsent value was found; 0 if there is none.
+  /// Steady-clock time at which the oldest unsent value was found, or 0 if there is none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
   std::atomic<bool> is_open = false;  ///< true after begin()
 };
 
-/// One thread only. Uses at most a few hundred bytes per entity in its scope, including lists of
-/// open nodes.
+/// Used by a single thread. Uses at most a few hundred bytes per entity in its scope, including
+/// lists of open nodes.
 class Watch {
  public:
-  /// Objects that all watches share.
+  /// Objects shared by all watches.
   struct Shared {
     SeenWorld& world;
     const RecentChanges& recent;
@@ -59,21 +60,21 @@ class Watch {
 
   Session& to() const noexcept { return *to_; }
   std::uint64_t request() const noexcept { return request_; }
-  /// Returns the number of the watch. Numbers follow the order of opening.
+  /// Returns the watch's number. Watches are numbered in the order in which they are opened.
   std::uint64_t number() const noexcept { return number_; }
   const WatchAsked& asked() const noexcept { return asked_; }
 
-  // --- scope. Unsent changes are sent with the values that are current when they are sent.
+  // --- scope. Unsent changes are sent with the values that are current at the time of sending.
 
-  /// Replaces the scope, and marks the differences.
+  /// Replaces the scope and marks the differences.
   void become(WatchAsked asked);
   /// Adds and drops entities, and opens and closes nodes. Must not be called if the scope is the
   /// whole world.
   void change(std::span<const Entity> add, std::span<const Entity> drop, std::span<const Entity> open,
               std::span<const Entity> close);
-  /// Adds a component that the registry has learned to a watch of every component.
+  /// If the watch covers every component, adds a component that the registry has learned.
   void learn(TypeId component);
-  /// Sends Following. Once all current marks have been sent, sends Followed for this request.
+  /// Sends Following. Sends Followed for this request once all current marks have been sent.
   void promise(std::uint64_t request);
 
   /// Returns true if the entity is in the scope.
@@ -85,35 +86,36 @@ class Watch {
 
   // --- sending
 
-  /// Returns the last look whose changes have been marked.
+  /// Returns the most recent look whose changes have been marked.
   std::uint64_t seen() const noexcept { return seen_; }
-  /// Marks entities in the scope that changed since the watch's last turn. Call this when
-  /// RecentChanges::each may be called. Does nothing while a state is being sent.
+  /// Marks the entities in the scope that have changed since the watch's previous turn. Must be
+  /// called at a point where RecentChanges::each may be called. Has no effect while a state is
+  /// being sent.
   void catch_up();
   /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// Releases the state that is being sent because it uses too much memory. The rest is sent with
+  /// Releases the state that is being sent, because it uses too much memory. The rest is sent with
   /// current values.
   void let_state_go() { state_.reset(); }
-  /// Returns the number of marks. An entity may be marked twice.
+  /// Returns the number of marks. One entity may be marked twice.
   std::size_t marks() const;
-  /// Returns true if there are marks, or if the client is waiting for the end of a state.
+  /// Returns true if there are any marks or if the client is waiting for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
-  /// Sends one slice, and then more as long as `time_is_left` returns true and the session's queue
-  /// and the watch's budget have room. Returns false if time ran out first.
+  /// Sends one slice, and then continues as long as `time_is_left` returns true and there is room
+  /// in both the session's queue and the watch's budget. Returns false if time ran out first.
   bool send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left);
-  /// Sends Watching. The state follows with send().
+  /// Sends Watching. The state is then sent by send().
   void begin();
 
   // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< number of the watch's last turn; see turn_order.h
+  std::uint64_t turned = 0;  ///< number of the watch's most recent turn; see turn_order.h
   ByteBudget budget;
-  std::uint64_t event_sequence = 0;  ///< sequence of the last event that was sent or reported as
-                                     ///< lost
+  /// Sequence of the last event that was sent or reported as lost.
+  std::uint64_t event_sequence = 0;
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
-    constexpr double never_ns = 1e18;  // thirty years
+    constexpr double never_ns = 1e18;  // about thirty years
     return asked_.rate_max > 0
                ? static_cast<std::uint64_t>(std::min(1e9 / static_cast<double>(asked_.rate_max), never_ns))
                : 0;
@@ -131,38 +133,39 @@ class Watch {
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
   bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
-  /// Removes duplicate marks if there may be many. This is needed because a client that does not
-  /// read can still change a watch repeatedly.
+  /// Removes duplicate marks if there may be many. This is needed because a client can keep
+  /// changing a watch even if it does not read.
   void tidy();
   void mark(Entity e, std::span<const TypeId> components, bool structure);
   /// Marks all entities of the world that pass the filter.
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
-  /// Marks a dead entity that the client named, so that its death is reported.
+  /// Marks a dead entity that the client has named, so that its death is reported.
   void mark_dead(Entity e, bool structure);
   /// Returns true if the client may know the entity. Only a watch with structure records exactly
-  /// which entities it knows.
+  /// which entities its client knows.
   bool may_know(Entity e) const { return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr; }
-  /// Computes the members again after the named entities or the filter changed, and marks the
-  /// differences. The client already has all components of earlier members except `added`, and
-  /// their structure unless `structure_new` is true.
+  /// Recomputes the members after the named entities or the filter have changed, and marks the
+  /// differences. The client already has all components of earlier members, except those in
+  /// `added`. It also has their structure, unless `structure_new` is true.
   void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
   void change_entities(std::span<const Entity> add, std::span<const Entity> drop);
   void change_nodes(std::span<const Entity> open, std::span<const Entity> close);
-  /// Returns the state to send from. This is the requested state while it is being sent, and
-  /// otherwise the current one.
+  /// Returns the state to send from. This is the requested state while that state is being sent,
+  /// and the current state otherwise.
   const SeenState& world() const noexcept { return state_ ? *state_ : world_; }
-  /// Marks all changes so far, and keeps the current state for sending them.
+  /// Marks all changes so far, and keeps the current state so that they can be sent from it.
   void hold_state();
   void publish() const;
   void add_scope(Entity e);
   void catch_up_members(std::uint64_t since);
   void catch_up_rows(std::uint64_t since);
   void catch_up_values(TypeId component, std::uint64_t since);
-  /// Returns true if e is named, or if its parent is in a scope with descendants.
+  /// Returns true if `e` is named, or if its parent is in the scope and the scope includes
+  /// descendants.
   bool is_inside(Entity e) const;
-  /// Updates scope_ and then shown_ after e has entered or left the scope.
+  /// Updates scope_, and then shown_, after `e` has entered or left the scope.
   void flip(Entity e, bool inside);
   void reconsider(Entity e);
   template <class F>
@@ -181,7 +184,7 @@ class Watch {
   void order_structure();
   bool send_rows(Frames& frames);
   bool send_values(Frames& frames);
-  /// Ends a round after all components have had their turn.
+  /// Ends a round, after every component has had its turn.
   void end_round(std::uint64_t now_ns);
   void send_name(Text name);
   void tell_structure(Frames& frames, Entity e);
@@ -195,25 +198,25 @@ class Watch {
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
-  WatchAsked asked_;  // the request without its lists of entities, which are in the sets
+  WatchAsked asked_;  // the request, except for its lists of entities, which are in the sets
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
   EntitySet scope_;  // named entities and descendants; unused if the scope is the whole world
   EntitySet shown_;  // entities that pass the filter, if there is one
 
-  // Unsent changes. The lists may contain entities that have since died or changed again; the
-  // values that are current when they are sent are used.
+  // Unsent changes. The lists may contain entities that have since died or changed again. Values
+  // are sent as they are at the time of sending.
   std::map<TypeId, std::vector<Entity>> values_;
-  // The next component in values_. Components take turns, so that a constantly changing component
-  // does not delay the others.
+  // The next component in values_. Components take turns, so that a component that changes
+  // constantly does not delay the others.
   TypeId next_component_ = 0;
   Entity next_entity_;
-  std::uint64_t round_ns_ = 0;  // start of this round
+  std::uint64_t round_ns_ = 0;  // start of the current round
   std::vector<Entity> structure_;
   std::size_t structure_in_order_ = 0;  // number of entities sorted so that parents come first
   std::vector<Entity> rows_;
-  std::vector<Entity> gone_;  // left the scope, or died
+  std::vector<Entity> gone_;  // entities that have left the scope or died
   std::size_t tidy_at_ = tidy_min;
   static constexpr std::size_t tidy_min = 4096;
   // Each of these maps uses a single block of memory, so that a watch of a large world can be
@@ -224,7 +227,7 @@ class Watch {
   const std::shared_ptr<WatchFigures> figures_;
   bool was_without_structure_ = false;  // values may have been sent for entities not in told_
   bool owes_end_ = false;               // the last frame sent had the flag `more`
-  std::uint64_t seen_ = 0;              // last look whose changes have been marked
+  std::uint64_t seen_ = 0;              // most recent look whose changes have been marked
 };
 
 }  // namespace muster

@@ -17,8 +17,8 @@ std::vector<TypeId> sorted(std::vector<TypeId> types) {
   return types;
 }
 
-/// Returns a fault for the first id that is not the type of a component (or of a message), or is
-/// unknown.
+/// Returns a fault for the first id that is unknown or is not the type of a component (or, if
+/// `components` is false, of a message).
 std::optional<session::Fault> wrong_types(const TypeTable& types, const std::vector<TypeId>& ids, bool components,
                                           const char* field) {
   for (const TypeId id : ids) {

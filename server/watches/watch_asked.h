@@ -1,4 +1,4 @@
-// The contents of a Follow message, checked and in the form that watches use.
+// The contents of a Follow message, validated and converted to the form that watches use.
 #pragma once
 
 #include <expected>
@@ -11,22 +11,22 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Lists of type ids are sorted and have no duplicates.
+/// Lists of type ids are sorted and contain no duplicates.
 struct WatchAsked {
   bool world = false;
   std::vector<Entity> entities;
   bool subtree = false;
   std::vector<TypeId> with, without;
   bool structure = false;
-  bool every_component = false;    ///< including future ones
+  bool every_component = false;    ///< includes components added in the future
   std::vector<TypeId> components;  ///< components whose values are sent
-  std::vector<Entity> open;        ///< nodes; nil stands for the roots
+  std::vector<Entity> open;        ///< open nodes; nil stands for the roots
   bool inputs = false;
-  std::vector<TypeId> input_types;  ///< empty for all types
+  std::vector<TypeId> input_types;  ///< if empty, all types
   std::vector<TypeId> inputs_except;
   std::vector<TypeId> pushed;
   float rate_max = 0;
-  std::uint32_t bytes_max = 0;  ///< per second; 0 means no limit
+  std::uint32_t bytes_max = 0;  ///< limit per second, where 0 means no limit
   std::uint8_t priority = 0;
 
   bool wants_input(TypeId type) const noexcept;
@@ -34,14 +34,14 @@ struct WatchAsked {
   bool wants_events() const noexcept { return inputs || !pushed.empty(); }
 };
 
-/// Converts a request. Fails for unknown types, for an invalid rate, and if it names entities
-/// although it asks for the whole world.
+/// Converts a request. Fails if a type is unknown, if the rate is invalid, or if the request names
+/// entities even though it asks for the whole world.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
-/// Returns the fault `not_found`.
+/// Returns a `not_found` fault for a watch.
 session::Fault unknown_watch(std::uint64_t watch);
 
-/// Returns the fault `bad_question` about a field.
+/// Returns a `bad_question` fault for a field.
 session::Fault bad_watch(const char* field, std::string text);
 
 }  // namespace muster

@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t pushed_bytes_max = 4u << 20;  // limit on pushed messages between two flushes
 constexpr std::size_t event_texts_max =
-    2u << 20;  // limit on texts for one event: texts count as answers, and too many answers end a
-               // session
+    2u << 20;  // limit on interned texts for one event; they count as answers, and a session with
+               // too many unread answers is ended
 
-/// Calls f(target) for every target of a batch. A nil target stands for the world.
+/// Calls f(target) for each target of a batch. A nil target stands for the world.
 template <class F>
 void for_each_target(BatchView batch, F&& f) {
   switch (batch.kind()) {
@@ -86,7 +86,7 @@ void EventKeeper::note(const Envelope& envelope, std::span<const std::byte> byte
 }
 
 void EventKeeper::on_pushed(const BatchView& batch) noexcept {
-  // A timed message is reported when it is due.
+  // Timed messages are reported when they become due.
   if (batch.kind() == BatchKind::timed || !pushed_.contains(batch.type())) return;
   if (pushed_bytes_ + batch.bytes().size() > pushed_bytes_max || news_.pushed_overflow > 0) {
     ++news_.pushed_overflow;
@@ -112,7 +112,7 @@ EventNews EventKeeper::take(std::size_t room) {
   room_ = room;
   pushed_bytes_ = 0;
   if (news_.empty()) return {};
-  // The sender uses its own table of types, because the registry's may grow in the meantime.
+  // The sender uses its own table of types, because the registry's table may grow in the meantime.
   if (const auto schemas = registry_.types().schemas(); !types_ || schemas.size() != schemas_known_) {
     auto made = std::make_shared<TypeTable>();
     for (const auto& schema : schemas) require(made->add_schema(schema).has_value(), "a known schema is refused");

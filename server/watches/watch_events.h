@@ -1,6 +1,6 @@
-// Events of watches: inputs, and messages from handlers and timers. The world thread collects
-// watched events from one flush to the next, up to a limit, and passes them on together. Unlike
-// values, events are not kept for a slow client; instead, a Gap tells it how many were lost.
+// Events of watches, that is, inputs and messages from handlers and timers. The world thread
+// collects watched events between flushes, up to a limit, and passes them on together. Unlike
+// values, events are not kept for a slow client. Instead, a Gap reports how many events were lost.
 #pragma once
 
 #include <memory>
@@ -29,13 +29,14 @@ struct EventNews {
   std::vector<Event> events;
   std::vector<std::byte> bytes;
   std::uint64_t pushed_overflow = 0,
-                /// Number of batches beyond the limit, and the input of the last one.
+                /// Number of batches beyond the limit, and the sequence of the input with the last
+      /// of them.
       pushed_overflow_through = 0;
-  std::shared_ptr<const TypeTable> types;  ///< of the batches
+  std::shared_ptr<const TypeTable> types;  ///< the types used by the batches
   bool empty() const noexcept { return events.empty() && pushed_overflow == 0; }
 };
 
-/// Collects watched events. World thread only.
+/// Collects watched events. Used only on the world thread.
 class EventKeeper final : private PushedSink {
  public:
   explicit EventKeeper(EntityRegistry& registry) : registry_(registry) {}
@@ -43,18 +44,19 @@ class EventKeeper final : private PushedSink {
   EventKeeper(const EventKeeper&) = delete;
   EventKeeper& operator=(const EventKeeper&) = delete;
 
-  /// Starts collecting the events selected by `asked`, until drop() is called with an equal
-  /// argument.
+  /// Starts collecting the events selected by `asked`. Collecting stops when drop() is called with
+  /// an equal argument.
   void want(const WatchAsked& asked);
   void drop(const WatchAsked& asked);
   bool wanted() const noexcept { return users_ > 0; }
   bool hears_pushed() const noexcept { return !pushed_.empty(); }
 
-  /// Call this before an input is delivered.
+  /// Must be called before an input is delivered.
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
     if (users_ > 0) note(envelope, batch, clock_ns);
   }
-  /// Returns the events since the last call. `room` limits the bytes collected until the next call.
+  /// Returns the events since the previous call. `room` limits how many bytes are collected until
+  /// the next call.
   EventNews take(std::size_t room);
   bool empty() const noexcept { return news_.empty(); }
 
@@ -65,19 +67,19 @@ class EventKeeper final : private PushedSink {
   bool wants_input(TypeId type) const;
 
   EntityRegistry& registry_;
-  std::vector<WatchAsked> inputs_;                    // watches of inputs; only the types are used
-  std::unordered_map<TypeId, std::uint32_t> pushed_;  // number of watches of each type
+  std::vector<WatchAsked> inputs_;                    // watches of inputs; only types are used
+  std::unordered_map<TypeId, std::uint32_t> pushed_;  // number of watches per type
   std::size_t users_ = 0;
-  FrameEnvelope last_;  // of the last input
+  FrameEnvelope last_;  // envelope of the most recent input
   EventNews news_;
   std::size_t room_ = std::size_t{64} << 20, pushed_bytes_ = 0;
-  BatchBuilder plain_;  // holds a batch without its causes
+  BatchBuilder plain_;  // builds a copy of a batch without its causes
   std::shared_ptr<const TypeTable> types_;
   std::size_t schemas_known_ = 0;
 };
 
-/// Sends a watch its events. If the session's queue is full, counts them instead, and sends a Gap
-/// once there is room. One thread only.
+/// Sends a watch its events. If the session's queue is full, counts the events instead, and sends a
+/// Gap once there is room. Used by a single thread.
 void tell_events(Watch& watch, const SeenState& world, const EventNews& news);
 /// Sends the pending Gap if there is room for it.
 void tell_gap(Watch& watch);

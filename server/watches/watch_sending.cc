@@ -1,4 +1,5 @@
-// Sends a watch's marked changes with their current values, as far as the session's queue has room.
+// Sends a watch's marked changes with their current values, as long as the session's queue has
+// room.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -17,15 +18,17 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slice_entities = 256;           // per check of the queue's room
-constexpr std::size_t slice_values = 2048;            // of a component, per check
-constexpr std::size_t watch_batch_bytes = 64u << 10;  // small, to share a slow line fairly
-constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts per slice; usually fewer
-// Approximate size of the data sent about one entity's structure.
+constexpr std::size_t slice_entities = 256;  // entities per check of the queue
+constexpr std::size_t slice_values = 2048;   // values of a component per check
+// Small, so that a slow connection is shared fairly.
+constexpr std::size_t watch_batch_bytes = 64u << 10;
+// Limit on the interned texts in one slice. There are usually fewer.
+constexpr std::size_t slice_text_bytes = 256u << 10;
+// Approximate size of the structure data sent for one entity.
 constexpr std::uint32_t told_row_bytes = 64;
-constexpr std::size_t row_name_bytes_max = 4096;  // of a child's name
+constexpr std::size_t row_name_bytes_max = 4096;  // limit on a child's name
 
-/// Returns the number of values of `size` bytes in one slice.
+/// Returns how many values of `bytes` bytes each are sent in one slice.
 std::size_t slice_rows(std::uint32_t bytes, std::size_t slice_bytes, std::size_t rows_max) {
   return std::clamp<std::size_t>(slice_bytes / (sizeof(Entity) + bytes), 1, rows_max);
 }
@@ -34,13 +37,13 @@ std::string_view shown_name(std::string_view name) {
   return name.size() <= row_name_bytes_max ? name : name.substr(0, utf8_prefix(name.substr(0, row_name_bytes_max)));
 }
 
-/// Smaller batches are copied, because that is faster than sharing.
+/// Batches smaller than this are copied, because copying them is faster than sharing them.
 constexpr std::size_t shared_bytes_min = 4096;
 
 }  // namespace
 
-/// The frames of one turn. One slice is delayed, so that the very last frame can be sent without
-/// the flag `more`.
+/// The frames of one turn. Each slice is held back until the next one is ready, so that the last
+/// frame can be sent without the flag `more`.
 class Watch::Frames {
  public:
   Frames(Watch& watch, std::uint64_t now_ns, const std::function<bool()>& time_is_left)
@@ -50,7 +53,7 @@ class Watch::Frames {
         envelope_{watch.world().sequence(), 0, 0, watch.world().now_ns()} {}
 
   BatchBuilder& building() noexcept { return building_->own; }
-  /// Appends batches after the one being built, at the end of the slice.
+  /// Adds finished batches to the end of the slice, after the batch that is being built.
   void append(EqualRows::Batches batches) {
     if (batches->size() >= shared_bytes_min) {
       building_->equal = std::move(batches);
@@ -59,8 +62,9 @@ class Watch::Frames {
     for_each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
   }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
-  /// Ends a slice. Returns false if the budget is spent, or if there is no room for another frame
-  /// or for `text_bytes` of texts. Texts are answers, and too many unread answers end the session.
+  /// Ends a slice. Returns false if the budget is used up, or if there is no room for another frame
+  /// or for `text_bytes` bytes of interned texts. Texts count as answers, and a session with too
+  /// many unread answers is ended.
   bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
@@ -70,19 +74,19 @@ class Watch::Frames {
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
   }
-  /// Returns false if there was no time for the rest.
+  /// Returns false if the turn ran out of time.
   bool in_time() const noexcept { return in_time_; }
   void destroy(Entity e) {
     watch_.told_.erase(e);
     if (destroyed_.insert(e).second) building().append(e, Destroy{});
   }
-  /// `complete` is true if nothing is left to send.
+  /// Sends the remaining slice. `complete` is true if nothing else is left to send.
   void finish(bool complete) {
     end_slice();
     flush(complete);
     if (!complete || !watch_.owes_end_) return;
-    // Everything still to be sent has become obsolete, but the client is waiting for the end of the
-    // state.
+    // Everything that remained to be sent has become obsolete, but the client is waiting for the
+    // end of the state.
     session::Watching end;
     end.sequence = envelope_.sequence;
     end.clock_ns = envelope_.clock_ns;
@@ -95,7 +99,7 @@ class Watch::Frames {
  private:
   struct Slice {
     BatchBuilder own{watch_batch_bytes};
-    EqualRows::Batches equal;  // batches sent after the others; may be null
+    EqualRows::Batches equal;  // batches to send after the others; may be null
   };
   void end_slice() {
     const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
@@ -127,7 +131,7 @@ class Watch::Frames {
   Slice slices_[2];
   Slice* building_ = &slices_[0];
   Slice* ready_ = &slices_[1];
-  std::unordered_set<Entity> destroyed_;  // reported in this turn
+  std::unordered_set<Entity> destroyed_;  // entities reported as destroyed in this turn
 };
 
 void Watch::begin() {
@@ -165,8 +169,8 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// Returns the number of entities to send at once: at most `rows`, and few enough that they refer
-/// to no more than about 256 KiB of texts that the client lacks.
+/// Returns the number of entities to send at once. This is at most `rows`, and is limited so that
+/// the entities refer to no more than about 256 KiB of interned texts that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
   Slice slice{.rows = std::min(rows, entities.size())};
@@ -179,8 +183,9 @@ Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows,
 }
 
 /// Calls tell(entities) slice by slice for the list, except for its first `from` entities.
-/// texts(entity) returns the bytes of texts to send along; null means that there are none. Returns
-/// false if there was no room for the rest, which stays in the list.
+/// texts(entity) returns the size in bytes of the interned texts to send along; if `texts` is null,
+/// there are none. Returns false if there was no room for the remaining entities, which stay in the
+/// list.
 template <class Texts, class Tell>
 bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows, Texts&& texts, Tell&& tell,
                      std::size_t from) {
@@ -206,7 +211,7 @@ bool Watch::send_gone(Frames& frames) {
                       if (!may_know(e)) continue;
                       if (!world().alive(e)) {
                         frames.destroy(e);
-                      } else if (!concerns(e)) {  // otherwise the entity is back in the scope
+                      } else if (!concerns(e)) {  // otherwise, the entity has reentered the scope
                         told_.erase(e);
                         frames.building().append(e, session::Left{});
                       }
@@ -218,7 +223,7 @@ void Watch::send_name(Text name) {
   if (must_be_sent(*to_, world(), name)) send_text(*to_, world(), name);
 }
 
-/// Sends parents before their children.
+/// Sends the structure of marked entities, parents before their children.
 bool Watch::send_structure(Frames& frames) {
   if (structure_in_order_ != structure_.size()) order_structure();
   const std::size_t rows = slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities);
@@ -308,8 +313,8 @@ bool Watch::send_rows(Frames& frames) {
   });
 }
 
-/// Sends values in rounds through components and entities. Every marked entity is sent in this
-/// round or the next, whatever else changes.
+/// Sends values in rounds that go through all components and entities. Every marked entity is sent
+/// in this round or the next one, no matter what else changes.
 bool Watch::send_values(Frames& frames) {
   for (auto at = values_.lower_bound(next_component_); !values_.empty();) {
     if (at == values_.end()) {
@@ -329,7 +334,7 @@ void Watch::end_round(std::uint64_t now_ns) {
   figures_->owed_since_ns.store(std::exchange(round_ns_, now_ns), std::memory_order_relaxed);
 }
 
-/// Continues with the next entity. Returns false if there was no room for the rest.
+/// Continues with the next entity. Returns false if there was no room for the remaining ones.
 bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
   const SeenState::Column* const column = world().column(component);
   if (!column || !column->descriptor) {
@@ -357,7 +362,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   return false;
 }
 
-/// Reuses the encoded bytes of rows that another watch has sent since the last look.
+/// Reuses the encoded rows that another watch has sent since the previous look.
 void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
   const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
                             (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));
@@ -374,7 +379,7 @@ void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std
     rows.for_each([&](BatchView batch) { frames.building().append_batch(batch); });
 }
 
-/// Returns true if each entity has a value and nothing else was sent.
+/// Returns true if every entity has a value and nothing else was sent.
 bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column& column,
                       std::span<const Entity> entities) {
   const TypeDescriptor& type = *column.descriptor;

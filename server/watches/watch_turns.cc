@@ -1,19 +1,20 @@
 // Rules for what watches send:
 //
-// - A watch that is opened or changed sends the world as of one sequence, from a copy of pointers
-//   (SeenState), no matter how slowly its client reads. Later changes follow. If such copies exceed
-//   256 MiB, they are given up, and the rest is sent with the values current at that time.
-// - A later change is sent as of the last look, so a value that changed twice is sent once.
+// - A watch that is opened or changed sends the world as of one sequence, no matter how slowly its
+//   client reads. It does so from a copy of pointers (SeenState). Later changes follow. If such
+//   copies exceed 256 MiB, they are released, and the rest is sent with the values that are current
+//   at that time.
+// - A later change is sent as of the most recent look, so a value that changed twice is sent only
+//   once.
 // - The watch that has waited longest goes first. A watch goes through its marked rows in rounds,
 //   component by component.
-// - Changing a watch takes the same steps as opening one, which is a change from nothing, so both
-//   send consistent data. Frames about the change are sent in order after earlier rows, which may
-//   still be in transit.
-// - The entities affected by a change are found by searching the smaller set: all changes, or the
-//   watch's members.
-// - A child's row names the previous sibling. Therefore, to send a new order of siblings, it is
-//   enough to send the rows that have a new predecessor, and a watch need not store lists of
-//   children.
+// - Opening a watch is treated as a change from nothing, so opening and changing a watch take the
+//   same steps, and both send consistent data. Frames about the change are sent after earlier rows,
+//   which may still be in transit, and in order.
+// - The entities affected by a change are found by searching the smaller of two sets: all changes,
+//   or the watch's members.
+// - A child's row names the previous sibling. Therefore, a new order of siblings can be sent by
+//   sending only the rows whose predecessor is new, and a watch need not store lists of children.
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>
@@ -25,12 +26,12 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t dead_max = 1u << 18;            // dead entities remembered for watches that
-                                                      // wait for room
-constexpr std::uint64_t opening_ns = 1'000'000;       // time for the state of an opened or changed
-                                                      // watch
-constexpr std::size_t states_bytes_max = 256u << 20;  // bytes of blocks of states that are still
-                                                      // being sent
+// Limit on the number of dead entities that are remembered for watches that are waiting for room.
+constexpr std::size_t dead_max = 1u << 18;
+// Time available for sending the state of a watch that was opened or changed.
+constexpr std::uint64_t opening_ns = 1'000'000;
+// Limit on the size of the blocks of states that are still being sent.
+constexpr std::size_t states_bytes_max = 256u << 20;
 
 }  // namespace
 
@@ -79,7 +80,7 @@ void WatchTurns::obey(WatchOrder& order) {
   }
   Watch* const watch = find(order.watch);
   if (!watch) return;
-  // Send it at once, regardless of the watch's rate.
+  // Send this immediately, regardless of the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
     if (watch->to().outgoing()->has_room()) send(*watch);
@@ -105,7 +106,7 @@ void WatchTurns::send(Watch& watch) {
   if (!watch.send(steady_ns(), [&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
 }
 
-/// If a client reads a state too slowly, the rest is sent with the current values.
+/// If a client reads a state too slowly, sends the rest with current values.
 void WatchTurns::bound_memory() {
   if (world_.copied() <= states_bytes_max && recent_.dead() < dead_max) return;
   for (const auto& watch : watches_)
@@ -161,13 +162,14 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
     order_.took(processor_ns() - turn_ns);
     if (!concerned) continue;
-    // A state that has not been sent completely continues at once, regardless of the watch's rate.
+    // A state that has not been sent completely continues immediately, regardless of the watch's
+    // rate.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
-      if (due_ns(watch) > now_ns) wait_for(watch);  // for its budget
+      if (due_ns(watch) > now_ns) wait_for(watch);  // wait for its budget
       continue;
     }
-    // A state was sent; the next turn finds changes made in the meantime.
+    // A state was sent. The next turn will find any changes made in the meantime.
     if (watch.seen() == recent_.now()) continue;
     if (due_ns(watch) > now_ns)
       wait_for(watch);

@@ -1,9 +1,9 @@
-// The watches of all sessions, on the watch thread. Takes in looks, orders and events from the
-// world thread in order, and gives each watch its turns. Never accesses the world.
+// The watches of all sessions, on the watch thread. Takes looks, orders, and events from the world
+// thread, in order, and gives each watch its turns. Never accesses the world.
 //
 //   look      -> SeenWorld, RecentChanges        once for all watches
-//   order     -> Watch                           opens, changes, closes one
-//   events    -> tell_events                     each watch that wants such
+//   order     -> Watch                           opens, changes, or closes a watch
+//   events    -> tell_events                     each watch that requested events
 //   turn      -> Watch::catch_up, Watch::send    in the order of turn_order.h
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace muster {
 
-/// An order from the world thread for a watch, which is identified by its number.
+/// An order from the world thread to a watch, which is identified by its number.
 struct WatchOrder {
   struct Open {
     std::shared_ptr<Session> session;
@@ -42,44 +42,47 @@ struct WatchOrder {
     session::FollowMore what;
   };
   struct Close {
-    std::optional<std::uint64_t> request;  ///< if set, answered by Unwatched
+    std::optional<std::uint64_t> request;  ///< if set, the request is answered with Unwatched
   };
-  std::uint64_t watch = 0, sequence = 0;  ///< the world's sequence at the time of the order
+  /// `sequence` is the world's sequence at the time when the order was given.
+  std::uint64_t watch = 0, sequence = 0;
   std::variant<Open, Become, Change, Close> what;
 };
 struct NoWatches {};
 using WatchNews = std::variant<std::shared_ptr<Look>, TextNews, EventNews, WatchOrder, NoWatches>;
 
-/// One thread only.
+/// Used by a single thread.
 class WatchTurns {
  public:
-  /// `processor_ns` returns the processor time of this thread. If it is null, every watch gets a
-  /// turn each time.
+  /// `processor_ns` returns the processor time of this thread. If it is null, there is no time
+  /// limit, and every watch gets a turn each time.
   explicit WatchTurns(std::function<std::uint64_t()> processor_ns)
       : processor_ns_(std::move(processor_ns)), recent_(world_) {}
 
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;  ///< time ran out, although the queues had room
+    bool more = false;  ///< true if time ran out even though the queues had room
 
-    /// Time until a watch that is waiting for its rate or budget is due; 0 if there is none.
+    /// Time until the next watch that is waiting for its rate or budget is due, or 0 if there is
+    /// none.
     std::uint64_t due_in_ns = 0;
-    std::uint64_t watches = 0;  ///< watches that had a turn
+    std::uint64_t watches = 0;  ///< number of watches that had a turn
   };
-  /// Takes about `ns_max` of processor time, plus the time for one watch to find its changes.
+  /// Gives watches their turns. Takes about `ns_max` of processor time, plus the time that one
+  /// watch needs to find its changes.
   Turn turn(std::uint64_t steady_now_ns, std::uint64_t ns_max);
-  /// Returns true if time ran out for a watch that was opened or changed.
+  /// Returns true if time ran out for a watch that had been opened or changed.
   bool more() const noexcept { return more_; }
-  /// Returns the steady time from which another look is useful, or the largest value if all watches
-  /// are waiting for their sessions to read.
+  /// Returns the steady-clock time from which another look is useful, or the maximum value if all
+  /// watches are waiting for their sessions to read.
   std::uint64_t look_due_ns() const;
 
   /// Returns the number of marks in all watches, for tests and statistics. turns_max() returns the
-  /// largest number of turns at once.
+  /// largest number of turns taken at once.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
-  /// Returns the number of times that a watch has used rows that another one had encoded.
+  /// Returns how many times a watch has reused rows that another watch had encoded.
   std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:
@@ -94,7 +97,7 @@ class WatchTurns {
   RecentChanges recent_;
   EqualRows equal_rows_;
   Watch::Shared shared_{world_, recent_, equal_rows_};
-  std::vector<std::unique_ptr<Watch>> watches_;  // in order of opening
+  std::vector<std::unique_ptr<Watch>> watches_;  // in the order in which they were opened
   TurnOrder order_;
   std::uint64_t turns_max_ = 0;
   bool more_ = false;

@@ -13,12 +13,13 @@
 namespace muster {
 namespace {
 
-// Limit on the changes of one watch whose end has not been sent.
+// Limit on the number of changes of a watch whose end has not been sent.
 constexpr std::size_t promises_max = 256;
-constexpr std::size_t events_bytes_max = 64u << 20;  // limit on bytes that are collected, or passed
-                                                     // on but not yet sent
+// Limit on the size of events that have been collected, or that have been passed on but not yet
+// sent.
+constexpr std::size_t events_bytes_max = 64u << 20;
 
-// Processor time of the watch thread between two checks for news.
+// Processor time that the watch thread uses between two checks for news.
 constexpr std::uint64_t turn_ns = 2'000'000;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 

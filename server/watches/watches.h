@@ -1,6 +1,7 @@
 // The watches of sessions, on the world thread. Lists changes (Looks), collects watched events, and
-// passes both on with the sessions' requests, in a single order. A separate thread (WatchTurns)
-// compares, selects and encodes. Without that thread, after_flush() does this.
+// passes both on in a single order, together with the sessions' requests. A separate thread
+// (WatchTurns) compares, selects, and encodes. If there is no such thread, after_flush() does this
+// work.
 //
 //   world thread     follow, after_flush ... Looks, EventKeeper -> news       passes news on and continues
 //   watch thread     news -> WatchTurns -> Outgoing of each session           reads columns in place, or preserved copies
@@ -22,82 +23,86 @@
 
 namespace muster {
 
-/// World thread only, except room_came().
+/// Used only on the world thread, except for room_came().
 class Watches {
  public:
-  /// Works without a thread: after_flush() does everything. `processor_ns` returns the processor
-  /// time of this thread. If it is null, every watch gets a turn after each flush.
+  /// Creates watches without a thread, in which case after_flush() does all the work.
+  /// `processor_ns` returns the processor time of this thread. If it is null, every watch gets a
+  /// turn after each flush.
   explicit Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns = {});
-  /// Works with a thread. `wake` requests a flush from any thread; it is called when another look
-  /// would be useful.
+  /// Options for watches with a thread. `wake` requests a flush and is called on any thread when
+  /// another look would be useful.
   struct Threaded {
     std::function<void()> wake;
   };
   Watches(EntityRegistry& registry, Threaded threaded);
   ~Watches();
 
-  /// Opens a watch, or changes one. A new watch sends Watching and the state; a changed one sends
-  /// Following, the differences, and Followed. Returns a fault on failure.
+  /// Opens or changes a watch. A new watch sends Watching and then the state. A changed watch sends
+  /// Following, the differences, and then Followed. Returns a fault on failure.
   [[nodiscard]] std::optional<session::Fault> follow(std::shared_ptr<Session> session, std::uint64_t request,
                                                      const session::Follow& asked, std::size_t watches_max);
-  /// Adds to a watch or removes from it. Sends the same frames as follow().
+  /// Adds and drops entities of a watch, and opens and closes nodes. Sends the same frames as
+  /// follow().
   [[nodiscard]] std::optional<session::Fault> follow_more(const Session& session, std::uint64_t request,
                                                           const session::FollowMore& asked);
-  /// Closes a watch. Sends Unwatched for the request `answered`, if given, and nothing after that.
-  /// Returns false if there is no such watch.
+  /// Closes a watch. Sends Unwatched for the request `answered`, if given. Nothing is sent for the
+  /// watch after that. Returns false if there is no such watch.
   bool close(const Session& session, std::uint64_t watch, std::optional<std::uint64_t> answered = {});
   void close_all(const Session& session);
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
 
-  /// Call this before an input is delivered. Collects the input if it is watched.
+  /// Must be called before an input is delivered. Collects the input if it is watched.
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
     events_.on_input(envelope, batch, clock_ns);
   }
-  /// Call this after a flush. Lists changes if a watch is due. Returns the ns until a watch that is
-  /// waiting for its rate is due, or 0. Without a thread, also gives watches their turns, for about
-  /// `ns_max` of processor time plus the time for one watch to find its changes.
+  /// Must be called after a flush. Lists changes if a watch is due. Returns the number of ns until
+  /// the next watch that is waiting for its rate is due, or 0 if there is none. Without a thread,
+  /// also gives watches their turns, for about `ns_max` of processor time plus the time that one
+  /// watch needs to find its changes.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
-  /// Call this when a session's queue has room again. Any thread. Returns false if there is no
-  /// thread; the next after_flush() then notices the room.
+  /// Must be called when a session's queue has room again. May be called on any thread. Returns
+  /// false if there is no thread, in which case the next after_flush() notices the room.
   bool room_came();
-  /// Returns the total number of entities in all scopes, using an upper bound for watches that are
-  /// about to open.
+  /// Returns the total number of entities in all scopes. For watches that are about to open, an
+  /// upper bound is used.
   std::uint64_t entities() const;
   struct OfSession {
     std::uint32_t watches = 0;
-    std::uint64_t entities = 0;   ///< in their scopes
-    std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value; 0 if there is none
+    std::uint64_t entities = 0;   ///< number of entities in their scopes
+    std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value, or 0 if there is none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;
-  /// Returns true if the thread has executed all orders. Otherwise `wake` is called once it has.
+  /// Returns true if the thread has executed all orders. If it returns false, `wake` is called once
+  /// they have been executed.
   bool orders_done();
-  /// Returns the processor time in ns that the thread spent on orders since the last call. 0
-  /// without a thread.
+  /// Returns how much processor time, in ns, the thread has spent on orders since the previous
+  /// call. Returns 0 if there is no thread.
   std::uint64_t take_orders_ns() noexcept { return orders_ns_.exchange(0, std::memory_order_relaxed); }
-  /// Returns the processor time of the thread, or 0 if there is none.
+  /// Returns the processor time of the thread, or 0 if there is no thread.
   std::uint64_t thread_ns() const noexcept { return thread_ns_.load(std::memory_order_relaxed); }
 
-  /// Work on watches and the time it took, for a trace.
+  /// A piece of work on watches and the time that it took, for a trace.
   struct Slice {
-    std::uint64_t begin_ns = 0, ns = 0;  ///< steady clock
-    std::uint64_t count = 0;             ///< changed chunks or, on the thread, turns of watches
+    std::uint64_t begin_ns = 0, ns = 0;  ///< begin (steady clock) and duration
+    std::uint64_t count = 0;             ///< number of changed chunks or, on the thread, of turns
     bool beside = false;                 ///< true for work on the thread
   };
-  /// Sets whether slices are recorded. At most slices_max are kept until they are taken.
+  /// Sets whether slices are recorded. At most slices_max slices are kept until they are taken.
   void record(bool on) noexcept { recording_ = on; }
   static constexpr std::size_t slices_max = 4096;
   std::vector<Slice> take_slices();
 
-  /// Returns true if messages from handlers are watched. If not, they need not be passed to
-  /// watches.
+  /// Returns true if messages from handlers are watched. If they are not, they need not be passed
+  /// to watches.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
-  /// For use without a thread. can_go_on() returns true if watches are waiting for a turn, marks()
-  /// returns the number of all marks, and turns_max() returns the largest number of turns after a
-  /// flush.
+  /// These three are for use without a thread. can_go_on() returns true if watches are waiting for
+  /// a turn. marks() returns the total number of marks. turns_max() returns the largest number of
+  /// turns after one flush.
   bool can_go_on() const noexcept { return can_go_on_; }
   std::size_t marks() const { return turns_.marks(); }
   std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
-  /// Without a thread, returns the number of times that a watch has used rows that another one had
+  /// Without a thread, returns how many times a watch has reused rows that another watch had
   /// encoded.
   std::uint64_t equal_rows() const noexcept { return turns_.equal_rows(); }
 
@@ -110,8 +115,8 @@ class Watches {
   struct Entry {
     std::shared_ptr<Session> session;
     std::uint64_t request = 0, number = 0;
-    WatchAsked asked;            // without the lists of entities
-    std::uint64_t entities = 0;  // upper bound for the scope until the watch is open
+    WatchAsked asked;            // without its lists of entities
+    std::uint64_t entities = 0;  // upper bound on the size of the scope until the watch is open
     Wants wants;
     std::shared_ptr<WatchFigures> figures;
   };
@@ -119,7 +124,7 @@ class Watches {
   std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
   Entry* find(const Session& session, std::uint64_t request);
   const Entry* find(const Session& session, std::uint64_t request) const;
-  /// Finds a watch that can be changed at the moment.
+  /// Finds a watch, and checks that it can be changed at the moment.
   std::expected<Entry*, session::Fault> find_to_change(const Session& session, std::uint64_t watch,
                                                        std::uint64_t request);
   void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
@@ -127,7 +132,7 @@ class Watches {
   void want(const Wants& wants);
   void drop(const Wants& wants);
   void forget(Entry& entry);
-  /// Passes on everything collected so far.
+  /// Passes on everything that has been collected so far.
   void hand_over();
   void hand_over_events();
   void give(std::uint64_t watch, decltype(WatchOrder::what) what);
@@ -140,12 +145,12 @@ class Watches {
   EventKeeper events_;
   std::vector<Entry> entries_;
   std::size_t types_known_ = 0;
-  std::uint64_t opened_ = 0;  // number of watches opened
-  bool told_any_ = false;     // a look was passed on since the first watch was opened
+  std::uint64_t opened_ = 0;  // total number of watches opened so far
+  bool told_any_ = false;     // a look has been passed on since the first watch was opened
   bool can_go_on_ = false;
-  std::size_t chunks_listed_ = 0;  // in the last look
+  std::size_t chunks_listed_ = 0;  // number of chunks in the previous look
 
-  WatchTurns turns_;  // used by the watch thread, if there is one
+  WatchTurns turns_;  // used by the watch thread if there is one, otherwise here
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // started with the first watch
@@ -153,7 +158,7 @@ class Watches {
   Condition came_;
   std::vector<WatchNews> news_ MUSTER_GUARDED_BY(mutex_);
   bool room_ MUSTER_GUARDED_BY(mutex_) = false, stops_ MUSTER_GUARDED_BY(mutex_) = false;
-  /// The world thread skips looks until this time, or until it is woken; 0 if it does not.
+  /// Until this time, the world thread skips looks unless it is woken. 0 if it does not skip any.
   std::uint64_t world_waits_until_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::vector<Slice> slices_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> recording_ = false;
@@ -162,7 +167,7 @@ class Watches {
   std::atomic<std::uint64_t> orders_done_ = 0, orders_ns_ = 0;
   std::atomic<bool> orders_wanted_ = false;
   std::atomic<std::uint64_t> look_due_ns_ = 0;
-  std::atomic<std::size_t> event_bytes_ = 0;  // passed on but not yet sent
+  std::atomic<std::size_t> event_bytes_ = 0;  // events passed on but not yet sent
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The answer to a request.
+// The answer to an HTTP request.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// A file open for reading. Movable, not copyable.
+/// A file that is open for reading. Movable, but not copyable.
 class OpenFile {
  public:
   OpenFile() = default;
@@ -24,7 +24,7 @@ class OpenFile {
   ~OpenFile();
   explicit operator bool() const noexcept { return descriptor_ >= 0; }
   int descriptor() const noexcept { return descriptor_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size when opened
+  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size of the file when it was opened
 
  private:
   int descriptor_ = -1;
@@ -33,20 +33,20 @@ class OpenFile {
 
 struct HttpAnswer {
   unsigned status = 200;
-  /// Header fields other than Content-Length, Date, and those of the connection.
+  /// Header fields other than Content-Length, Date, and the fields about the connection.
   std::vector<std::pair<std::string, std::string>> fields;
-  std::shared_ptr<const std::string> kept;  ///< a shared body,
-  OpenFile file;                            ///< or a file,
-  std::string text;                         ///< or a text
-  bool head_only = false;                   ///< for HEAD: sends no body
-  bool closes = false;                      ///< the connection accepts no more requests
+  std::shared_ptr<const std::string> kept;  ///< the body, either shared,
+  OpenFile file;                            ///< from a file,
+  std::string text;                         ///< or as a string
+  bool head_only = false;                   ///< true for HEAD, which sends no body
+  bool closes = false;                      ///< true if the connection accepts no further requests
 
   std::uint64_t body_bytes() const noexcept {
     return kept ? kept->size() : file ? file.bytes() : static_cast<std::uint64_t>(text.size());
   }
 };
 
-/// Makes an answer with a status and a sentence.
+/// Creates an answer that consists of a status and a sentence.
 HttpAnswer http_sentence(unsigned status, std::string text);
 
 }  // namespace muster

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns nothing if compression fails or does not make the bytes shorter.
+/// Returns the compressed bytes, or nothing if compression fails or does not make them smaller.
 std::shared_ptr<const std::string> compressed(const std::string& bytes) {
   z_stream stream{};
   constexpr int gzip_window = 15 + 16;

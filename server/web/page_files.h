@@ -1,4 +1,5 @@
-// The editor's page: a directory of files, read into memory once and also compressed.
+// The editor's page, which is a directory of files. They are read into memory once and also
+// compressed.
 #pragma once
 
 #include <expected>
@@ -8,7 +9,7 @@
 
 namespace muster {
 
-/// Immutable after it has been read. Any thread.
+/// Immutable once it has been read. May be used on any thread.
 class PageFiles {
  public:
   static constexpr std::size_t files_max = 1000;
@@ -22,11 +23,13 @@ class PageFiles {
   };
 
   PageFiles() = default;
-  /// Reads all files below the directory, except links and names that begin with a dot. The error
-  /// includes the path. Without `compress`, takes less time; useful for checking for errors only.
+  /// Reads all files below the directory, except for links and for names that begin with a dot. The
+  /// error includes the path. Reading is faster without `compress`, which is useful for merely
+  /// checking for errors.
   [[nodiscard]] static std::expected<PageFiles, std::string> read(const std::string& folder, bool compress = true);
 
-  /// Finds a file by its path: "index.html", "assets/x.js". Returns null if there is none.
+  /// Finds a file by its path, such as "index.html" or "assets/x.js". Returns null if there is no
+  /// such file.
   const File* find(const std::string& path) const;
   bool empty() const noexcept { return files_.empty(); }
 

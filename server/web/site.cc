@@ -22,7 +22,7 @@ std::string content_policy(const std::string& host) {
          host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
-/// Returns true if gzip is among the accepted encodings and does not have a weight of 0.
+/// Returns true if gzip is among the accepted encodings with a weight other than 0.
 bool accepts_gzip(std::string_view accepted) {
   while (!accepted.empty()) {
     std::string_view one = accepted.substr(0, accepted.find(','));
@@ -78,8 +78,8 @@ Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
 }
 
 Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
-  // Check host and origin first: a page from another site must learn nothing, not even which files
-  // exist.
+  // Check the host and the origin first. A page from another site must not learn anything, not even
+  // which files exist.
   if (request.hosts.size() != 1) return sentence(400, "a request must have exactly one Host");
   const std::string& host = request.hosts.front();
   if (!is_own_host(host, port_)) return sentence(421, "use localhost or the loopback address, with this server's port");

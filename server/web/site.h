@@ -1,5 +1,5 @@
-// Answers HTTP requests according to their rights: the editor's page, files next to the world,
-// statistics, and the upgrade to a WebSocket. Uses no sockets.
+// Answers HTTP requests according to their rights. Serves the editor's page, files next to the
+// world, and statistics, and grants the upgrade to a WebSocket. Does not use sockets.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace muster {
 /// Used on the listener's thread.
 class Site {
  public:
-  /// `is_token` returns true if a token may view the world. It must take the same time for all
-  /// tokens of the same length.
+  /// `is_token` returns true if a token allows viewing the world. It must take the same time for
+  /// all tokens of the same length.
   Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token);
 
   struct Reply {
@@ -32,7 +32,7 @@ class Site {
     Kind kind = Kind::answer;
     HttpAnswer answer;
   };
-  /// `is_local` is true if the request came over the loopback interface.
+  /// `is_local` is true if the request arrived over the loopback interface.
   Reply reply(const HttpRequest& request, bool is_local) const;
 
  private:
@@ -46,8 +46,8 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
 };
 
-/// Returns header fields for every answer. They prevent other pages from framing it, reading it, or
-/// guessing its type.
+/// Adds the header fields that every answer has. They prevent other pages from framing the answer,
+/// reading it, or guessing its type.
 void add_common_fields(HttpAnswer& answer);
 
 }  // namespace muster

@@ -24,7 +24,7 @@ std::string real_path(const std::string& path) {
   return real;
 }
 
-/// Returns the path of the open file, with all links resolved.
+/// Returns the path of the open file, with all symbolic links resolved.
 std::string path_of_descriptor(int descriptor) {
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
@@ -32,8 +32,8 @@ std::string path_of_descriptor(int descriptor) {
   return length > 0 && length < PATH_MAX ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-/// Returns the last name of a path that begins with a slash, or an empty string if any name in it
-/// begins with a dot.
+/// Returns the last component of a path that begins with a slash. Returns an empty string if any
+/// component begins with a dot.
 std::string last_name(std::string_view path) {
   if (path.find("/.") != std::string_view::npos) return {};
   return std::string(path.substr(path.rfind('/') + 1));
@@ -43,7 +43,7 @@ std::string last_name(std::string_view path) {
 
 WorldFiles::WorldFiles(const std::string& folder, std::string world)
     : folder_(folder.empty() ? std::string() : real_path(folder)), world_(std::move(world)) {
-  if (folder_ == "/") folder_.clear();  // the root directory is not served as a world's folder
+  if (folder_ == "/") folder_.clear();  // never serve the root directory as a world's folder
 }
 
 bool WorldFiles::is_the_worlds(const std::string& name) const {
@@ -60,7 +60,7 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   std::string path = folder_;
   for (const std::string& part : parts) path += "/" + part;
 
-  // First get a descriptor of the path without opening the file, to find out its kind and its
+  // First get a descriptor for the path without opening the file, to determine its type and its
   // location.
   const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
   if (!place) return none();

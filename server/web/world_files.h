@@ -1,4 +1,5 @@
-// Files next to the world that a page needs to draw it: models and the files that they refer to.
+// Files next to the world that a page needs to draw the world: models and the files that models
+// refer to.
 #pragma once
 
 #include <expected>
@@ -9,22 +10,22 @@
 
 namespace muster {
 
-/// Opens only files in one directory and below it. Listener's thread only.
+/// Opens only files in or below one directory. Used only on the listener's thread.
 class WorldFiles {
  public:
-  /// An empty `folder` means that there are no files. `world` is the name of the world's file in
-  /// that directory. Never opens that file, or files whose names begin with its name, such as its
-  /// journal, its lock, and the address file with the token.
+  /// If `folder` is empty, there are no files. `world` is the name of the world's file in that
+  /// directory. That file is never opened, and neither are files whose names begin with its name,
+  /// such as its journal, its lock file, and the address file, which contains the token.
   WorldFiles(const std::string& folder, std::string world);
 
-  /// Opens the file at `parts` of path_of(), below the directory. A link may lead to another place
-  /// below the directory. The error is a status and a sentence. Refuses (403) all suffixes except
-  /// those of models, textures, and data of models.
+  /// Opens the file below the directory whose path has the given `parts` (see path_of()). A
+  /// symbolic link may lead to another place below the directory. The error is a status and a
+  /// sentence. All suffixes are refused (403), except those of models, textures, and model data.
   [[nodiscard]] std::expected<OpenFile, HttpAnswer> open(const std::vector<std::string>& parts) const;
 
  private:
   bool is_the_worlds(const std::string& name) const;
-  std::string folder_;  // resolved path
+  std::string folder_;  // path with links resolved
   std::string world_;
 };
 

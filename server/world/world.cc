@@ -36,7 +36,7 @@ namespace {
 
 using Clock = Wake::Clock;
 
-/// No value means never.
+/// Returns the earlier of two times. No value means never.
 std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std::optional<Clock::time_point> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
@@ -51,7 +51,8 @@ WorldFile open_file(const std::string& path, const WorldOptions& options) {
 
 namespace {
 
-/// Returns the registry's options. Its warnings go to the world's on_warning unless it has its own.
+/// Returns the registry's options. Unless they have their own on_warning, the registry's warnings
+/// go to the world's.
 RegistryOptions registry_options(const WorldOptions& options) {
   RegistryOptions made = options.registry;
   if (!made.on_warning) made.on_warning = options.on_warning;
@@ -69,7 +70,7 @@ std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
 
 namespace {
 
-/// Passes on another source's rows, and keeps the schemas.
+/// Passes on the rows of another source and keeps the schemas.
 class SchemasKept final : public StateSource {
  public:
   explicit SchemasKept(StateSource& source) : source_(source) {}
@@ -86,7 +87,8 @@ class SchemasKept final : public StateSource {
   StateSource& source_;
 };
 
-/// Returns why the loaded state differs from the saved one, or an empty string if it does not.
+/// Describes how the loaded state differs from the saved one. Returns an empty string if it does
+/// not differ.
 std::string not_as_saved(const LoadReport& report) {
   if (report.mended > 0) return "values of the checkpoint were put right";
   if (!report.converted.empty()) return "the checkpoint was converted to other types";
@@ -99,23 +101,24 @@ std::string not_as_saved(const LoadReport& report) {
 struct World::Impl {
   std::atomic<bool> stopped{false};
   static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
-  std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
-  std::unique_ptr<StopSignals> signals;                   // null without the option
-  // The file, with its lock, is destroyed after its users, and handlers before the registry.
+  std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with code on other threads
+  std::unique_ptr<StopSignals> signals;                   // null unless the option is set
+  // Members are ordered so that the file, with its lock, is destroyed after its users, and handlers
+  // before the registry.
   WorldFile file;
   WorldOptions options;
   const std::uint64_t epoch = random_id();
   WorkMark mark;
-  std::unique_ptr<ThreadPool> pool;  // null if there is one worker, or the host has its own
-                                     // executor
+  // Null if there is one worker or if the host has its own executor.
+  std::unique_ptr<ThreadPool> pool;
   EntityRegistry registry;
   Handlers handlers;
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
   RecoveryReport recovery;
-  std::vector<std::vector<std::byte>> saved_schemas;  // until the journal has been read
+  std::vector<std::vector<std::byte>> saved_schemas;  // kept until the journal has been read
 
-  // grants of sessions and threads that existed before the load
+  // Grants to sessions and threads that existed before the world was loaded.
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;
 
   std::uint64_t tick = 0;
@@ -124,15 +127,15 @@ struct World::Impl {
   HostCalls calls;
   bool ended = false;  // the inbox has been taken for the last time
   TimeCounts tick_times;
-  std::uint64_t code_mark = 0;  // identifies the code and handlers as installed
-  std::string stands;           // reason why the world is stopped, or empty
+  std::uint64_t code_mark = 0;  // identifies the code and the installed handlers
+  std::string stands;           // why the world is stopped, or empty
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
 
-  // Without hz: true if the registry's clock was left running.
+  // Used only without hz. True if the registry's clock is left running.
   bool timers_wait = false;
   Saver saver;                       // uses the file exclusively once the world is open
-  std::optional<Watchdog> watchdog;  // observes the registry; may be empty
+  std::optional<Watchdog> watchdog;  // observes the registry; may have no value
 
   Impl(const std::string& path, WorldOptions given)
       : signals(given.stop_on_signals ? std::make_unique<StopSignals>(stopped, *wake) : nullptr),
@@ -164,21 +167,21 @@ struct World::Impl {
             .only_if_changed = true};
   }
   void recover();
-  /// Marks inputs as they are handled from now on, if the world has a file.
+  /// From now on, marks inputs as they are handled, if the world has a file.
   void begin_marking() {
     if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
   }
   std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
-  /// Describes the input that was being handled, as far as the marks tell.
+  /// Describes the input that was being handled, as far as the marks reveal it.
   std::string marked(const WorkSuspect& at) const;
-  /// Returns true if the clock creates this input again, even without a journal.
+  /// Returns true if the clock will create this input again, even without a journal.
   bool comes_again(const WorkSuspect& at) const;
-  /// Describes timed messages that are due in this input, and how to cancel them. Empty if there
-  /// are none.
+  /// Describes timed messages that are due in this input, and explains how to cancel them. Returns
+  /// an empty string if there are none.
   std::string due_in(const WorkSuspect& at) const;
   void stop_before(const WorkSuspect& at);
-  /// Returns the length of a tick in whole ns of the registry's clock. The sum of all ticks is
-  /// exact.
+  /// Returns the length of a tick in whole ns of the registry's clock. Lengths vary so that the sum
+  /// of all ticks is exact.
   std::uint64_t tick_ns(std::uint64_t number) const {
     const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
     return static_cast<std::uint64_t>(end(number) - end(number - 1));
@@ -186,7 +189,7 @@ struct World::Impl {
   void flush() {
     saver.look();
     // This is not done while loading, because sinks must see the resulting inputs, and the host
-    // adds its sinks after the world is open.
+    // adds its sinks only after the world is open.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
@@ -196,7 +199,7 @@ struct World::Impl {
     saver.hand_over(Clock::now());
     if (was_new) begin_marking();
   }
-  /// Flushes, and returns false if the inbox was taken for the last time.
+  /// Flushes. Returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {
     flush();
     ended = stopped.load(std::memory_order_acquire);
@@ -205,10 +208,9 @@ struct World::Impl {
   Frame next_tick_frame();
   void run_until_stopped();
   Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
-  /// Advances the clock by the frame's time.
+  /// Makes a tick, and advances the clock by the frame's time.
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
-  /// Sleeps until `until`, and returns true if something arrives earlier. Checks the file
-  /// periodically.
+  /// Sleeps until `until`. Returns true if something arrives earlier. Periodically checks the file.
   bool sleep(std::optional<Clock::time_point> until) {
     for (;;) {
       const auto look = saver.next_look();
@@ -249,7 +251,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
                        .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
                        .told = impl_->options.on_hang});
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
-    // A load would silently discard everything that `install` created.
+    // A load would silently discard everything that `install` has created.
     if (!impl_->registry.host().is_new()) return std::unexpected(StateError{{}, "the registry is not new"});
     SchemasKept kept(source);
     auto read = impl_->registry.load(kept);
@@ -342,7 +344,7 @@ std::string World::Impl::due_in(const WorkSuspect& at) const {
   std::uint64_t until = waiting.begin()->first.due_ns;
   if (options.hz > 0 && at.tick > tick) {
     until = registry.now_ns();
-    // The tick number comes from a file that may contain anything.
+    // The tick number comes from a file, which may contain anything.
     const std::uint64_t last = std::min(at.tick, tick + 100'000);
     for (std::uint64_t each = tick + 1; each <= last; ++each) until = later(until, tick_ns(each));
   }
@@ -387,7 +389,7 @@ void World::Impl::recover() {
   const auto is_left_out = [&](std::uint64_t sequence) {
     return std::ranges::find(mark.left_out(), sequence) != mark.left_out().end();
   };
-  // An input that is already left out is no reason to stop.
+  // Do not stop for an input that is already left out.
   const WorkSuspect at = died && died->is_sure() && !is_left_out(died->sequence) ? *died : WorkSuspect{};
   if (options.skip != 0 && options.skip != at.sequence && !is_left_out(options.skip))
     throw WorldError(WorldErrorCode::stopped, file.path(),
@@ -415,14 +417,14 @@ void World::Impl::recover() {
   tick = journal.tick();
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
-  // An input of a session that never reached the disk returns only if the session sends it again.
+  // An input from a session that never reached the disk returns only if the session sends it again.
   if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
     recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
                          (comes_again(at) ? ": it comes again with the clock" : "");
   left_grants = registry.host().left_grants();
-  // Later inputs are recorded on top of this state, with the current types.
+  // Later inputs are recorded on top of this state, using the current types.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();
@@ -484,22 +486,22 @@ Frame World::Impl::next_tick_frame() {
   const auto processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
   if (!tick_begun_ns) tick_begun_ns = processor_ns();
   (void)pacer.next_tick(Clock::now());
-  // At a speed below 1, more time passes between ticks, so these times are not meaningful.
+  // At a speed below 1, more time passes between ticks, so the times are not meaningful.
   bool counts = true;
   for (;;) {
     counts = counts && pacer.pace().speed >= 1;
     if (!flush_and_go_on()) return {};
     const Clock::time_point now = Clock::now();
     const auto due = pacer.next_tick(now);
-    // Every arrival ends the sleep early, so that it is handled at once instead of at the next
+    // Every arrival ends the sleep early, so that it is handled immediately instead of at the next
     // tick.
     if (due && now >= *due) break;
     const auto until = earlier(due, saver.due());
     const bool woken = sleep(until);
     if (due && !woken && until == due) break;
     if (due) continue;
-    tick_begun_ns = processor_ns();  // work done while the clock was paused does not count for any
-                                     // tick
+    // Work done while the clock was paused is not attributed to any tick.
+    tick_begun_ns = processor_ns();
   }
   const Frame frame = make_tick(tick_ns(tick + 1), static_cast<float>(1 / options.hz), pacer.begin_tick(Clock::now()));
   const std::uint64_t used_ns = processor_ns();

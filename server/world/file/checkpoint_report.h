@@ -1,4 +1,4 @@
-// Types used when opening and saving a world. They depend on neither SQLite nor files.
+// Types used when opening and saving a world. They do not depend on SQLite or on the file format.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ enum class OpenMode : std::uint8_t {
 struct CheckpointReport {
   std::uint64_t checkpoint = 0;  ///< number of the checkpoint; a world's first is 1
   std::uint64_t sequence = 0;    ///< sequence of the last input in the checkpoint
-  std::uint64_t rows = 0;        ///< rows in the file
+  std::uint64_t rows = 0;        ///< number of rows in the file
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
-  /// Path of the copy of the original file if this checkpoint converted a file of format 1,
-  /// otherwise empty.
+  /// If this checkpoint converted a file of format 1, the path of the copy of the original file.
+  /// Otherwise empty.
   std::string original = {};
 };
 

@@ -1,5 +1,5 @@
-// Wraps SQLite for this directory: connections, statements, and errors as WorldErrors. Only .cc
-// files include sqlite3.h.
+// A wrapper around SQLite for this directory: connections, statements, and errors converted to
+// WorldErrors. Only .cc files include sqlite3.h.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace muster {
 
 enum class Step : std::uint8_t { row, done, error };
 
-/// A prepared statement. Must be destroyed before its Database. Columns are valid until the next
-/// step() or reset().
+/// A prepared statement. Must be destroyed before its Database. Column values remain valid until
+/// the next call to step() or reset().
 class Statement {
  public:
   Statement() = default;
@@ -31,13 +31,13 @@ class Statement {
   ~Statement();
 
   explicit operator bool() const noexcept { return statement_ != nullptr; }
-  /// Binds values; indices start at 1. `bytes` and `text` must live until reset().
+  /// Binds a value. Indices start at 1. `bytes` and `text` must remain valid until reset().
   Statement& bind(int index, std::uint64_t value) noexcept;
   Statement& bind(int index, std::span<const std::byte> bytes) noexcept;
   Statement& bind(int index, std::string_view text) noexcept;
   Statement& bind_null(int index) noexcept;
   Step step() noexcept;
-  /// Runs one step, which must return no row, and resets the statement.
+  /// Runs a statement that returns no rows, and resets it.
   bool run() noexcept;
   void reset() noexcept;
 
@@ -52,18 +52,18 @@ class Statement {
  private:
   friend class Database;
   sqlite3_stmt* statement_ = nullptr;
-  bool bound_ = true;  // true if every bind since the last reset succeeded
+  bool bound_ = true;  // true if every bind since the previous reset succeeded
 };
 
-/// One connection, used by one thread at a time.
+/// A database connection. It may be used by only one thread at a time.
 class Database {
  public:
-  /// Opens a database. An empty `vfs` selects SQLite's default file access. Errors show the path as
-  /// `shown`.
+  /// Opens a database. If `vfs` is empty, SQLite's default file access is used. Error messages
+  /// refer to the path as `shown`.
   [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
                                                                 const std::string& vfs, const std::string& shown);
-  /// Opens the file read-only, ignoring its -wal. Takes no locks, so a concurrent write makes the
-  /// result worthless.
+  /// Opens the file read-only and ignores its -wal. Takes no locks, so the data read is unreliable
+  /// if the file is written to at the same time.
   [[nodiscard]] static std::expected<Database, WorldError> open_alone(const std::string& path,
                                                                       const std::string& shown);
   Database(Database&& other) noexcept;
@@ -75,40 +75,42 @@ class Database {
   /// Returns the first column of the first row as text, or an empty string if there is no row.
   [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
 
-  /// Returns this connection's last error as a sentence, for example "the disk is full while
+  /// Returns this connection's most recent error as a sentence, for example "the disk is full while
   /// writing a checkpoint".
   WorldError error(const char* doing) const;
   std::int64_t last_row() const noexcept;
   bool in_transaction() const noexcept;
   void roll_back() noexcept;
   bool is_read_only() const noexcept;
-  /// Returns true if the last statement that read data found the file in WAL mode.
+  /// Returns true if the file was in WAL mode when a statement last read data from it.
   bool is_in_wal_mode() const noexcept;
   /// Sets whether closing this connection merges the -wal into the file and removes it.
   void merge_at_end(bool merge) noexcept;
-  /// Moves committed pages from the -wal into the file, as far as readers allow, even while another
-  /// connection writes. Returns the number of bytes of pages at the front of the -wal that are now
-  /// in the file (0 if the -wal was restarted), or nothing on failure. A failure only costs space.
+  /// Moves committed pages from the -wal into the file, as far as readers allow. Works even while
+  /// another connection is writing. Returns how many bytes of pages at the start of the -wal are
+  /// now in the file (0 if the -wal was restarted), or nothing on failure. A failure only costs
+  /// disk space.
   std::optional<std::uint64_t> merge() noexcept;
-  /// Moves all pages, so that the next write restarts the -wal. Returns false without waiting if
-  /// another connection is reading the file.
+  /// Moves all pages into the file, so that the next write restarts the -wal. Returns false
+  /// immediately if another connection is reading the file.
   [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
-  /// Returns the bytes of the -wal in use after this connection's last commit. A lower value than
-  /// before means that the -wal was restarted.
+  /// Returns the number of bytes in use in the -wal after this connection's most recent commit. If
+  /// the value decreases, the -wal was restarted.
   std::uint64_t wal_bytes() const noexcept { return wal_->bytes; }
   /// Returns the number of commits on this connection that wrote to the -wal.
   std::uint64_t wal_commits() const noexcept { return wal_->commits; }
-  /// Syncs the whole -wal to disk, because an earlier writer may have died before syncing. Changes
-  /// no bytes. Call it after reading from the database.
+  /// Syncs the whole -wal to disk, because an earlier writer may have died before syncing it. Does
+  /// not change any bytes. Must be called after reading from the database.
   [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
-  /// Copies the database to a new file at `path`, which is on disk when the call returns. After an
-  /// error, part of the copy may exist. Must not be called within a transaction.
+  /// Copies the database to a new file at `path`. The copy is on disk when the call returns. After
+  /// an error, part of the copy may exist. Must not be called within a transaction.
   [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,
                                                         const char* doing);
-  /// Returns true if row `id` of `state` has exactly these `bytes`. Keeps a reader open until
+  /// Returns true if row `id` of `state` contains exactly `bytes`. A reader stays open until
   /// stop_comparing() is called.
   bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept;
-  /// Call this before a commit, because an open reader prevents reuse of the -wal.
+  /// Closes the reader opened by holds(). Must be called before a commit, because an open reader
+  /// prevents SQLite from reusing the -wal.
   void stop_comparing() noexcept;
 
  private:
@@ -122,11 +124,11 @@ class Database {
   struct WalCount {
     std::uint64_t bytes = 0, commits = 0;
   };
-  std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite holds a pointer to it
+  std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite points to it
   std::string shown_;
 };
 
-/// Rolls back the caller's transaction unless it has ended.
+/// Rolls back the caller's transaction on destruction, unless the transaction has already ended.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(database) {}

@@ -17,8 +17,8 @@
 namespace muster {
 namespace {
 
-/// Returns true if `stem` ends like the names that WorldFile::rescue creates: -rescued, -rescued-2
-/// ...
+/// Returns true if `stem` ends like a name created by WorldFile::rescue: -rescued, -rescued-2, and
+/// so on.
 bool is_rescued_name(std::string_view stem) {
   const std::size_t last = stem.find_last_not_of("0123456789");
   if (last != stem.npos && last + 1 < stem.size() && stem[last] == '-') stem = stem.substr(0, last);
@@ -72,7 +72,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   const std::filesystem::path path(path_);
   const std::string ending = path.extension().string();
   const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
-  // Do not replace existing files: use a free name.
+  // Pick a free name, so that no existing file is replaced.
   std::string unfinished;
   int number = 0;
   do unfinished = name + "-new-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ending;
@@ -88,7 +88,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     if (!file) return std::unexpected(std::move(file.error()));
     if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
     // Closing the connection merges the -wal but reports no errors, so merge it explicitly first.
-    // Otherwise the file may be incomplete.
+    // Otherwise, the file might be incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
     if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));
@@ -101,8 +101,8 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     return std::unexpected(error(written.error().code(), written.error().detail()));
   }
   ::unlink((unfinished + "-lock").c_str());
-  // Do not choose a name that has companion files of another world, because SQLite would apply them
-  // to this file.
+  // Do not choose a name that already has companion files of another world, because SQLite would
+  // apply those files to this one.
   int taken = 0;
   const auto free_name = [&](int given) {
     std::string free;

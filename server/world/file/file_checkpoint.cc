@@ -1,4 +1,4 @@
-// Writes checkpoints, either in one transaction or in steps that keep the current rows valid.
+// Writes checkpoints, either in a single transaction or in steps that keep the current rows valid.
 #include <unistd.h>
 
 #include <utility>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* doing = "writing a checkpoint";
 
-/// Decides when a step has done enough. Reads the clock only occasionally, because most rows cost
-/// next to nothing.
+/// Decides when a step has done enough work. Reads the clock only occasionally, because most rows
+/// take almost no time.
 class Limit {
  public:
   explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
@@ -22,9 +22,9 @@ class Limit {
     if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
     return ++asked_ % 64 == 0 && is_late();
   }
-  /// Call this after each removed row. Removing a row costs about as much as writing 200 bytes, or
-  /// more if the row is large. Every step removes at least `removals_min` rows, even if it should
-  /// end early; otherwise garbage would grow faster than it is removed.
+  /// Must be called after each removed row. Removing a row costs about as much as writing 200
+  /// bytes, or more if the row is large. Every step removes at least `removals_min` rows, even if
+  /// the step should end early; otherwise, garbage would accumulate faster than it is removed.
   bool reached_by_removing() {
     if (++removed_ * 200 >= slice_.bytes) return true;
     return removed_ >= removals_min && ((slice_.hurries && slice_.hurries()) || is_late());
@@ -39,7 +39,8 @@ class Limit {
   std::uint64_t asked_ = 0, removed_ = 0;
 };
 
-/// Converts a file of format 1. Must run inside the transaction of the checkpoint that converts it.
+/// Converts a file of format 1. Must be called inside the transaction of the checkpoint that
+/// converts it.
 std::expected<void, WorldError> make_format_2(Database& database) {
   std::string sql;
   for (const world_format::Table& old : world_format::tables_of_format_1) {
@@ -68,8 +69,8 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
 std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
                                                                   const JournalEnd& contained) {
   struct Original {
-    // Unless the file was converted, remove the copy of the original. The next attempt creates it
-    // again.
+    // If the conversion did not complete, remove the copy of the original. The next attempt will
+    // create it again.
     ~Original() {
       if (!path.empty()) ::unlink(path.c_str());
     }
@@ -170,8 +171,8 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
                                                              const JournalEnd& contained) {
   const Transaction transaction(*database_);
-  // Another program may have written to the file with SQL. In that case the known versions of rows
-  // are meaningless, so all rows are written.
+  // Another program may have written to the file with SQL. In that case, the recorded row versions
+  // are meaningless, so write all rows.
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) {
@@ -249,7 +250,8 @@ void WorldFile::begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& 
 void WorldFile::give_up_checkpoint() {
   if (!begun_) return;
   if (begun_->sink) {
-    // The next checkpoint has the same number, so remove these rows before it writes its own.
+    // The next checkpoint will have the same number, so these rows must be removed before it writes
+    // its own.
     const std::vector<std::int64_t> inserted = begun_->sink->inserted();
     left_over_.insert(left_over_.end(), inserted.begin(), inserted.end());
   }
@@ -296,7 +298,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
 
   Begun& now = *begun_;
   if (!now.sink) {
-    // Rows left by an earlier checkpoint have the same number.
+    // Remove rows left by an earlier checkpoint, because they have the same number.
     if (!left_over_.empty() || journal_.has_past()) {
       Limit limit(slice);
       if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)

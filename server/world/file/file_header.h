@@ -12,9 +12,9 @@
 namespace muster {
 
 /// Fails unless the file is a world in a known format. Refuses an empty file, a file of another
-/// kind, another application's database, a newer format, and a truncated file. Call it while
+/// type, another application's database, a newer format, and a truncated file. Must be called while
 /// holding the world's lock and before SQLite opens the file, because closing a second descriptor
-/// drops SQLite's locks.
+/// releases SQLite's locks.
 [[nodiscard]] std::expected<void, WorldError> check_header(const std::string& path, const std::string& shown);
 
 /// Returns the size of the file at `path`, or 0 if it does not exist.

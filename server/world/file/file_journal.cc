@@ -15,7 +15,7 @@ constexpr const char* writing = "writing the journal";
 
 std::uint64_t inputs_of(const JournalGroup& group) noexcept { return group.last + 1 - group.first; }
 
-/// Returns, for example, "group 7 (inputs 120 to 140)".
+/// Returns the name of a group for use in messages, for example "group 7 (inputs 120 to 140)".
 std::string named(const JournalGroup& group) {
   std::string text = "group " + std::to_string(group.id);
   if (group.last >= group.first && group.first != 0)
@@ -27,7 +27,7 @@ GroupStamp stamp_of(const JournalGroup& group, std::uint64_t code) noexcept {
   return {group.id, group.first, group.last, group.first_tick, group.last_tick, group.epoch, code, group.types};
 }
 
-/// Returns what is wrong with a group's position after `end`, or an empty string.
+/// Describes why a group cannot directly follow `end`. Returns an empty string if it can.
 std::string misplaced(const JournalGroup& group, const JournalEnd& end) {
   if (group.id != end.group + 1)
     return "group " + std::to_string(end.group + 1) + " was to come, group " + std::to_string(group.id) + " came";
@@ -196,7 +196,7 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
   std::uint64_t next = past_first_;
   for (bool more = true; more && next <= contained; more = !enough()) {
     if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
-    // Group numbers in a damaged file may be far apart, so do not iterate over them.
+    // In a damaged file, group numbers may be far apart, so do not iterate over all numbers.
     oldest_.reset();
     if (oldest_.step() != Step::row) return std::unexpected(database.error(removing));
     next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));
@@ -211,8 +211,8 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
 void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
   past_last_ = contained.group;
-  // No inputs were recorded after the checkpoint, so the next group begins directly after it,
-  // regardless of earlier groups.
+  // No inputs were recorded after the checkpoint was taken, so the next group starts directly after
+  // it, whatever the earlier groups contain.
   if (end_.group == contained.group) end_.last = sequence;
 }
 

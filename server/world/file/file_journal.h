@@ -1,5 +1,5 @@
-// Reads and writes the `journal` table: groups of inputs after the checkpoint. Each group is
-// chained to the previous one by its checksum (checksum.h).
+// Reads and writes the `journal` table, which holds groups of inputs recorded after the checkpoint.
+// Each group is chained to the previous one by its checksum (checksum.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// The end of the chain: the last group, its checksum, and the sequence of the last input.
+/// The end of the chain: the last group, its checksum, and the sequence of its last input.
 struct JournalEnd {
   std::uint64_t group = 0, checksum = 0, last = 0;
 };
@@ -21,43 +21,43 @@ struct JournalEnd {
 /// The journal of one open file. Must be destroyed before its database.
 class FileJournal {
  public:
-  /// Called with each group. If it returns false, the remaining groups are only checked. If it
-  /// refuses a group, the error gives the reason.
+  /// Called for each group. If it returns false, the remaining groups are only checked. If it
+  /// rejects a group, the error explains why.
   using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
 
-  /// Finds the groups of a file whose checkpoint is `meta`, including past ones. Must run inside
-  /// the caller's read transaction.
+  /// Finds the groups, including past ones, of a file whose checkpoint is `meta`. Must be called
+  /// inside the caller's read transaction.
   [[nodiscard]] std::expected<void, WorldError> open(Database& database, const FileMeta& meta,
                                                      const std::string& shown);
   /// Returns true if there are groups that read() has not yet read.
   bool is_unread() const noexcept { return unread_; }
-  /// Returns the highest group number in the file, whether or not the group is valid, or the number
-  /// of the checkpoint's last group if the file has no groups.
+  /// Returns the highest group number in the file, whether or not that group is valid. If the file
+  /// has no groups, returns the number of the last group contained in the checkpoint.
   std::uint64_t newest() const noexcept { return newest_; }
-  /// Returns the last valid group, or the checkpoint's last group while groups are unread.
+  /// Returns the last valid group, or the checkpoint's last group if is_unread().
   const JournalEnd& end() const noexcept { return end_; }
 
-  /// Passes the verified groups after the checkpoint to `take`, in order, with bytes aligned to 16.
-  /// If a group is wrong, fails with an error that names it. SQLite commits are atomic, so a
-  /// partial group can only mean damage. Must run inside the caller's read transaction. Changes
-  /// nothing.
+  /// Verifies the groups after the checkpoint and passes them to `take`, in order, with their bytes
+  /// aligned to 16. If a group is invalid, fails with an error that names it. SQLite commits are
+  /// atomic, so a partial group can only mean damage. Must be called inside the caller's read
+  /// transaction. Does not change the file.
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
                                                               const std::string& shown, const Take& take);
 
-  /// Writes a group inside the caller's transaction, and sets its id. keep() must be called after
-  /// the commit.
+  /// Writes a group inside the caller's transaction, and sets the group's id. keep() must be called
+  /// after the commit.
   [[nodiscard]] std::expected<void, WorldError> append(Database& database, const std::string& shown,
                                                        JournalGroup& group);
   void keep(const JournalGroup& group) noexcept;
 
-  /// Call this after committing a checkpoint with the inputs up to `sequence`. The checkpoint
-  /// contains the groups up to `contained`, which become past groups.
+  /// Must be called after committing a checkpoint that contains the inputs up to `sequence`. The
+  /// groups up to `contained` are part of the checkpoint and become past groups.
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }
-  /// Removes groups up to `contained`, oldest first, until `enough`, which is called after each
-  /// removal, returns true. Must run inside the caller's transaction. Returns the first remaining
-  /// group; pass it to past_removed() after the commit.
+  /// Removes groups up to `contained`, oldest first. Calls `enough` after each removal, and stops
+  /// when it returns true. Must be called inside the caller's transaction. Returns the first
+  /// remaining group, which must be passed to past_removed() after the commit.
   [[nodiscard]] std::expected<std::uint64_t, WorldError> remove_past(Database& database, std::uint64_t contained,
                                                                      const std::function<bool()>& enough);
   std::uint64_t past_last() const noexcept { return past_last_; }

@@ -1,6 +1,6 @@
-// The `meta` table of a world file: the world's identity, the moment that its state represents, and
-// the program that wrote it. Values are text, so that any SQL tool can display them. `checksum`
-// covers all other values.
+// The `meta` table of a world file: the identity of the world, the point in time that its state
+// represents, and the program that wrote it. Values are stored as text, so that any SQL tool can
+// display them. `checksum` covers all other values.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace muster {
 
 struct FileMeta {
   std::string world;             ///< 32 random hexadecimal digits that identify the world
-  std::string product;           ///< program that wrote the file last: "muster 0.1.0"
-  std::string created;           ///< "2026-11-21T00:45:17Z"
+  std::string product;           ///< the program that last wrote the file, such as "muster 0.1.0"
+  std::string created;           ///< time of creation, such as "2026-11-21T00:45:17Z"
   std::string saved;             ///< time of the last checkpoint
-  std::string code;              ///< code identity at the last checkpoint, for recovery
+  std::string code;              ///< code identity at the last checkpoint, used for recovery
   std::string types;             ///< fingerprint of the types in the `types` table
   std::uint64_t checkpoint = 0;  ///< 1, 2, 3 ... over the world's lifetime; 0 before the first
   std::uint64_t sequence = 0;    ///< sequence of the last input in the state
   std::uint64_t tick = 0;
-  std::uint64_t rows = 0;  ///< rows in `state`
-  std::string digest;      ///< see checksum.h
+  std::uint64_t rows = 0;  ///< number of rows in `state`
+  std::string digest;      ///< digest of the state; see checksum.h
 
-  /// The last journal group contained in the state, or 0, and its checksum, which seeds the
-  /// checksum of the next group. Absent in format 1.
+  /// The last journal group contained in the state (0 if none), and its checksum, which seeds the
+  /// checksum of the next group. Not present in format 1.
   std::uint64_t group = 0, chain = 0;
 };
 
-/// Reads and checks the table of a file of this format. Fails with `damaged` if a value is missing
-/// or invalid, or if the checksum is wrong.
+/// Reads and checks the table of a file in the given format. Fails with `damaged` if a value is
+/// missing or invalid, or if the checksum does not match.
 [[nodiscard]] std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format,
                                                             const std::string& shown);
 
@@ -42,12 +42,12 @@ struct FileAlone {
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< last group in the journal or the state
 };
-/// Reads the file without its -wal and without a lock. Call it while no process merges into the
-/// file. After a partial merge, the file may have any content; with `whole`, the function reads all
-/// of it and accepts only a consistent file.
+/// Reads the file without its -wal and without taking a lock. No process may be merging into the
+/// file during the call. After a partial merge, the file may contain anything. If `whole` is set,
+/// the function reads the whole file and accepts it only if it is consistent.
 FileAlone read_alone(const std::string& path, const std::string& shown, bool whole);
 
-/// Replaces the table's contents in format 2. Must run inside the caller's transaction.
+/// Replaces the table's contents in format 2. Must be called inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);
 
 std::string new_world_name();

@@ -33,8 +33,8 @@ FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest
 
 void FileSink::fail(const StateKey& key) {
   const WorldError error = database_.error(writing);
-  // Only an error about the row's size names the row; other errors, such as a full disk, have
-  // nothing to do with it.
+  // Name the row only if the error concerns its size. Other errors, such as a full disk, have
+  // nothing to do with the row.
   error_ = error.code() == WorldErrorCode::too_large
                ? WorldError(error.code(), shown_, error.detail() + ": " + world_format::place(key))
                : error;
@@ -69,9 +69,9 @@ void FileSink::row(const StateKey& key, std::uint64_t version, std::span<const s
     return;
   }
   if (!see(key, *kept) || (kept->given && kept->given_version == version)) return;
-  // A new version does not imply new bytes: a chunk's row stores only its number of rows, which may
-  // stay the same while its columns change, and a manager that is saved as a single row cannot tell
-  // what changed.
+  // A new version does not necessarily mean new bytes. A chunk's row stores only its number of
+  // rows, which may stay the same while its columns change, and a manager that is saved as a single
+  // row cannot tell what has changed.
   if (kept->length == bytes.size() && kept->checksum == row_checksum(RowStamp::of(key, kept->checkpoint), bytes) &&
       database_.holds(kept->id, bytes)) {
     compared_.emplace_back(kept, version);
@@ -142,7 +142,7 @@ void FileSink::remove(const Row& row) {
 
 std::vector<FileSink::Row> FileSink::vanished() const {
   std::vector<Row> all;
-  // If all known rows were seen, no row has vanished, and no further checks are needed.
+  // If every known row was seen, no row has vanished, and nothing else needs to be checked.
   if (whole_seen_ < rows_.whole().size())
     for (const auto& [key, kept] : rows_.whole())
       if (kept.seen != save_) all.emplace_back(key, kept);

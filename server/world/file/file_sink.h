@@ -1,4 +1,5 @@
-// Writes changed rows of a registry to the `state` table, and removes rows that have vanished.
+// Writes the changed rows of a registry to the `state` table, and removes rows that no longer
+// exist.
 #pragma once
 
 #include <optional>
@@ -14,19 +15,19 @@ struct SinkCounts {
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
 };
 
-/// Selects what happens to a row that is replaced.
+/// Selects what happens to the old version of a row that is replaced.
 enum class Replacing : std::uint8_t {
-  in_place,  ///< overwritten, all within one transaction
-  beside,    ///< the old row stays valid until the checkpoint is current
+  in_place,  ///< it is overwritten; all rows are written in one transaction
+  beside,    ///< it stays valid until the checkpoint is current
 };
 
-/// Used within one write transaction of `database`, or across several with Replacing::beside.
-/// `rows` and `digest` do not change until keep() is called after the commit. After a failed
-/// checkpoint, discard the sink.
+/// A sink is used within one write transaction of `database`, or across several with
+/// Replacing::beside. `rows` and `digest` do not change until keep() is called after the commit. If
+/// the checkpoint fails, discard the sink.
 class FileSink : public StateSink {
  public:
-  /// `checkpoint` is the number of the checkpoint being written. `save` is a number that no earlier
-  /// sink for `rows` has used.
+  /// `checkpoint` is the number of the checkpoint being written. No earlier sink for `rows` may
+  /// have used the same `save` number.
   FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint, std::uint64_t save,
            Replacing replacing, std::string shown);
 
@@ -34,29 +35,29 @@ class FileSink : public StateSink {
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
   using Row = std::pair<StateKey, KeptRow>;
-  /// Returns the rows that were neither passed to row() nor queried with has(). Call it once, after
-  /// all rows.
+  /// Returns the rows that were neither passed to row() nor queried with has(). Must be called
+  /// exactly once, after all rows have been passed.
   std::vector<Row> vanished() const;
   void remove(const Row& row);
-  /// Returns the first error. Rows after an error are ignored.
+  /// Returns the first error. Rows passed after an error are ignored.
   [[nodiscard]] std::expected<void, WorldError> good() const;
-  /// Returns the digest of the state after the commit.
+  /// Returns the digest of the state as it will be after the commit.
   const StateDigest& digest() const noexcept { return digest_; }
   const SinkCounts& counts() const noexcept { return counts_; }
-  /// Updates `rows`. Call it after the commit.
+  /// Updates `rows`. Must be called after the commit.
   void keep();
   /// Returns the ids of rows that are no longer needed once the checkpoint is current. Rows without
-  /// bytes come last, because the rows they delete must be removed first. Empty if everything was
-  /// written in place.
+  /// bytes come last, because the rows that they mark as deleted must be removed first. Returns an
+  /// empty list if everything was written in place.
   std::vector<std::int64_t> replaced() const;
   /// Returns the ids of inserted rows.
   std::vector<std::int64_t> inserted() const;
 
  private:
-  /// Marks the row as part of this save. Returns false and sets an error if it was already part of
-  /// it.
+  /// Marks the row as part of this save. If the row is already part of it, sets an error and
+  /// returns false.
   bool see(const StateKey& key, KeptRow& kept);
-  /// Inserts a row. A row without bytes deletes the row at that place.
+  /// Inserts a row. A row without bytes marks the row with that key as deleted.
   void insert(const StateKey& key, std::uint64_t checksum, std::optional<std::span<const std::byte>> bytes);
   void write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old);
   void fail(const StateKey& key);
@@ -71,9 +72,9 @@ class FileSink : public StateSink {
   Statement insert_, update_, remove_;
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
-  std::vector<std::int64_t> replaced_, removals_;             // row ids; removals have no bytes
-  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows that equal those in the file
-  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows in this save
+  std::vector<std::int64_t> replaced_, removals_;             // row ids; `removals_` have no bytes
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows identical to those in the file
+  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows seen in this save
   SinkCounts counts_;
   std::optional<WorldError> error_;
 };

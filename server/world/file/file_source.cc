@@ -18,7 +18,7 @@ void FileSource::fail(WorldErrorCode code, std::string detail) {
 
 std::span<const std::byte> FileSource::aligned(std::span<const std::byte> bytes) {
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % 16 == 0) return bytes;
-  buffer_.assign(bytes.begin(), bytes.end());  // operator new aligns to 16
+  buffer_.assign(bytes.begin(), bytes.end());  // operator new aligns to 16 bytes
   return buffer_;
 }
 
@@ -29,7 +29,8 @@ void FileSource::rows(StateSection section,
   const std::string columns = format_ == 1 ? "SELECT id, key, column_, version, checkpoint, checksum, bytes FROM state "
                                            : "SELECT id, key, column_, 0, checkpoint, checksum, bytes FROM state ";
   const std::string order = format_ == 1 ? " ORDER BY key, column_" : " ORDER BY key, column_, checkpoint DESC";
-  // Keys are unsigned, but SQL integers are signed, so keys with the highest bit set come second.
+  // Keys are unsigned but SQL integers are signed, so keys with the highest bit set are read
+  // second.
   for (const char* half : {"WHERE section = ?1 AND key >= 0", "WHERE section = ?1 AND key < 0"}) {
     auto statement = database_.prepare((columns + half + order).c_str(), reading);
     if (!statement) {
@@ -44,7 +45,7 @@ void FileSource::rows(StateSection section,
 
 bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
-  std::optional<StateKey> last;  // place whose newest row has been found
+  std::optional<StateKey> last;  // the key whose newest row has been found
   Step step;
   while ((step = statement.step()) == Step::row) {
     const StateKey key{section, statement.integer(1), static_cast<std::uint32_t>(statement.integer(2))};

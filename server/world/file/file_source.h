@@ -1,4 +1,4 @@
-// Reads the `state` table as a StateSource. Checks each row before passing it on, and computes the
+// Reads the `state` table as a StateSource. Checks each row before passing it on, and computes a
 // digest of all rows.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace muster {
 
-/// For each place, passes on the newest row that is not newer than the checkpoint in `meta`, with
-/// bytes aligned to 16. Used inside one read transaction of `database`. After the first error it
-/// passes on no more rows; finish() returns that error, which takes precedence over the reader's
-/// own.
+/// For each key, passes on the newest row that is not newer than the checkpoint in `meta`, with
+/// bytes aligned to 16. Used within a single read transaction of `database`. After the first error,
+/// it passes on no further rows, and finish() returns that error, which takes precedence over any
+/// error of the reader.
 class FileSource : public StateSource {
  public:
   FileSource(Database& database, std::uint32_t format, const FileMeta& meta, KeptRows& rows, std::string shown)
@@ -24,13 +24,13 @@ class FileSource : public StateSource {
   void rows(StateSection section,
             const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
 
-  /// Reads the remaining rows, and compares the result with the checkpoint's data in `meta`.
+  /// Reads the remaining rows and compares the result with the checkpoint's data in `meta`.
   [[nodiscard]] std::expected<void, WorldError> finish();
-  /// Returns the digest of all rows. Call it after finish().
+  /// Returns the digest of all rows. Must be called after finish().
   const StateDigest& digest() const noexcept { return whole_; }
-  /// Returns the ids of rows that are not needed: rows of a checkpoint that never became current,
-  /// and replaced rows. Rows without bytes come last, because the rows they delete must be removed
-  /// first.
+  /// Returns the ids of rows that are not needed: replaced rows, and rows of a checkpoint that
+  /// never became current. Rows without bytes come last, because the rows that they mark as deleted
+  /// must be removed first.
   std::vector<std::int64_t> left_over() const;
 
  private:
@@ -42,7 +42,7 @@ class FileSource : public StateSource {
   Database& database_;
   std::uint32_t format_;
   const FileMeta& meta_;
-  KeptRows& rows_;  // no rows for a file of format 1, which is rewritten
+  KeptRows& rows_;  // empty for a file of format 1, which is rewritten
   std::string shown_;
   std::map<StateSection, StateDigest> digests_;  // digests of the sections read so far
   StateDigest whole_;

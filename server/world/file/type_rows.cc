@@ -38,8 +38,8 @@ const char* kind_name(FieldKind kind) noexcept {
   return "?";
 }
 
-/// Returns text such as "value:float @0, slots:game.Slot[4] @8", in the syntax of schema files,
-/// with each field's offset in the struct.
+/// Returns a string such as "value:float @0, slots:game.Slot[4] @8", which uses the syntax of
+/// schema files and gives each field's offset in the struct.
 std::string fields_text(const TypeDescriptor& type, std::span<const TypeDescriptor* const> types) {
   std::string text;
   for (const FieldDescriptor& field : type.fields) {

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// Replaces the table if `fingerprint` differs from the one in `meta`, and records the new
-/// fingerprint there. Must run inside the caller's transaction.
+/// Replaces the table if `fingerprint` differs from the one in `meta`, and stores the new
+/// fingerprint in `meta`. Must be called inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_types(Database& database,
                                                           std::span<const TypeDescriptor* const> types,
                                                           std::uint64_t fingerprint, FileMeta& meta);

@@ -1,12 +1,12 @@
 // Tracks how much of the -wal is in use, how much of it has been merged into the file, and how much
-// readers are holding.
+// of it cannot be merged yet because of readers.
 //
 //   0              merged             until              used
 //   |----------------|------------------|------------------|      the -wal, in bytes of pages
 //   those in the file | being merged now | written since
 //
-// After everything has been merged, the next commit restarts the -wal at 0, unless it is being
-// read.
+// Once everything has been merged, the next commit restarts the -wal at 0, unless another program
+// is reading it.
 #pragma once
 
 #include <algorithm>
@@ -18,25 +18,25 @@ namespace muster {
 /// Used on the writing thread.
 class WalUse {
  public:
-  /// Call this after a commit with the bytes in use. A lower value than before means that the -wal
-  /// was restarted.
+  /// Must be called after a commit with the number of bytes in use. If the value decreases, the
+  /// -wal was restarted.
   void wrote(std::uint64_t used) noexcept {
     if (used < used_) {
       merged_ = kept_ = held_ = 0;
       began_anew_ = true;
     } else if (used > used_ && used_ > 0 && merged_ == used_) {
-      kept_ = used_;  // the -wal could have been restarted but is being read
+      kept_ = used_;  // the -wal could have been restarted, but it is being read
     }
     used_ = used;
   }
-  /// Call this before a merge of everything in use. Only one merge may run at a time.
+  /// Must be called before merging everything in use. Only one merge may run at a time.
   void merge_begun() noexcept {
     until_ = used_;
     merging_ = true;
     began_anew_ = false;
   }
-  /// Call this after a merge with the bytes of the -wal that are now in the file, or no value if it
-  /// failed.
+  /// Must be called after a merge with the number of bytes of the -wal that are now in the file, or
+  /// with no value if the merge failed.
   void merge_ended(std::optional<std::uint64_t> in_file) noexcept {
     merging_ = false;
     if (began_anew_) return;  // the -wal was restarted, so everything had been merged
@@ -46,11 +46,11 @@ class WalUse {
   }
   bool is_merging() const noexcept { return merging_; }
   std::uint64_t unmerged() const noexcept { return used_ - merged_; }
-  /// Returns the bytes in use that a merge could remove, that is, those not held back by readers or
-  /// a failing disk.
+  /// Returns the number of bytes in use that a merge could free. Excludes bytes that readers or a
+  /// failing disk prevent from being merged.
   std::uint64_t length() const noexcept { return used_ - kept_; }
-  /// Returns the bytes that the last merge could not move because another program is reading an
-  /// older state.
+  /// Returns the number of bytes that the previous merge could not move because another program was
+  /// reading an older state.
   std::uint64_t held() const noexcept { return held_; }
 
  private:

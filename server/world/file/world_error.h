@@ -1,5 +1,5 @@
-// An error from opening, saving or reading a world. World's constructor and World::commit throw it;
-// other functions return it.
+// The error type for opening, saving, or reading a world. World's constructor and World::commit
+// throw it; other functions return it.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@ namespace muster {
 enum class WorldErrorCode : std::uint8_t {
   missing,      ///< the file does not exist, but the caller requires it
   exists,       ///< the file exists, but the caller requires a new one
-  in_use,       ///< open in another process or World, or being written to
+  in_use,       ///< the file is open in another process or World, or is being written to
   not_a_world,  ///< the path names a file of another kind
   newer,        ///< the file has a later format
-  damaged,      ///< truncated, overwritten, or partly lost
-  denied,       ///< no permission for the file or its directory
+  damaged,      ///< the file is truncated, overwritten, or partly lost
+  denied,       ///< permission is denied for the file or its directory
   disk_full,
   io,            ///< the disk reported an error
   incompatible,  ///< the registry refuses the file's state, for example because of a type's layout
   setup,         ///< the host's options or its install function failed
-  stopped,       ///< stopped before an input, or not stopped before the input to leave out
+  stopped,       ///< the world is stopped before an input, or not before the one to leave out
   too_large,     ///< a row exceeds the database's limit
-  displaced,     ///< the open file or its -wal was moved, deleted, replaced or overwritten
-  left_behind,   ///< the file is missing, but its companions exist
+  displaced,     ///< the open file or its -wal was moved, deleted, replaced, or overwritten
+  left_behind,   ///< the file is missing, but its companion files exist
 };
 const char* name(WorldErrorCode code) noexcept;
 
-/// what() is a sentence that begins with the given path: "level1.muster: in use by process 4711".
+/// what() returns a sentence that begins with the given path, for example "level1.muster: in use by
+/// process 4711".
 class WorldError : public std::runtime_error {
  public:
   WorldError(WorldErrorCode code, std::string path, std::string detail);

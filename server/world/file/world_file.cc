@@ -23,8 +23,8 @@ namespace {
 
 bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
-/// Removes the temporary name of the file. create() links the final name before removing the
-/// temporary one, so a crash in between leaves both.
+/// Removes the temporary name of the file. create() links the final name before it removes the
+/// temporary one, so a crash in between leaves both names.
 void remove_unfinished_name(const std::string& path, const struct stat& file) noexcept {
   const std::string unfinished = path + "-new";
   struct stat other{};
@@ -45,14 +45,15 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
                                 std::to_string(name_bytes_max) + ", because other files are stored next to it";
   if (name_bytes > system_bytes_max) return refuse(WorldErrorCode::missing, long_name);
   std::error_code failure;
-  // Make the path absolute first: for a relative path that does not exist yet, weakly_canonical
-  // does not add the directory.
+  // Make the path absolute first. For a relative path that does not exist yet, weakly_canonical
+  // does not add the current directory.
   std::filesystem::path resolved = std::filesystem::absolute(given, failure);
   if (!failure) resolved = std::filesystem::weakly_canonical(resolved, failure);
   if (given.empty() || failure) return refuse(WorldErrorCode::missing, "not the path of a file: " + failure.message());
   const std::string path = resolved.string();
   const std::string directory = resolved.parent_path().string();
-  // SQLite allows paths of 512 bytes, and the file is created under a name that is 12 bytes longer.
+  // SQLite allows paths of up to 512 bytes, and the file is created under a name that is 12 bytes
+  // longer.
   constexpr std::size_t path_bytes_max = 500;
   if (path.size() > path_bytes_max)
     return refuse(WorldErrorCode::missing, "its path has " + std::to_string(path.size()) +
@@ -85,7 +86,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (const auto absolute = std::filesystem::absolute(given, failure); !failure && absolute.lexically_normal() != path)
     world.given_ = absolute.string();
   if (!exists) {
-    // Another owner may have created the file after the check above and before we got the lock.
+    // Another owner may have created the file after the check above but before we took the lock.
     if (::stat(path.c_str(), &file) == 0) return refuse(WorldErrorCode::in_use, "just created by another process");
     if (const std::string left = left_behind(path); !left.empty()) return refuse(WorldErrorCode::left_behind, left);
     world.lock_.set_mark({}, 0, 0, {});
@@ -109,8 +110,8 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
 WorldFile::~WorldFile() {
   if (!lock_.is_held()) return;
   if (database_) {
-    // Detect a displaced file first. Otherwise, closing the connections would modify the files that
-    // are now at the path.
+    // Check for displacement first. If the file is displaced, closing the connections normally
+    // would modify the files that are now at the path.
     (void)still_there();
     beside_.reset();
     journal_ = {};
@@ -151,7 +152,8 @@ std::expected<void, WorldError> WorldFile::check_wal() {
             "do not fit. Else put the right -wal back" +
             way_on));
   unread_wal_ = true;
-  // Without its -wal, the file may be damaged; its contents are then unknown.
+  // Without its -wal, the file may be incomplete or inconsistent, in which case its contents are
+  // unknown.
   alone_ = read_alone(path_, shown_, true);
   if (mark.wal && !alone_.world.empty() && !mark.world.empty() && alone_.world != mark.world)
     return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
@@ -173,7 +175,8 @@ std::expected<void, WorldError> WorldFile::open_database() {
   auto opened = Database::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   database_.emplace(std::move(*opened));
-  // Merge another process's -wal only before the first write, so that a refused file keeps it.
+  // If another process left a -wal, do not merge it until the first write, so that a refused file
+  // keeps its -wal.
   database_->merge_at_end(!had_wal);
   foreign_wal_ = had_wal;
   if (database_->is_read_only()) return std::unexpected(error(WorldErrorCode::denied, "the file may not be written"));
@@ -181,7 +184,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   constexpr const char* doing = "opening the file";
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
-  // The header in the file may be older than the one in a -wal.
+  // The header in the file may be older than the one in the -wal.
   auto format = database_->value("PRAGMA user_version", doing);
   if (!format) return std::unexpected(std::move(format.error()));
   format_ = *format == "1" ? 1 : world_format::version;
@@ -198,8 +201,8 @@ std::expected<void, WorldError> WorldFile::open_database() {
     }
   }
   if (had_wal) {
-    // The last transaction may come from an owner that died before the sync. After this sync,
-    // anything reported about the file is durable.
+    // The last transaction may come from an owner that died before syncing. Once this sync
+    // completes, anything reported about the file is durable.
     if (auto synced = database_->sync_wal(doing); !synced) return synced;
   }
   auto meta = read_meta(*database_, format_, shown_);
@@ -268,8 +271,8 @@ std::expected<void, WorldError> WorldFile::check_mark(bool had_wal) const {
 }
 
 std::expected<void, WorldError> WorldFile::create() {
-  // Use another name first, so that even after a power cut, `path_` names either a complete world
-  // or nothing.
+  // Create the file under a temporary name, so that even after a power failure, `path_` refers
+  // either to a complete world or to nothing.
   const std::string unfinished = path_ + "-new";
   const auto remove_unfinished = [&] {
     for (const char* part : {"", "-wal", "-shm", "-journal"}) ::unlink((unfinished + part).c_str());
@@ -309,7 +312,7 @@ std::expected<void, WorldError> WorldFile::create() {
     remove_unfinished();
     return filled;
   }
-  // Lock the file before it gets its name, so that no other process can take it.
+  // Lock the file before giving it its final name, so that no other process can take it.
   if (auto held = lock_.hold(unfinished, shown_); !held) {
     remove_unfinished();
     return held;
@@ -324,7 +327,7 @@ std::expected<void, WorldError> WorldFile::create() {
         error(WorldErrorCode::io, "cannot be put in its place: " + std::string(std::strerror(reason))));
   }
   remove_unfinished();
-  // Remove a world that was never reported as created, so that the path is free for the next
+  // Remove a world whose creation was never reported, so that the path is free for the next
   // attempt.
   const auto take_back = [&] {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path_ + part).c_str());
@@ -402,8 +405,8 @@ std::expected<void, WorldError> WorldFile::still_there() {
   if (!seen.gone.empty()) return displace(seen.gone);
   if (!seen.hidden.empty()) return std::unexpected(error(WorldErrorCode::denied, seen.hidden));
   const FileStamp file = stamp_of(path_);
-  // Other programs' SQLite appends to the existing -wal. If they restarted it, the file already
-  // contains everything that was in it.
+  // When other programs write through SQLite, they append to the existing -wal. If they restarted
+  // it, the file already contains everything that was in it.
   const bool alone = seen.wal_differs && !watch_->wal_only_grew();
   if (alone || seen.file_differs) {
     if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
@@ -423,7 +426,7 @@ std::expected<void, WorldError> WorldFile::still_there() {
 }
 
 std::string WorldFile::alone_differs() const {
-  // Pages in the -wal hide the file's versions of the same pages until the -wal is gone.
+  // As long as the -wal exists, its pages hide the file's versions of those pages.
   const FileAlone now = read_alone(path_, shown_, true);
   if (alone_.world.empty() || now.world.empty()) return {};
   if (now.world != meta_.world) return path_ + " was written over with another world";
@@ -464,7 +467,7 @@ std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
 void WorldFile::set_mark(std::uint64_t group) noexcept {
   const bool was_unknown = !lock_.mark().wal;
   lock_.set_mark(meta_.world, meta_.checkpoint, group, watch_->salts());
-  // The salts of the first -wal are random; the salts of later ones follow from them.
+  // The salts of the first -wal are random, and the salts of each later one are derived from them.
   if (was_unknown) lock_.sync();
 }
 
@@ -494,17 +497,17 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
     watch_->take_file(stamp_of(lock_.descriptor()));
   }
-  // After a power cut, the lock file must name this -wal or the previous one. Marks of an earlier
-  // process may not be on disk yet.
+  // After a power failure, the lock file must identify either this -wal or the previous one. A mark
+  // written by an earlier process may not be on disk yet.
   if (!lock_is_synced_ || lock_.mark().wal != watch_->salts()) {
     lock_.note_wal(watch_->salts());
     lock_.sync();
     lock_is_synced_ = true;
   }
   if (foreign_wal_) {
-    // The -wal may contain, after its end, pages of a transaction that was lost in a power cut. If
-    // the first of these pages were rewritten with the same content and power failed again, that
-    // transaction would appear complete.
+    // Beyond its end, the -wal may contain pages of a transaction that was lost in a power failure.
+    // If the first of these pages were rewritten with identical content and the power failed again,
+    // that transaction would appear to be complete.
     auto merged = database_->merge_whole(doing);
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
@@ -545,8 +548,8 @@ void WorldFile::end_merge() noexcept {
 void WorldFile::merge_beside() noexcept {
   in_file_.reset();
   merged_.reset();
-  // If the file were a different one or had changed, the merge would overwrite it with the contents
-  // of the -wal.
+  // If the path now refers to another file, or if the file has changed, a merge would overwrite it
+  // with the contents of the -wal.
   const auto is_ours = [&] {
     const FileStamp file = stamp_of(path_);
     return file.is_same_file(watch_->file()) && file.is_unwritten_since(watch_->file());
@@ -554,12 +557,12 @@ void WorldFile::merge_beside() noexcept {
   if (displaced() || !is_ours()) return;
   if (!beside_) {
     auto opened = Database::open(path_, false, options_.vfs, shown_);
-    // A connection does not know that there is a -wal until it has read from the database.
+    // A connection does not know that a -wal exists until it has read from the database.
     if (!opened || !is_ours() || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
     opened->merge_at_end(false);
     beside_.emplace(std::move(*opened));
   }
-  // After a power cut, the lock file must name this -wal or the previous one.
+  // After a power failure, the lock file must identify either this -wal or the previous one.
   lock_.sync();
   in_file_ = beside_->merge();
   note_merge();

@@ -1,6 +1,6 @@
-// A world's file: opens or refuses it, reads its state and journal, and writes checkpoints and
-// groups of inputs. Handles rows of bytes and records, and does not depend on a registry.
-// docs/file-format.md shows the tables.
+// A world's file. Opens or refuses the file, reads its state and journal, and writes checkpoints
+// and groups of inputs. Works with rows of bytes and records, and does not depend on a registry.
+// docs/file-format.md describes the tables.
 #pragma once
 
 #include <algorithm>
@@ -33,37 +33,41 @@ namespace muster {
 
 struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
-  bool check_structure = true;            ///< check all pages when opening, at about 3 GB/s
+  /// If true, all pages are checked when the file is opened, at about 3 GB/s.
+  bool check_structure = true;
   std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
-  std::string vfs = {};                   ///< a registered SQLite VFS; tests use a failing disk
-  const FileMeta* continues = nullptr;    ///< checkpoint of the world to continue, or null
+  /// Name of a registered SQLite VFS. Tests use one that simulates a failing disk.
+  std::string vfs = {};
+  const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
 };
 
-/// The data that a checkpoint records besides rows.
+/// The data that a checkpoint records in addition to the rows.
 struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
-  std::string code = {};                              ///< code identity of the host
-  std::uint64_t types_fingerprint = 0;                ///< if changed, the table `types` is written
-  std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+  std::string code = {};  ///< code identity of the host
+  /// If this has changed, the table `types` is rewritten.
+  std::uint64_t types_fingerprint = 0;
+  /// The types to describe for people who use SQL. Never read back.
+  std::span<const TypeDescriptor* const> types = {};
 
-  /// If true and rows, sequence and tick equal those of the last checkpoint, nothing is written and
-  /// the last report is returned.
+  /// If true and the rows, sequence, and tick equal those of the previous checkpoint, nothing is
+  /// written and the previous report is returned.
   bool only_if_changed = false;
 };
 
-/// Selects when the -wal is merged into the file, if a merge is due after a write.
+/// Selects when the -wal is merged into the file if a merge is due after a write.
 enum class Merges : std::uint8_t {
   at_once,    ///< before the call returns
-  by_caller,  ///< merged by the caller, who calls begin_merge() soon after the write
+  by_caller,  ///< by the caller, which calls begin_merge() soon after the write
 };
 
-/// Limits on one step of a checkpoint; a single row may exceed them.
+/// Limits on a single step of a checkpoint. A single row may exceed them.
 struct CheckpointSlice {
   std::uint64_t bytes = 1u << 20;
   std::chrono::nanoseconds time = std::chrono::milliseconds(20);
-  /// Called after each row. If it returns true, the step ends once bytes_min are written. May be
-  /// null.
+  /// Called after each row. If it returns true, the step ends as soon as bytes_min bytes have been
+  /// written. May be null.
   std::function<bool()> hurries = {};
   std::uint64_t bytes_min = 32u << 10;
   Merges merges = Merges::at_once;
@@ -72,26 +76,27 @@ struct CheckpointSlice {
 struct CheckpointStep {
   enum class State : std::uint8_t {
     more,   ///< another step follows
-    done,   ///< the checkpoint is current and on the disk
-    stale,  ///< given up: another program wrote to the file; the next checkpoint writes everything
+    done,   ///< the checkpoint is current and on disk
+    stale,  ///< abandoned because another program wrote to the file; the next one writes everything
   };
   State state = State::more;
   CheckpointReport report = {};  ///< set if the state is `done`
 };
 
-/// A world file, open and locked by one owner. Used by one thread at a time, on any thread.
-/// Movable.
+/// A world file, opened and locked by one owner. May be used on any thread, but only by one thread
+/// at a time. Movable.
 ///
-/// Before each write, and again before it counts as durable, the path must name the open file, and
-/// only this process's SQLite may have written to the file and its -wal. Otherwise the file is
-/// permanently displaced: nothing more is written to the file at the path or its -wal, and every
-/// call that writes fails with WorldErrorCode::displaced.
+/// Before each write, and again before the write counts as durable, two conditions are checked: the
+/// path must refer to the open file, and only this process's SQLite may have written to the file
+/// and its -wal. If either condition fails, the file is permanently displaced. From then on,
+/// nothing is written to the file at the path or to its -wal, and every call that writes fails with
+/// WorldErrorCode::displaced.
 class WorldFile {
  public:
-  /// Opens the world at `path`, or prepares to create it at the first checkpoint. Until then only
+  /// Opens the world at `path`, or prepares to create it at the first checkpoint. Until then, only
   /// the lock file exists, and it is removed if no checkpoint is made. After an error, the file,
-  /// its -wal and its companions are unchanged, byte for byte. Follows a symbolic link, so that all
-  /// names share one lock.
+  /// its -wal, and its companion files are unchanged, byte for byte. Symbolic links are followed,
+  /// so that all names of a file share one lock.
   [[nodiscard]] static std::expected<WorldFile, WorldError> open(const std::string& path,
                                                                  WorldFileOptions options = {});
 
@@ -101,97 +106,100 @@ class WorldFile {
 
   /// Returns true until the world's first checkpoint is durable.
   bool is_new() const noexcept { return meta_.checkpoint == 0; }
-  /// Returns true for a file in an older format. The first checkpoint converts it, and leaves a
-  /// copy of the original next to it.
+  /// Returns true if the file has an older format. The first checkpoint converts such a file and
+  /// leaves a copy of the original next to it.
   bool is_older() const noexcept { return database_ && format_ < world_format::version; }
   const FileMeta& meta() const noexcept { return meta_; }
-  const std::string& path() const noexcept { return shown_; }      ///< as given
-  const std::string& real_path() const noexcept { return path_; }  ///< absolute, links followed
+  const std::string& path() const noexcept { return shown_; }  ///< the path as given
+  /// The absolute path with links resolved.
+  const std::string& real_path() const noexcept { return path_; }
 
   using Save = std::function<void(StateSink&)>;
   using Read = std::function<std::expected<void, StateError>(StateSource&)>;
-  /// Passes the rows to `read`, and checks all of them, including those that `read` does not take.
-  /// After an error, discard what `read` built; the file is unchanged. Does not call `read` for a
-  /// new world.
+  /// Passes the rows to `read`, and checks all of them, including rows that `read` does not
+  /// consume. After an error, the caller must discard what `read` has built; the file is unchanged.
+  /// For a new world, `read` is not called.
   [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
 
-  /// Passes the verified groups of inputs after the checkpoint to `take`, in order. After `take`
-  /// returns false, the remaining groups are only verified. If a group is wrong or missing, the
-  /// error gives its position and a way to continue without it. Does not change the file. Call it
-  /// after load() and before any write: append() and checkpoint() fail while there are unread
-  /// groups.
+  /// Verifies the groups of inputs after the checkpoint and passes them to `take`, in order. Once
+  /// `take` returns false, the remaining groups are only verified. If a group is invalid or
+  /// missing, the error gives its position and explains how to continue without it. Does not change
+  /// the file. Must be called after load() and before any write, because append() and checkpoint()
+  /// fail while there are unread groups.
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(const FileJournal::Take& take);
   /// Appends a group in one transaction, which is on disk when the call returns, and sets the
-  /// group's id. Its inputs must directly follow `durable()`. After an error the file is unchanged
-  /// (after a power cut it may contain the group), and the same group may be appended again. Fails
-  /// before a world's first checkpoint, and if is_older().
+  /// group's id. The group's inputs must directly follow `durable()`. After an error, the file is
+  /// unchanged (although after a power failure it may contain the group), and the same group may be
+  /// appended again. Fails before the world's first checkpoint and if is_older().
   [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group, Merges merges = Merges::at_once);
-  /// Returns true if the file and its -wal are as this object left them. Does not read their
-  /// contents. If false, call still_there().
+  /// Returns true if the file and its -wal have not changed since this object last wrote to them.
+  /// Does not read their contents. If the result is false, call still_there().
   bool is_as_left() const;
   /// Fails if the file is displaced, or if that cannot be determined because the file cannot be
   /// read.
   [[nodiscard]] std::expected<void, WorldError> still_there();
   /// Returns a sentence about the displaced file, including its path, or null if the file is not
-  /// displaced. Any thread; valid as long as this object exists.
+  /// displaced. May be called on any thread. The string remains valid as long as this object
+  /// exists.
   const std::string* displaced() const noexcept {
     return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
   }
-  /// Writes the rows of `save` to a new file next to this one, NAME-rescued.muster, or -rescued-2
-  /// and so on. The new file is the same world with one more checkpoint and no journal. Returns its
-  /// path. After an error, there is no such file.
+  /// Writes the rows of `save` to a new file next to this one, named NAME-rescued.muster (or
+  /// NAME-rescued-2.muster, and so on). The new file contains the same world with one more
+  /// checkpoint and no journal. Returns its path. After an error, no such file exists.
   [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
 
-  /// Returns true if a merge is due: no merge is running, and at least `bytes` bytes (or the limit
-  /// in the options, if lower) were written to the -wal since the last merge.
+  /// Returns true if a merge is due, that is, if no merge is running and at least `bytes` bytes (or
+  /// the limit in the options, if lower) have been written to the -wal since the previous merge.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
-  /// Marks the current end of the -wal for merge_beside(), which must follow.
+  /// Marks the current end of the -wal for merge_beside(), which must be called next.
   void begin_merge() noexcept { use_.merge_begun(); }
   /// Merges the -wal on a separate connection, as fast as the disk allows. May run on any thread,
-  /// in parallel with append() and steps of a checkpoint.
+  /// concurrently with append() and the steps of a checkpoint.
   void merge_beside() noexcept;
-  /// Call this after merge_beside() has returned.
+  /// Must be called after merge_beside() has returned.
   void end_merge() noexcept;
   const WalUse& wal_use() const noexcept { return use_; }
   std::uint64_t merge_bytes() const noexcept { return options_.merge_bytes; }
-  /// Returns the sequence of the last input in the file's state or in the part of the journal that
-  /// was read. That input is on disk, because opening the file syncs an earlier owner's writes.
+  /// Returns the sequence of the last input contained in the file's state or in the part of the
+  /// journal that has been read. That input is on disk, because opening the file syncs the writes
+  /// of an earlier owner.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
 
-  /// Replaces the file's rows with those of `save` and removes all groups, which these rows
-  /// contain, in one transaction that is on disk when the call returns. Writes only rows whose
-  /// version has changed since this WorldFile wrote or compared them. After an error, the file
-  /// holds the previous checkpoint, and the next call tries everything again.
+  /// Replaces the file's rows with those of `save`, and removes all groups, because the new rows
+  /// contain them. Uses a single transaction, which is on disk when the call returns. Writes only
+  /// rows whose version has changed since this WorldFile wrote or compared them. After an error,
+  /// the file still contains the previous checkpoint, and the next call starts over.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
   /// Lists the rows of `save` for a checkpoint, without copying columns. No other checkpoint may be
-  /// made in between. Until the checkpoint ends, call the copy's preserver() before a column
-  /// changes. The copy can be used for one checkpoint. `saved` is the result of
-  /// RegistryHost::begin_version before this process's last successful checkpoint of this file, or
-  /// 0. `used` may contain an earlier, cleared copy with the same `preserved_bytes_max`; its memory
-  /// is reused, and it is empty afterwards.
+  /// made before that one. Until it ends, call the copy's preserver() before changing a column. The
+  /// copy can be used for only one checkpoint. `saved` is the value that
+  /// RegistryHost::begin_version returned before this process's most recent successful checkpoint
+  /// of this file, or 0. `used` may contain an earlier, cleared copy with the same
+  /// `preserved_bytes_max`. Its memory is reused, and `used` is empty afterwards.
   StateCopy preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
                      std::optional<StateCopy>& used) const;
   /// Makes a checkpoint of copied rows. Returns no value if another program has written to the file
-  /// since they were copied, which makes the copy useless. The file then holds the previous
-  /// checkpoint, and the next one writes everything.
+  /// since the rows were copied, which makes the copy unusable. In that case, the file still
+  /// contains the previous checkpoint, and the next checkpoint writes all rows.
   [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,
                                                                                       const StateCopy& copied);
 
-  /// Begins a checkpoint in steps. Groups may be appended between the steps, but the checkpoint
-  /// does not contain them. Rows are written beside the current ones, so the file holds the
-  /// previous checkpoint until the step that makes all of them current. Stamp and copy must live
-  /// until the last step, this object must not be moved, and preserve() must not be called. An
-  /// unfinished checkpoint is given up by this function, checkpoint() and load().
+  /// Begins a checkpoint that is written in steps. Groups may be appended between steps, but they
+  /// are not part of the checkpoint. New rows are written next to the current ones, so the file
+  /// contains the previous checkpoint until the step that makes all new rows current. The stamp and
+  /// the copy must remain valid until the last step. Until then, do not move this object or call
+  /// preserve(). begin_checkpoint(), checkpoint(), and load() abandon an unfinished checkpoint.
   void begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied);
-  /// Runs one step in one transaction. After an error, the checkpoint is given up, and the file
-  /// holds the previous one.
+  /// Runs one step in one transaction. After an error, the checkpoint is abandoned, and the file
+  /// contains the previous checkpoint.
   [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
-  /// Removes some of the rows and groups that are no longer needed: rows that the last checkpoint
-  /// replaced or that a failed one left, and groups that the checkpoint contains. Returns true if
-  /// there are more. The next checkpoint removes the rest.
+  /// Removes some of the rows and groups that are no longer needed: rows that were replaced by the
+  /// current checkpoint or left by a failed one, and groups that the current checkpoint contains.
+  /// Returns true if more remain. The next checkpoint removes the rest.
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
-  /// Returns the bytes of pages that the last merge left in the -wal because another program is
-  /// reading an older state of the file. The -wal grows until that program stops reading.
+  /// Returns how many bytes of pages the previous merge left in the -wal because another program
+  /// was reading an older state of the file. The -wal grows until that program stops reading.
   std::uint64_t held_bytes() const noexcept { return use_.held(); }
 
  private:
@@ -206,28 +214,31 @@ class WorldFile {
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
   std::expected<void, WorldError> check_wal();
-  /// Adds advice to an error if there is an unknown -wal next to the file.
+  /// Adds advice to an error if there is a foreign -wal next to the file.
   WorldError with_wal(const WorldError& error) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
-  /// Commits the transaction and checks that the file is not displaced. settle() must follow.
+  /// Commits the transaction and checks that the file is not displaced. settle() must be called
+  /// next.
   std::expected<void, WorldError> commit(const char* doing);
-  /// Reads the file again if another program wrote to it during commit(). Call this once this
+  /// Rereads the file if another program wrote to it during commit(). Must be called once this
   /// object's state is up to date.
   std::expected<void, WorldError> settle();
   void set_mark(std::uint64_t group) noexcept;
   std::unexpected<WorldError> displace(const std::string& what);
-  /// Reads the whole file on a separate connection; `alone` leaves out the -wal.
+  /// Reads the whole file on a separate connection. If `alone` is set, ignores the -wal.
   std::expected<void, WorldError> read_again(bool alone) const;
-  /// Describes how the file without its -wal differs from its earlier state. Empty if it does not.
+  /// Describes how the file without its -wal differs from its earlier state. Returns an empty
+  /// string if it does not differ.
   std::string alone_differs() const;
-  /// Removes leftover rows until `enough` returns true. Returns the number of rows that it removed.
+  /// Removes leftover rows until `enough` returns true. Returns the number of rows removed.
   std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
-  /// Removes rows and groups, and commits the caller's transaction.
+  /// Removes past rows and groups until `enough` returns true, and commits the caller's
+  /// transaction.
   std::expected<void, WorldError> remove_some_past(const std::function<bool()>& enough);
   /// Returns true if another program has written to the file since the rows were read.
   std::expected<bool, WorldError> is_foreign();
   FileMeta next_meta(const CheckpointStamp& stamp) const;
-  /// Returns true if the checkpoint would be identical to the last one.
+  /// Returns true if the checkpoint would be identical to the previous one.
   bool is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const;
   CheckpointReport unchanged() const;
   /// Writes the tables other than `state`, and makes everything current.
@@ -236,7 +247,7 @@ class WorldFile {
   std::expected<CheckpointStep, WorldError> step_beside(const CheckpointSlice& slice);
   void give_up_checkpoint();
   void note_merge();
-  /// Counts written bytes, and merges if that is due.
+  /// Counts the bytes written, and merges the -wal if a merge is due.
   void wrote(Merges merges) noexcept;
   void merge_in_time() noexcept;
   std::expected<CheckpointReport, WorldError> save_whole(const CheckpointStamp& stamp, const Save& save,
@@ -256,12 +267,12 @@ class WorldFile {
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
     std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
-    std::size_t removed = 0;                                  // number of vanished rows that were
-                                                              // removed
+    // Number of vanished rows that have been removed.
+    std::size_t removed = 0;
   };
 
   std::string shown_, path_;
-  std::string given_;  // the given path, absolute
+  std::string given_;  // the path as given, made absolute
   WorldFileOptions options_;
   WorldLock lock_;  // released after the database is closed
   std::optional<Database> database_;
@@ -271,19 +282,19 @@ class WorldFile {
   StateDigest digest_;
   KeptRows rows_;
   std::vector<std::int64_t> left_over_;  // rows to remove, in this order
-  bool rows_known_ = false;              // rows_ and digest_ match the file
-  std::string data_version_;             // changes if another program writes
+  bool rows_known_ = false;              // true if rows_ and digest_ match the file
+  std::string data_version_;             // changes if another program writes to the file
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
   WalUse use_;
-  std::optional<Database> beside_;         // for merges; closed before database_
-  std::optional<std::uint64_t> in_file_;   // result of merge_beside()
-  std::optional<FileStamp> merged_;        // the file after a merge
-  bool foreign_wal_ = false;               // the -wal belongs to another process
-  bool lock_is_synced_ = false;            // the lock file was synced since this process took the
-                                           // lock
-  bool file_differs_ = false;              // from commit() to settle()
-  bool unread_wal_ = false;                // a foreign -wal, not yet verified to belong to the file
+  std::optional<Database> beside_;        // for merges; closed before database_
+  std::optional<std::uint64_t> in_file_;  // result of merge_beside()
+  std::optional<FileStamp> merged_;       // state of the file after a merge
+  bool foreign_wal_ = false;              // the -wal belongs to another process
+  // True if the lock file has been synced since this process took the lock.
+  bool lock_is_synced_ = false;
+  bool file_differs_ = false;              // set by commit(), cleared by settle()
+  bool unread_wal_ = false;                // a foreign -wal not yet verified to belong to the file
   FileAlone alone_;                        // the file without its -wal, when opened or last merged
   std::optional<FileAlone> merged_alone_;  // becomes alone_ in end_merge()
   std::unique_ptr<FileWatch> watch_;       // null if there is no file yet

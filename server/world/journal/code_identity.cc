@@ -17,8 +17,8 @@
 namespace muster {
 namespace {
 
-/// Returns the build-id note, a digest that linkers compute of their output. Empty if there is
-/// none.
+/// Returns the build-id note, which contains a digest that the linker computed from its output.
+/// Returns an empty string if there is none.
 std::string build_id() {
   std::string found;
   const auto look = [](dl_phdr_info* program, std::size_t, void* into) {

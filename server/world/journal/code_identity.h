@@ -8,11 +8,11 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Returns a string that combines `host` (WorldOptions::code), the program's build id (if its
+/// Returns a string that combines `host` (WorldOptions::code), the program's build id (if the
 /// linker created one), the compiler, the architecture, and a digest of all handlers in order,
-/// including those that are switched off. Programs with equal strings produce the same results from
+/// including disabled ones. If two programs have equal strings, they produce the same results from
 /// the same inputs, provided that `host` covers everything else that matters, such as files that
-/// the program reads and libraries that it loads. World thread.
+/// the program reads and libraries that it loads. Must be called on the world thread.
 std::string code_identity(std::string_view host, const EntityRegistry& registry);
 
 }  // namespace muster

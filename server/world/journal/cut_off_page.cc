@@ -13,13 +13,13 @@
 namespace muster {
 namespace {
 
-// A signal handler applies to the whole process, so it finds its data in global variables.
+// Signal handlers apply to the whole process, so the handler finds its data in global variables.
 std::array<std::atomic<std::uintptr_t>, 64> pages;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 struct sigaction before;  // written while the handler is not installed
 Mutex mutex;
-bool installed MUSTER_GUARDED_BY(mutex) = false;  // stays true if another handler is installed on
-                                                  // top
+// Remains true if another handler is later installed over this one.
+bool installed MUSTER_GUARDED_BY(mutex) = false;
 
 bool any_guarded() noexcept {
   for (const auto& page : pages)

@@ -1,21 +1,23 @@
-// Keeps the process alive when it stores to a page of a mapped file that another program has
-// truncated. The kernel sends SIGBUS for such a store.
+// Keeps the process alive if it writes to a page of a memory-mapped file that another program has
+// truncated. For such a write, the kernel sends SIGBUS.
 #pragma once
 
 #include <cstddef>
 
 namespace muster {
 
-/// Bytes of a guarded page.
+/// Size of a guarded page in bytes.
 constexpr std::size_t guarded_page_bytes = 4096;
 
-/// Guards the page at `page`. If an access to it fails because its file was truncated, a page of
-/// zeros without a file is mapped there and execution continues. While any page is guarded, the
-/// process has a SIGBUS handler, which forwards every other SIGBUS to the previous handler. At most
-/// 64 pages can be guarded at once; further calls do nothing. Any thread.
+/// Guards the page at `page`. If an access to the page fails because its file was truncated, an
+/// anonymous page of zeros is mapped in its place and execution continues. While any page is
+/// guarded, the process has a SIGBUS handler, which forwards every other SIGBUS to the previous
+/// handler. At most 64 pages can be guarded at once; beyond that, calls have no effect. May be
+/// called on any thread.
 void guard_page(void* page) noexcept;
 
-/// Stops guarding the page at `page`. Call it before unmapping the page. Any thread.
+/// Stops guarding the page at `page`. Must be called before the page is unmapped. May be called on
+/// any thread.
 void unguard_page(void* page) noexcept;
 
 }  // namespace muster

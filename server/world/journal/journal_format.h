@@ -5,32 +5,33 @@
 //   input    0       4      5        6      8         12      16         24     32        40        48           56
 //            | bytes | kind | format | zero | resumed | drawn | sequence | user | session | request | next_timer | zero |  batch ...
 //
-//            kind: 1 to 5, an InputKind; the other fields are those of its Envelope
-//            (registry/delivery/input_sink.h). session: the sender of the input.
-//            format: 1. Format 0 did not record the user, which is zero. batch: as passed to the
-//            input sink, drawn in messages/batch.h; absent for a flush.
+//            `kind` is 1 to 5, an InputKind. The other fields are those of the input's Envelope
+//            (registry/delivery/input_sink.h). `session` is the sender of the input. `format` is 1.
+//            Format 0 did not record the user, which is then zero. The batch is as passed to the
+//            input sink (see messages/batch.h for its layout). It is absent for a flush.
 //
 //   tick     | bytes | kind | zero | zero 8          | sequence | tick | zero 32                               |
 //
-//            kind: 16. The world has made this tick. sequence: of the last input, here and in a schema.
+//            `kind` is 16. The world has made this tick. Here and in a schema record, `sequence` is
+//            that of the preceding input.
 //
 //   schema   | bytes | kind | zero | zero 8          | sequence | zero 16        | length  | zero 16           |  schema ...
 //
-//            kind: 17. The registry has learned this binary schema of `length` bytes, padded with zeros
-//            to a multiple of 16.
+//            `kind` is 17. The registry has learned this binary schema of `length` bytes. The
+//            schema is padded with zeros to a multiple of 16.
 //
 //            0       4      5      6       7      8         12     16         24      32        48           56
 //   unkept   | bytes | kind | zero | input | zero | resumed | zero | sequence | count | zero 16 | next_timer | zero |
 //
-//            kind: 18. `count` inputs of kind `input` (a push, a post or a lane's batch), starting at
-//            `sequence`, whose messages no journal keeps. resumed: of the first input; 0 for the others.
-//            next_timer: of each of them.
+//            `kind` is 18. Stands for `count` inputs of kind `input` (a push, a post, or a lane's
+//            batch), starting at `sequence`, whose messages are never journaled. `resumed` is that
+//            of the first input; it is 0 for the others. `next_timer` is that of every input.
 //
 //            0       4      5        16         24         32          40     48        56        64          72
 //   counters | bytes | kind | zero   | sequence | messages | unhandled | dead | refused | carried | overtaken | zero |
 //
-//            kind: 19. The registry's counters after input `sequence`. Written once per group if any
-//            inputs were not kept.
+//            `kind` is 19. Contains the registry's counters after input `sequence`. Written once
+//            per group if any inputs were not kept.
 #pragma once
 
 #include <cstddef>
@@ -41,15 +42,15 @@
 namespace muster::journal_format {
 
 constexpr std::size_t alignment = 16;
-constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller kinds are InputKinds
+constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< lower values are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
-constexpr std::uint64_t unkept_max = 4096;     ///< limit on the inputs of an unkept record
-constexpr std::uint8_t format_newest = 1;      ///< newest format of an input; older ones can be
-                                               ///< read
-constexpr std::uint8_t format_with_users = 1;  ///< formats from this one on record the user
+constexpr std::uint64_t unkept_max = 4096;  ///< limit on the number of inputs in an unkept record
+/// The newest format of an input. Older formats can still be read.
+constexpr std::uint8_t format_newest = 1;
+constexpr std::uint8_t format_with_users = 1;  ///< first format that records the user
 
 struct InputRecord {
-  std::uint32_t bytes = 0;  ///< of the whole record
+  std::uint32_t bytes = 0;  ///< size of the whole record
   std::uint8_t kind = 0;
   std::uint8_t format = format_newest;
   std::uint8_t zero[2] = {};

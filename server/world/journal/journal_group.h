@@ -1,5 +1,5 @@
-// A group of the journal: inputs that are written to disk together. Depends on neither SQLite nor
-// files.
+// A group of the journal, that is, a series of inputs that are written to disk together. Does not
+// depend on SQLite or on files.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 namespace muster {
 
 struct JournalGroup {
-  std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's lifetime; set when it is written
+  std::uint64_t id = 0;  ///< 1, 2, 3, ... over the world's lifetime; set when written
 
-  /// Sequences of the group's first and last input. The first one directly follows the previous
-  /// group's last. In a group without inputs, last = first - 1.
+  /// Sequences of the group's first and last input. The first input directly follows the last input
+  /// of the previous group. If the group has no inputs, last = first - 1.
   std::uint64_t first = 0, last = 0;
   std::uint64_t first_tick = 0, last_tick = 0;
-  std::uint64_t epoch = 0;  ///< drawn at random at each start
+  std::uint64_t epoch = 0;  ///< random number drawn at each start
 
-  /// Fingerprint of the registry's types when the group began.
+  /// Fingerprint of the registry's types at the start of the group.
   std::uint64_t types = 0;
   std::string code = {};                ///< code identity for the whole group
   std::vector<std::byte> records = {};  ///< the records in order
@@ -26,8 +26,8 @@ struct JournalGroup {
 
 /// The result of reading the journal.
 struct JournalReport {
-  std::uint64_t groups = 0, inputs = 0;  ///< counted after the checkpoint
-  std::uint64_t bytes = 0;               ///< bytes of their records
+  std::uint64_t groups = 0, inputs = 0;  ///< numbers of groups and inputs after the checkpoint
+  std::uint64_t bytes = 0;               ///< size of their records in bytes
 };
 
 }  // namespace muster

@@ -1,13 +1,14 @@
-// - A record contains what a sink receives: the envelope and the bytes. Two more things affect the
-//   future without being inputs, so they are recorded separately: the numbers of ticks, and schemas
-//   that the registry has learned.
-// - Messages that no journal keeps are inputs too, because they have sequence numbers. A record
-//   states how many there were, and replay does everything except deliver them. This is exact,
-//   because their handlers must not change anything that is saved (registry/handlers/unkept.h).
-//   `latest` is applied before a message becomes an input (server/session/requests.h), because a
-//   handler may already have accumulated an entry that is dropped later.
-// - The envelope contains both session and user. Grants and requests belong to a session. History
-//   and undo belong to a user, because a page and a command line may share a token.
+// - A record contains what a sink receives: the envelope and the bytes. Two other things affect the
+//   future even though they are not inputs, so they are recorded separately: the numbers of ticks,
+//   and the schemas that the registry has learned.
+// - Messages that are never journaled are inputs too, because they have sequence numbers. A record
+//   states how many of them there were, and a replay does everything except deliver them. The
+//   result is still exact, because handlers of these messages must not change anything that is
+//   saved (registry/handlers/unkept.h). `latest` is applied before a message becomes an input
+//   (server/session/requests.h), because a handler may already have accumulated an entry that is
+//   dropped later.
+// - The envelope contains both the session and the user. Grants and requests belong to a session.
+//   History and undo belong to a user, because a page and a command line may share a token.
 #include "server/world/journal/journal_recorder.h"
 
 #include <algorithm>
@@ -75,7 +76,7 @@ template <class Record>
 void JournalRecorder::append(const Record& record, std::span<const std::byte> body, std::size_t zeros) {
   std::vector<std::byte>& records = open_.records;
   const std::size_t whole = records.size() + sizeof record + body.size() + zeros;
-  // Reserve all the memory first, because a partial record would be invalid.
+  // Reserve all the memory up front, because a partially written record would be invalid.
   if (whole > records.capacity()) reserve(whole);
   last_record_ = records.size();
   const auto* const header = reinterpret_cast<const std::byte*>(&record);
@@ -128,7 +129,7 @@ void JournalRecorder::append_unkept(const Envelope& envelope) {
 
 UnkeptRecord* JournalRecorder::last_unkept() noexcept {
   if (open_.records.size() != last_record_ + sizeof(UnkeptRecord)) return nullptr;
-  // Records begin on 16-byte boundaries of memory allocated by operator new.
+  // Records begin on 16-byte boundaries of memory that was allocated by operator new.
   auto* const last = reinterpret_cast<UnkeptRecord*>(open_.records.data() + last_record_);
   return last->kind == kind_unkept ? last : nullptr;
 }
@@ -212,15 +213,16 @@ void JournalRecorder::end_group() {
 
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
-  if (open_.last < open_.first) {  // only schemas of a withdrawn input, which are recorded again
+  // The group contains only schemas from an input that was withdrawn. They will be recorded again.
+  if (open_.last < open_.first) {
     open_ = {};
     schemas_ = schemas_before_;
     types_known_ = types_before_;
     return;
   }
   look_at_code();
-  // It is unknown which handlers handled which of the group's inputs, so the group's code cannot be
-  // reproduced.
+  // It is not known which handlers processed which of the group's inputs, so the group cannot be
+  // replayed exactly with any code.
   if (open_.code != code_) open_.code += ", then " + code_;
   open_.last_tick = tick_;
   usual_bytes_ = std::clamp(open_.records.size() + open_.records.size() / 4, std::size_t{4096}, 2 * group_bytes_);

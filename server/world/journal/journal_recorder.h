@@ -1,5 +1,5 @@
-// Records every input of a registry in journal groups in memory, which the owner takes. For
-// messages with journal: "never", records only that there was an input.
+// Records every input of a registry as journal groups in memory, from where the owner takes them.
+// For messages with journal: "never", records only the fact that there was an input.
 #pragma once
 
 #include <cstddef>
@@ -22,42 +22,43 @@ struct UnkeptRecord;
 class SpareRecords;
 class WorkMark;
 
-/// Used on the world thread. The owner adds it to the registry's sinks, if possible as the last
-/// one, and removes it before either is destroyed. Once groups of a given size have been taken,
-/// only the first input of a group allocates.
+/// Used on the world thread. The owner adds the recorder to the registry's sinks, preferably as the
+/// last one, and must remove it before either object is destroyed. Once groups of a given size have
+/// been taken, only the first input of each group allocates memory.
 class JournalRecorder final : public InputSink {
  public:
   struct Start {
     std::string code = {};               ///< the host's code; see code_identity
-    std::uint64_t epoch = 0;             ///< the epoch of every group
-    std::uint64_t tick = 0;              ///< the last tick that the world has made
-    WorkMark* mark = nullptr;            ///< marks the input being handled; may be null
-    SpareRecords* spare = nullptr;       ///< memory for large groups; may be null
-    std::size_t group_bytes = 1u << 20;  ///< limit on a group; a single input may exceed it
+    std::uint64_t epoch = 0;             ///< the epoch stored in every group
+    std::uint64_t tick = 0;              ///< the most recent tick that the world has made
+    WorkMark* mark = nullptr;            ///< marks the input that is being handled; may be null
+    SpareRecords* spare = nullptr;       ///< provides memory for large groups; may be null
+    std::size_t group_bytes = 1u << 20;  ///< limit on the size of a group; one input may exceed it
   };
-  /// Records inputs after the registry's current sequence.
+  /// Records the inputs that follow the registry's current sequence.
   JournalRecorder(const EntityRegistry& registry, Start start);
 
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
   void on_withdrawn(const Envelope& envelope) noexcept override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
 
-  /// Records a tick that the world has made. It belongs to the preceding Advance input and is in
-  /// the same group.
+  /// Records that the world has made a tick. The tick belongs to the preceding Advance input and is
+  /// recorded in the same group.
   void made_tick(std::uint64_t tick);
-  /// Sets the code after a different build of the host or a plugin was loaded. Ends the open group.
+  /// Sets the code identity after a different build of the host or of a plugin was loaded. Closes
+  /// the open group.
   void set_code(std::string code);
-  /// Ends the open group, for instance when the state is copied for a checkpoint. Does nothing if
-  /// the group is empty. Like take(), call it only between inputs.
+  /// Closes the open group, for instance when the state is copied for a checkpoint. Has no effect
+  /// if the group is empty. Like take(), must be called only between inputs.
   void end_group();
-  /// Ends the open group, and returns all groups in order.
+  /// Closes the open group and returns all groups in order.
   [[nodiscard]] std::vector<JournalGroup> take();
-  /// Returns the bytes of records that have not been taken yet.
+  /// Returns the number of bytes of records that have not been taken yet.
   std::size_t waiting_bytes() const noexcept { return closed_bytes_ + open_.records.size(); }
 
-  /// Discards all records, and records nothing until resume().
+  /// Discards all records, and stops recording until resume() is called.
   void pause() noexcept;
-  /// Resumes recording after the current sequence, whose state must be saved.
+  /// Resumes recording after the current sequence. The state at that sequence must have been saved.
   void resume(std::uint64_t tick);
   bool paused() const noexcept { return paused_; }
 
@@ -67,15 +68,15 @@ class JournalRecorder final : public InputSink {
   void look_at_code();
   void learn_schemas();
   void find_unkept();
-  /// Returns true if the journal keeps the batch. The journal does not keep messages with journal:
-  /// "never", whose handlers only read. Timed batches are part of the state and are kept.
+  /// Returns true if the batch is kept in the journal. Messages with journal: "never", whose
+  /// handlers only read, are not kept. Timed batches are part of the state and are always kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
-  /// Returns the open group's last record if it is an unkept record; otherwise null.
+  /// Returns the last record of the open group if it is an unkept record, and null otherwise.
   journal_format::UnkeptRecord* last_unkept() noexcept;
-  /// Records the counters if any inputs were not kept.
+  /// Records the registry's counters if any inputs were not kept.
   void note_counters();
-  /// Reserves memory for `bytes` of records in the open group.
+  /// Reserves memory for `bytes` bytes of records in the open group.
   void reserve(std::size_t bytes);
   template <class Record>
   void append(const Record& record, std::span<const std::byte> body, std::size_t zeros = 0);
@@ -88,15 +89,16 @@ class JournalRecorder final : public InputSink {
   WorkMark* const mark_;
   SpareRecords* const spare_;
   std::uint64_t tick_;
-  std::uint64_t last_;                        // sequence of the last input
-  std::uint64_t handler_steps_ = 0;           // version of the table of handlers for code_
-  std::uint64_t types_known_, types_before_;  // fingerprints, now and at the group's start
-  std::size_t schemas_, schemas_before_;      // recorded schemas, now and at the group's start
-  std::vector<TypeId> unkept_;                // messages that the journal does not keep, ascending
-  bool uncounted_ = false;                    // inputs were not kept since the last counters record
+  std::uint64_t last_;                        // sequence of the most recent input
+  std::uint64_t handler_steps_ = 0;           // version of the handler table that code_ describes
+  std::uint64_t types_known_, types_before_;  // fingerprints, now and at the start of the group
+  std::size_t schemas_, schemas_before_;      // recorded schemas, now and at the start of the group
+  std::vector<TypeId> unkept_;                // messages that are never kept, ascending
+  // True if inputs have not been kept since the last counters record.
+  bool uncounted_ = false;
   bool paused_ = false;
-  JournalGroup open_;            // the group is not open if it has no records
-  std::size_t last_record_ = 0;  // offset in the open group, or the group's end if there is none
+  JournalGroup open_;            // open only if it contains records
+  std::size_t last_record_ = 0;  // offset in the open group, or its size if none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

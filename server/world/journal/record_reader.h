@@ -16,44 +16,46 @@ namespace muster {
 class SavedTypes;
 class TypeTable;
 
-/// One record. Its spans point into the group's bytes, except for a converted batch.
+/// A record. Its spans point into the group's bytes, except for the span of a converted batch.
 struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
-  std::size_t offset = 0;  ///< offset in the group
+  std::size_t offset = 0;  ///< offset of the record in the group
 
-  /// The envelope of an input. Other records have only the sequence of the preceding input.
+  /// The envelope of an input. For other records, only the sequence is set, to that of the
+  /// preceding input.
   Envelope envelope = {};
-  /// The batch of an input. Empty for a flush, and for an input that was not kept.
+  /// The batch of an input. Empty for a flush and for an input that was not kept.
   std::span<const std::byte> batch = {};
-  bool kept = true;        ///< false for inputs whose messages no journal keeps
-  std::uint64_t tick = 0;  ///< number of a tick
+  bool kept = true;        ///< false for inputs whose messages are never journaled
+  std::uint64_t tick = 0;  ///< number of the tick
   std::span<const std::byte> schema = {};
   RegistryCounters counters = {};
 };
 
 struct JournalFault {
-  std::size_t offset = 0;  ///< offset of the byte in the group
-  std::string text;        ///< a sentence that describes the byte
+  std::size_t offset = 0;  ///< offset of the faulty byte in the group
+  std::string text;        ///< a sentence that describes the fault
 
-  /// True if the record is framed correctly but its payload does not match the known types. Reading
-  /// can continue.
+  /// True if the record is correctly framed but its payload does not match the known types. In that
+  /// case, reading can continue.
   bool can_go_on = false;
   InputKind kind = InputKind::push;  ///< kind of the input if can_go_on is true
 };
 
-/// Reads records from arbitrary bytes. Reading always ends, and each record returned is well-formed
-/// and safe to replay.
+/// Reads records from arbitrary bytes. Reading always terminates, and every record returned is
+/// well-formed and safe to replay.
 class RecordReader {
  public:
-  /// `records` must begin on a 16-byte boundary and outlive the reader. `first` is the sequence of
-  /// the first input.
+  /// `records` must begin on a 16-byte boundary and must outlive the reader. `first` is the
+  /// sequence of the first input.
   RecordReader(std::span<const std::byte> records, std::uint64_t first) : records_(records), next_(first) {}
 
-  /// Returns the next record, or nothing at the end. Verifies batches against `types`; if a schema
-  /// record was read, add the schema to `types` before the next call. Accepts impossible field
-  /// values, which handlers may have written. If `then` is given, it holds the group's types, and a
-  /// batch with different layouts is converted. The converted batch is valid until the next call.
+  /// Returns the next record, or nothing at the end. Verifies each batch against `types`. After a
+  /// schema record, the caller must add the schema to `types` before the next call. Accepts field
+  /// values that are out of range, because a handler may have written them. If `then` is given, it
+  /// contains the types with which the group was written, and batches whose layouts differ are
+  /// converted. A converted batch is valid until the next call.
   [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
                                                                                SavedTypes* then = nullptr);
   /// Returns the sequence of the next input.
@@ -72,9 +74,9 @@ class RecordReader {
 
   std::span<const std::byte> records_;
   std::uint64_t next_;
-  JournalRecord unkept_;            // the next input of a run that was not kept
-  std::uint64_t unkept_left_ = 0;   // inputs left in that run
-  std::size_t at_ = 0, begin_ = 0;  // end and beginning of the current record
+  JournalRecord unkept_;            // the next input of a run of unkept inputs
+  std::uint64_t unkept_left_ = 0;   // number of inputs remaining in that run
+  std::size_t at_ = 0, begin_ = 0;  // end and start of the current record
   std::vector<std::byte> mended_, converted_;
 };
 

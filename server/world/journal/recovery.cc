@@ -1,13 +1,13 @@
-// - Posts that were waiting when a checkpoint was made are saved as posted, and also recorded as
-//   inputs after it. Therefore the first posts of a replay replace the saved ones.
+// - Posts that are pending when a checkpoint is made are saved with it, and are also recorded as
+//   inputs after it. Therefore, the first posts of a replay replace the saved ones.
 // - A group during which handlers were added or removed has no reproducible code identity, so it
 //   cannot be replayed exactly.
 // - If code or types differ, only the edits of sessions are applied, along with the grants and
-//   texts that they need. Every other input becomes an empty one, so that no number is used twice
-//   and sessions keep their ids. Ticks that are left out did not happen, so their numbers are used
-//   again. These rules also apply to inputs after a skipped one, because handlers would see a
+//   interned texts that they need. Every other input is replaced by an empty one, so that no number
+//   is reused and sessions keep their ids. Omitted ticks did not happen, so their numbers are used
+//   again. These rules also apply to inputs that follow a skipped one, because handlers would see a
 //   different state, and to a checkpoint whose values had to be corrected.
-// - A recovery that was not exact is saved before anything is recorded.
+// - After a recovery that was not exact, the state is saved before anything is recorded.
 #include "server/world/journal/recovery.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 namespace muster {
 namespace {
 
-/// Returns "1 input" or "7 inputs", for example.
+/// Returns a count with a noun, for example "1 input" or "7 inputs".
 std::string counted(std::uint64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -36,14 +36,14 @@ TypeId type_of(const JournalRecord& record) noexcept {
   return record.batch.empty() ? 0 : BatchView(record.batch).type();
 }
 
-/// Returns true if messages of this type from the server, such as grants, affect edits of sessions.
-/// Such a message may contain ids that were freed.
+/// Returns true if edits of sessions depend on messages of this type from the server, such as
+/// grants. Such a message may contain ids that have since been freed.
 bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id ||
          type == TypeTraits<ReturnGrant>::id;
 }
 
-/// Returns, for example, "input 1020 (game.Damage to #12:1, of session 3 of user 2)".
+/// Describes a record, for example "input 1020 (game.Damage to #12:1, of session 3 of user 2)".
 std::string named(const JournalRecord& record, const TypeTable& types) {
   std::string text = "input " + std::to_string(record.envelope.sequence) + " (";
   if (!record.kept) return text + "whose message no journal keeps)";
@@ -104,7 +104,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
   bool exact = report_.why.empty();
   if (!exact) ++report_.edits_only;
   RecordReader reader(group.records, group.first);
-  std::optional<SavedTypes*> older;  // requested at most once
+  std::optional<SavedTypes*> older;  // built at most once
   for (;;) {
     if (!exact && !older) older = then(group);
     auto read = reader.next(registry_.types(), exact ? nullptr : *older);
@@ -175,7 +175,8 @@ SavedTypes* Recovery::then() {
   if (then_ || schemas_.empty()) return then_.get();
   auto made = std::make_shared<SavedTypes>(registry_.types(), &conversions(registry_));
   for (const auto& schema : schemas_)
-    if (!made->add(schema)) return nullptr;  // not expected: the checkpoint was read with it
+    // This should not happen, because the checkpoint was read with this schema.
+    if (!made->add(schema)) return nullptr;
   if (!made->settle()) return nullptr;
   then_ = std::move(made);
   return then_.get();
@@ -227,8 +228,8 @@ bool Recovery::grant_again(const JournalRecord& record) {
   const Storage& storage = registry_.host().storage();
   const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
   if (grant.first != storage.next_grant(grant.count)) {
-    // During this replay, handlers do not draw the ids that they drew before this grant. These ids
-    // are granted along with it, and returned with its unused ids.
+    // During this replay, handlers do not take the ids that they took before this grant. Grant
+    // those ids as well; they are returned along with the unused ids of the grant.
     const std::uint64_t next = storage.ids().indices(), end = std::uint64_t{grant.first} + grant.count;
     if (grant.first < next || end > ~std::uint32_t{0}) return false;
     grant.first = static_cast<std::uint32_t>(next);

@@ -1,7 +1,7 @@
 // Replays a journal on a registry that was loaded from its checkpoint.
 //
-// Opening a world takes these steps. Steps 1 to 9 can refuse the file, which then remains
-// unchanged.
+// Opening a world consists of the following steps. Any of steps 1 to 9 can refuse the file, which
+// then remains unchanged.
 //
 //    1  world_file.cc         path, links, rights; a new world ends here with an empty registry
 //    2  lock.cc               takes WORLD-lock, reads what was reported durable
@@ -45,33 +45,34 @@ struct RecoveryReport {
   std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
   std::uint64_t edits = 0;       ///< edits that were applied from such groups
 
-  /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, and edits
-  /// that do not fit. Messages that no journal keeps are not counted.
+  /// Inputs in those groups that were not applied: passes, clock inputs, the host's own pushes, and
+  /// edits that do not fit. Does not count messages that are never journaled.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};                   ///< a sentence that says why only edits were applied
-  std::string died = {};                  ///< the input at which the last process died, if known
-  std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, in words
+  std::string why = {};  ///< a sentence that explains why only edits were applied
+  /// The input at which the previous process died, if known.
+  std::string died = {};
+  std::vector<std::string> skipped = {};  ///< descriptions of inputs left out at the host's request
   std::string not_there = {};             ///< set if the input to leave out is not in the journal
-  std::string stopped = {};               ///< a sentence about the input before which recovery
-                                          ///< stopped
-  std::uint64_t failed = 0;               ///< edits that could not be applied
-  std::vector<std::string> listed = {};   ///< the first failed edits, with their positions
+  /// If recovery stopped before an input, a sentence about that input. Otherwise empty.
+  std::string stopped = {};
+  std::uint64_t failed = 0;              ///< edits that could not be applied
+  std::vector<std::string> listed = {};  ///< the first failed edits, with their positions
 
-  /// Returns true if the state equals that of the world after its last recorded input.
+  /// Returns true if the state equals the world's state after its last recorded input.
   bool exact() const noexcept { return edits_only == 0 && skipped.empty(); }
-  /// Returns sentences for display. Empty if there is no journal.
+  /// Returns a description for display, in full sentences. Returns an empty string if there is no
+  /// journal.
   std::string text() const;
 };
 
-/// Takes groups in order. As long as the code and types are those with which a group was written,
-/// each input is replayed exactly (RegistryHost::replay). From the first group written by different
-/// code on, only the inputs of sessions are applied, along with the grants of ids and the texts
-/// that they need, each with its old number. Every other input becomes an empty one, so that no
-/// number is used twice. Edits whose types have changed layouts are converted like saved state
-/// (registry/state/batch_change.h). World thread; nothing else may use the registry during
-/// recovery.
-/// recovery.
+/// Processes groups in order. As long as the code and types are those with which a group was
+/// written, every input is replayed exactly (RegistryHost::replay). Starting with the first group
+/// written by different code, only the inputs of sessions are applied, along with the grants of ids
+/// and the interned texts that they need, each with its original number. Every other input is
+/// replaced by an empty one, so that no number is reused. Edits whose types have changed layout are
+/// converted in the same way as saved state (registry/state/batch_change.h). Used on the world
+/// thread. Nothing else may use the registry during recovery.
 class Recovery {
  public:
   struct Start {
@@ -79,38 +80,41 @@ class Recovery {
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< if not empty, the reason why only edits are applied
 
-    /// Binary schemas of the checkpoint, in order. If only edits are applied, these convert edits
-    /// whose types have changed. Without schemas, such edits are not converted.
+    /// Binary schemas of the checkpoint, in order. If only edits are applied, edits whose types
+    /// have changed are converted with these schemas. Without schemas, such edits are not
+    /// converted.
     std::vector<std::vector<std::byte>> schemas = {};
-    std::uint64_t stop_before = 0;         ///< sequence of the input to stop before; 0 means none
-    std::vector<std::uint64_t> skip = {};  ///< inputs to leave out; after the first, edits only
-    WorkMark* mark = nullptr;              ///< marks the input being handled; may be null
+    std::uint64_t stop_before = 0;  ///< sequence of the input to stop before; 0 means none
+    /// Inputs to leave out; after the first, only edits are applied.
+    std::vector<std::uint64_t> skip = {};
+    WorkMark* mark = nullptr;  ///< marks the input that is being handled; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 
   /// Replays a group. If a record of an exact group cannot be read or applied, returns a sentence
-  /// with its position; the registry is then unusable. Does nothing after recovery has stopped.
+  /// that gives its position; the registry is then unusable. Has no effect after recovery has
+  /// stopped.
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
-  /// Returns true if the checkpoint was saved with layouts other than the known ones. Records
-  /// written after it would then be read with the wrong layouts.
+  /// Returns true if the checkpoint was saved with layouts that differ from the known ones. In that
+  /// case, records written after it would be read with the wrong layouts.
   bool types_differ();
-  /// Returns the number of the last replayed tick.
+  /// Returns the number of the most recently replayed tick.
   std::uint64_t tick() const noexcept { return tick_; }
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
-  /// Grants the ids of `record` again, perhaps along with others. Returns true if they are now
+  /// Grants the ids of `record` again, possibly along with others. Returns true if they are now
   /// granted.
   bool grant_again(const JournalRecord& record);
-  /// Creates an input with this number that does nothing.
+  /// Creates an empty input with this sequence.
   void pass_over(std::uint64_t sequence, InputKind kind);
   /// Adds a schema that the world learned after the checkpoint.
   std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
-  /// Returns the types of the checkpoint and of later schemas, or null if they are unknown.
+  /// Returns the types of the checkpoint and of any later schemas, or null if they are unknown.
   SavedTypes* then();
-  /// Returns the types from then() if the group was written with them; otherwise null.
+  /// Returns the types from then() if the group was written with them, and null otherwise.
   SavedTypes* then(const JournalGroup& group);
   void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
 
@@ -123,8 +127,8 @@ class Recovery {
   std::vector<std::vector<std::byte>> schemas_;  // schemas of the checkpoint and of later records
   std::shared_ptr<SavedTypes> then_;             // made from schemas_ when needed
 
-  // True while only posts have been replayed. The checkpoint may contain them as posted; each
-  // replayed post replaces the first of these.
+  // True while only posts have been replayed. The checkpoint may contain these posts as pending, so
+  // each replayed post replaces the first pending one.
   bool posts_first_ = true;
   RecoveryReport report_;
 };

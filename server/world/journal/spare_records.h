@@ -1,5 +1,5 @@
-// Reuses the memory of large groups, because the system provides fresh memory page by page. Small
-// groups do not need this optimization.
+// Reuses the buffers of large groups, because the system provides new memory one page fault at a
+// time. Small groups do not need this optimization.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 
 namespace muster {
 
-/// Any thread.
+/// Thread-safe.
 class SpareRecords {
  public:
-  /// Buffers smaller than `least` are not kept, and buffers larger than `most` are returned to the
+  /// Buffers smaller than `least` are not kept. Buffers larger than `most` are returned to the
   /// system.
   static constexpr std::size_t least = 256u << 10, most = 16u << 20;
 
-  /// Returns an empty buffer. It has room for `size` bytes if such a buffer is available.
+  /// Returns an empty buffer, with capacity for `size` bytes if such a buffer is available.
   std::vector<std::byte> take(std::size_t size) {
     if (size < least) return {};
     const MutexLock lock(mutex_);
@@ -29,8 +29,8 @@ class SpareRecords {
       }
     return {};
   }
-  /// Takes the buffer of a written group. If no buffer is used for 256 groups, the buffers are
-  /// returned to the system.
+  /// Takes the buffer of a group that has been written. If no buffer is reused during 256 groups,
+  /// the buffers are returned to the system.
   void give(std::vector<std::byte> records) {
     const MutexLock lock(mutex_);
     if (++unused_ > forgotten_after) spare_ = {};
@@ -51,7 +51,7 @@ class SpareRecords {
   static constexpr int forgotten_after = 256;
   mutable Mutex mutex_;
   std::array<std::vector<std::byte>, 2> spare_ MUSTER_GUARDED_BY(mutex_);
-  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups since a buffer was last taken
+  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups since a buffer was last reused
 };
 
 }  // namespace muster

@@ -1,8 +1,9 @@
-// Marks are plain stores to a mapped page, which survive the death of the process. A table in the
-// file would cost one transaction per input. If two processes die at the same place, the world
-// stops before it. The place is a tick if one was being made, because sessions send different
-// inputs after each start. A hang that ends with the process counts as two deaths. After killing a
-// process for another reason during a long input, use --skip at the next start or remove the mark.
+// Marks are plain stores to a memory-mapped page, which survive the death of the process. A table
+// in the file would cost one transaction per input. If two processes die at the same place, the
+// world stops before that place. If a tick was being made, the place is the tick rather than the
+// input, because sessions send different inputs after each start. A hang during which the process
+// ends counts as two deaths. If you kill a process for another reason during a long input, use
+// --skip at the next start or remove the mark.
 #include "server/world/journal/work_mark.h"
 
 #include <fcntl.h>
@@ -48,7 +49,7 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
   const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return;
   struct stat file{};
-  // The whole page must be allocated on disk, because a store to an unallocated page could kill the
+  // The whole page must be allocated on disk, because writing to an unallocated page could kill the
   // process.
   if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || ::posix_fallocate(fd, 0, page_bytes) != 0) {
     ::close(fd);
@@ -68,7 +69,7 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
   const bool ours = file.st_size == page_bytes && std::memcmp(page_->magic, magic.data(), magic.size()) == 0 &&
                     std::memcmp(page_->world, world.data(), named) == 0 && page_->code == code;
   if (ours) {
-    // A list that does not match its hash was being written when the process died, so it was never
+    // If the list does not match its hash, the process died while writing it, before the change was
     // reported.
     if (page_->left_out_count > left_out_max || page_->left_out_check != check_of(*page_)) forget_left_out();
     find_suspect();
@@ -90,8 +91,8 @@ void WorkMark::find_suspect() {
   bool hung = before.hung != 0;
   Place at = before;
   if (died.sequence != 0) {
-    // A replayed input keeps its old number. A live input may have a different number if inputs of
-    // sessions came before it, but its tick is the same.
+    // A replayed input keeps its original number. A live input may get a different number if inputs
+    // of sessions arrived before it, but its tick stays the same.
     const bool again = before.sequence != 0 && (died.tick != 0 && before.tick != 0 ? died.tick == before.tick
                                                                                    : died.sequence == before.sequence);
     deaths = again ? deaths + 1 : 1;
@@ -164,7 +165,8 @@ void WorkMark::end(std::uint64_t sequence, std::uint64_t tick) noexcept {
 
 void WorkMark::hang(bool on) noexcept {
   Page& page = *shared_page_.load(std::memory_order_acquire);
-  // If the world has handled the input since, a later death of the process is not caused by it.
+  // If the world has handled the input in the meantime, a later death of the process is not caused
+  // by that input.
   store(page.hung, on ? __atomic_load_n(&page.in_work.sequence, __ATOMIC_ACQUIRE) : 0);
 }
 

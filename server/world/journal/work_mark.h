@@ -1,16 +1,17 @@
-// Records the input being handled in WORLD-work, a mapped page that outlives the process, so that a
-// mark costs only a few stores. The next process uses it to find an input at which processes die
-// repeatedly.
+// Records the input that is being handled in WORLD-work, a memory-mapped page that outlives the
+// process, so that a mark costs only a few stores. The next process uses the marks to find an input
+// at which processes die repeatedly.
 //
 //   0            16      48                    96      104    112        120       168     176          184        2232
 //   | magic 16   | world | in work: a place 48 | deaths | code | hung at  | suspect | check | left out n | 256 of 8 | zero ...
 //
 //   a place      | sequence | tick | session | type 4 | hung 4 | zero 16 |
 //
-// The file has 4096 bytes, with numbers in the machine's byte order. `check` is followed by the
-// number of inputs to leave out, their sequences, and a hash of these.
+// The file is 4096 bytes long and uses the machine's byte order. `check` is followed by the number
+// of inputs to leave out, their sequences, and a hash of the sequences.
 //
-// A power cut may lose recent marks. A suspect's marks are synced when a world is opened.
+// A power failure may destroy recent marks. The marks of a suspect are synced when a world is
+// opened.
 #pragma once
 
 #include <atomic>
@@ -23,25 +24,25 @@
 
 namespace muster {
 
-/// An input at which processes died.
+/// An input during which one or more processes died.
 struct WorkSuspect {
   std::uint64_t sequence = 0;  ///< sequence of the input being handled
 
-  /// The tick being made at the time; 0 if there was none or the input was being replayed from the
-  /// journal.
+  /// The tick that was being made at the time, or 0 if there was none or if the input was being
+  /// replayed from the journal.
   std::uint64_t tick = 0;
-  std::uint64_t session = 0;  ///< session that sent the input; 0 is the host
-  std::uint32_t type = 0;     ///< type of the input's message; 0 if unknown or a flush
-  std::uint64_t deaths = 0;   ///< consecutive processes that died at this input
-  bool hung = false;          ///< a process was killed while a handler was not returning
-  bool by_the_last = false;   ///< true if the last process died there
+  std::uint64_t session = 0;  ///< the session that sent the input, or 0 for the host
+  std::uint32_t type = 0;     ///< type of the input's message, or 0 for a flush or if unknown
+  std::uint64_t deaths = 0;   ///< number of consecutive processes that died at this input
+  bool hung = false;          ///< true if a process was killed while a handler was hanging
+  bool by_the_last = false;   ///< true if the previous process died at this input
 
   /// Returns true if the input must not be retried automatically.
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };
 
-/// Used on the world thread, except for members marked otherwise. If the file cannot be made, or
-/// another program truncates it, marks are lost.
+/// Used on the world thread, except for members marked otherwise. If the file cannot be created, or
+/// if another program truncates it, the marks are lost.
 class WorkMark {
  public:
   static constexpr std::size_t left_out_max = 256;
@@ -53,31 +54,32 @@ class WorkMark {
   WorkMark(const WorkMark&) = delete;
   WorkMark& operator=(const WorkMark&) = delete;
 
-  /// Opens or creates the file of the world at `path`, which the caller must have locked, and finds
-  /// the input at which the last process died. Ignores marks of a different `world`
+  /// Opens or creates the work file of the world at `path`, which the caller must have locked, and
+  /// finds the input at which the previous process died. Ignores marks of a different `world`
   /// (FileMeta::world) and marks made by different code.
   void open(const std::string& path, std::string_view world, std::uint64_t code);
   bool is_open() const noexcept { return mapped_; }
-  /// Sets the code, and forgets a suspect recorded by different code.
+  /// Sets the code identity, and forgets a suspect recorded by different code.
   void set_code(std::uint64_t code) noexcept;
 
   const std::optional<WorkSuspect>& suspect() const noexcept { return suspect_; }
-  /// Forgets the suspect because it was handled or is left out.
+  /// Forgets the suspect. Called once the suspect has been handled or is left out.
   void forget() noexcept;
 
-  /// Returns the inputs of the journal to leave out, in the order in which leave_out() was called.
-  /// Each start leaves them out until the file contains the state without them. Valid until the
-  /// next call of leave_out().
+  /// Returns the journaled inputs to leave out, in the order in which leave_out() was called. They
+  /// are left out at each start until the file contains the state without them. The span is valid
+  /// until the next call to leave_out().
   std::span<const std::uint64_t> left_out() const noexcept { return {page_->left_out, page_->left_out_count}; }
-  /// Adds an input to leave out, which is on disk when the call returns. Returns false if there are
-  /// already left_out_max of them.
+  /// Adds an input to leave out. The change is on disk when the call returns. Returns false if
+  /// there are already left_out_max such inputs.
   [[nodiscard]] bool leave_out(std::uint64_t sequence) noexcept;
-  /// Removes all inputs to leave out. Call this once the file contains the state without them.
+  /// Clears the list of inputs to leave out. Must be called once the file contains the state
+  /// without them.
   void forget_left_out() noexcept;
 
-  /// Marks that tick `tick`, whose first input is `sequence`, is being made until end() is called.
+  /// Marks that `tick`, whose first input is `sequence`, is being made until end() is called.
   void begin_tick(std::uint64_t tick, std::uint64_t sequence) noexcept;
-  /// Marks the input being handled, until the next begin() or end().
+  /// Marks the input that is being handled. The mark stays until the next begin() or end().
   void begin(std::uint64_t sequence, std::uint64_t session, std::uint32_t type) noexcept {
     in_work_->session = session;
     in_work_->type = type;
@@ -87,7 +89,7 @@ class WorkMark {
   /// `tick` have been handled.
   void end(std::uint64_t sequence, std::uint64_t tick) noexcept;
   /// Marks that the current input hangs (true) or has continued (false). If the process ends while
-  /// the input hangs, the input is considered the cause. Any thread.
+  /// the input hangs, that input is considered the cause. May be called on any thread.
   void hang(bool on) noexcept;
 
  private:
@@ -107,7 +109,7 @@ class WorkMark {
   };
   static_assert(sizeof(Page) == 2232);
   static void store(std::uint64_t& to, std::uint64_t value) noexcept {
-    __atomic_store_n(&to, value, __ATOMIC_RELEASE);  // later readers see earlier stores
+    __atomic_store_n(&to, value, __ATOMIC_RELEASE);  // readers also see earlier stores
   }
   static std::uint64_t check_of(const Page& page) noexcept;
   void find_suspect();
@@ -115,7 +117,7 @@ class WorkMark {
 
   const std::unique_ptr<Page> own_;  // used until a file is mapped
   Page* page_;
-  std::atomic<Page*> shared_page_;  // same as page_, for other threads
+  std::atomic<Page*> shared_page_;  // a copy of page_ for other threads
   Place* in_work_;
   bool mapped_ = false;
   int fd_ = -1;

@@ -21,7 +21,7 @@ std::string FileWatch::begin() {
   file_ = stamp_of(descriptor_);
   const FileStamp there = stamp_of(path_);
   if (there.inode == 0) return moved(path_);
-  // SQLite opened the path separately, so check that it opened the same file.
+  // SQLite opened the path separately, so check that it opened this file.
   if (!there.is_same_file(file_) || !has_open(file_, descriptor_)) return replaced(path_);
   if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   if (wal_descriptor_ >= 0) end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
@@ -76,10 +76,11 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   if (wal_descriptor_ < 0)
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   FileStamp file, wal;
-  // Get the stamps before reading anything, so that the next check notices later writes.
+  // Get the stamps before reading any content, so that the next check notices writes made after
+  // this one.
   std::string hidden;
   if (std::string gone = gone_now(file, wal, hidden); !gone.empty()) return gone;
-  // The file is temporarily inaccessible, but it was checked before the commit began.
+  // The file is temporarily inaccessible. It was already checked before the commit began.
   if (!hidden.empty()) return {};
   if (wal_descriptor_ < 0) return moved(wal_path_);
   file_differs = !file.is_unwritten_since(file_);
@@ -93,8 +94,8 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
 
 std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
   if (end_.frames > 0 && frames >= end_.frames) {
-    // Read the last known frame again: if the -wal was truncated in the meantime, the file has a
-    // hole there.
+    // Reread the last known frame. If the -wal was truncated in the meantime, the file has a hole
+    // there.
     WalEnd last = end_;
     --last.frames;
     last.checksum[0] = end_.before[0];
@@ -112,7 +113,7 @@ bool FileWatch::wal_only_grew() {
   const FileStamp wal = stamp_of(wal_descriptor_);
   const auto end = read_wal(wal_descriptor_, &end_);
   if (!end || end->frames < end_.frames) return false;
-  // Bytes after the end may come from a failed commit of the owner, and are overwritten later.
+  // Bytes after the end may come from a failed commit of the owner. They will be overwritten.
   wal_ = wal;
   return true;
 }
@@ -131,7 +132,7 @@ std::string wrong_length(const std::string& path, int descriptor) {
     return std::uint64_t{header[at]} << 24 | std::uint64_t{header[at + 1]} << 16 | std::uint64_t{header[at + 2]} << 8 |
            header[at + 3];
   };
-  // The number of pages is valid only if it was written together with the change counter.
+  // The page count is valid only if it was written together with the change counter.
   const std::uint64_t page = std::uint64_t{header[16]} << 8 | header[17];
   const std::uint64_t bytes = number(24) == number(92) ? number(28) * (page == 1 ? 65536 : page) : 0;
   if (stamp_of(descriptor).bytes < bytes) return path + " was cut off";

@@ -1,5 +1,5 @@
-// Checks that an open world file is still at its path and was not written by other programs, so
-// that the next process finds everything that was reported durable.
+// Checks that an open world file is still at its path and has not been written to by other
+// programs, so that the next process finds everything that was reported durable.
 #pragma once
 
 #include <cstdint>
@@ -13,68 +13,70 @@
 
 namespace muster {
 
-/// Remembers the file and its -wal as they were after the owner's last write. Used by one thread at
-/// a time, except for members marked otherwise. The returned texts describe how a file changed;
-/// empty means no change.
+/// Remembers the file and its -wal as they were after the owner's most recent write. Used by one
+/// thread at a time, except for members marked otherwise. The returned strings describe how a file
+/// has changed; an empty string means that it has not.
 class FileWatch {
  public:
-  /// `descriptor` refers to the world file and must stay open. `given` is the user's absolute path,
-  /// which leads to `path`, perhaps through links.
+  /// `descriptor` refers to the world file and must stay open. `given` is the absolute path
+  /// supplied by the user; it resolves to `path`, possibly through symbolic links.
   FileWatch(std::string path, std::string given, int descriptor)
       : path_(std::move(path)), given_(std::move(given)), descriptor_(descriptor) {}
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  /// Call this after SQLite has read the file at the path and has therefore opened its -wal.
+  /// Must be called after SQLite has read the file at the path and has therefore opened its -wal.
   [[nodiscard]] std::string begin();
 
   struct Seen {
-    /// Describes the file or -wal that was removed or replaced; empty if both are in place.
+    /// Describes the file or -wal that was removed or replaced. Empty if both are in place.
     std::string gone;
-    std::string hidden;  ///< reason why the system denies access, or empty
+    std::string hidden;  ///< the reason why the system denies access, or empty
 
-    /// True if another program wrote to the file or its -wal. Only the content shows whether that
-    /// matters.
+    /// True if another program has written to the file or its -wal. Whether that matters can be
+    /// determined only by reading the content.
     bool file_differs = false, wal_differs = false;
     bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };
-  /// Does not read any content. `merging` means that the owner is currently writing to the file.
+  /// Checks the file and its -wal without reading any content. `merging` means that the owner is
+  /// currently writing to the file.
   Seen look(bool merging) const;
 
-  /// Call this after a commit of the owner that left `frames` in the -wal. Checks that they follow
-  /// the earlier frames. Sets `file_differs` as look() does.
+  /// Must be called after a commit by the owner that left `frames` frames in the -wal. Checks that
+  /// the new frames follow the earlier ones. Sets `file_differs` in the same way as look().
   [[nodiscard]] std::string committed(std::uint64_t frames, bool& file_differs);
-  /// Reads the whole -wal. If it only grew, remembers its state and returns true.
+  /// Reads the whole -wal. If the -wal has only grown, remembers its new state and returns true.
   [[nodiscard]] bool wal_only_grew();
-  /// Remembers the current -wal. Its contents are not needed.
+  /// Remembers the current -wal, regardless of its contents.
   void take_wal();
-  /// Remembers the file as of `stamp`.
+  /// Remembers the file as described by `stamp`.
   void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
-  /// Any thread, but not during take_file().
+  /// May be called on any thread, but not during take_file().
   const FileStamp& file() const noexcept { return file_; }
-  /// Returns no salts if the -wal is empty, because SQLite may then draw new ones.
+  /// Returns the salts of the -wal, or none if the -wal is empty, because SQLite may then draw new
+  /// ones.
   WalSalts salts() const noexcept { return end_.frames > 0 ? end_.salts : WalSalts{}; }
   const std::string& path() const noexcept { return path_; }
 
  private:
   std::string know_wal();
   std::string gone_now(FileStamp& file, FileStamp& wal, std::string& hidden) const;
-  /// Returns the end of a -wal with `frames`, or nothing if earlier frames have disappeared.
+  /// Returns the end of a -wal with `frames` frames, or nothing if earlier frames have disappeared.
   std::optional<WalEnd> new_end(std::uint64_t frames);
 
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;
   FileStamp file_, wal_;
-  // without the -shm, this program and others do not see each other's writes
+  // If the -shm is missing, this program and others do not see each other's writes.
   FileStamp shm_;
   int wal_descriptor_ = -1;  // -1 if there is no -wal yet
   WalEnd end_;
   std::vector<unsigned char> buffer_;  // for reading frames
 };
 
-/// Checks that a world file has a header and is as long as the header says. Returns a description
-/// of the fault, or an empty string.
+/// Checks that a world file has a header and that its length matches the header. Returns a
+/// description of the fault, or an empty string if there is none.
 std::string wrong_length(const std::string& path, int descriptor);
 
 }  // namespace muster

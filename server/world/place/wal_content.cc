@@ -37,7 +37,7 @@ bool read_at(int descriptor, unsigned char* to, std::size_t count, std::uint64_t
   return ::pread(descriptor, to, count, static_cast<off_t>(offset)) == static_cast<ssize_t>(count);
 }
 
-/// Returns true if the frame continues the -wal at `end`, and extends `end` by the frame.
+/// If the frame continues the -wal at `end`, extends `end` by the frame and returns true.
 bool take(WalEnd& end, const unsigned char* frame) noexcept {
   if (big_endian(frame) == 0 || WalSalts{big_endian(frame + 8), big_endian(frame + 12)} != end.salts) return false;
   end.before[0] = end.checksum[0];

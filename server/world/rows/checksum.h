@@ -1,5 +1,5 @@
-// Checks every byte of a world file: a checksum per row, which also covers the row's place, and a
-// digest over all rows, which reveals a lost, duplicated or outdated row.
+// Covers every byte of a world file with a checksum per row, which also covers the row's key, and a
+// digest over all rows, which detects lost, duplicated, and outdated rows.
 //
 //   row record   0         4        8     16           24        32
 //                | section | column | key | checkpoint | removed |          little-endian; removed: 1 of a row without bytes, else 0
@@ -20,13 +20,14 @@
 
 namespace muster {
 
-/// A row's place and age, that is, everything about it except its bytes. Hashed in its memory
-/// layout.
+/// A row's key and age, that is, everything about the row except its bytes. Hashed as it is laid
+/// out in memory.
 struct RowStamp {
   std::uint32_t section, column;
   std::uint64_t key, third, fourth;
 
-  /// `checkpoint` is the one that wrote the row. `removed` marks a row that deletes an older one.
+  /// `checkpoint` is the checkpoint that wrote the row. `removed` marks a row that deletes an older
+  /// one.
   static RowStamp of(const StateKey& at, std::uint64_t checkpoint, bool removed = false) noexcept {
     return {static_cast<std::uint32_t>(at.section), at.column, at.key, checkpoint, removed ? 1u : 0u};
   }
@@ -38,16 +39,16 @@ static_assert(sizeof(RowStamp) == 32);
 
 std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> bytes) noexcept;
 
-/// Returns XXH3-64 of `text`, for the tables `meta` and `codes`.
+/// Returns the XXH3-64 hash of `text`. Used for the tables `meta` and `codes`.
 std::uint64_t text_checksum(std::string_view text) noexcept;
 
-/// Checksum of a journal group, the XXH3-64 of these fields:
+/// The data covered by the checksum of a journal group, which is the XXH3-64 of these fields:
 ///
 ///   0    8       16     24           32          40      48     56      64
 ///   | id | first | last | first_tick | last_tick | epoch | code | types | records |
 ///
-/// The seed is `before`, the previous group's checksum, so that a missing, duplicated or swapped
-/// group is detected.
+/// The seed is `before`, the checksum of the previous group, so that missing, duplicated, and
+/// reordered groups are detected.
 struct GroupStamp {
   std::uint64_t id, first, last, first_tick, last_tick, epoch, code, types;
 };
@@ -62,7 +63,7 @@ struct StateDigest {
   void add(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept;
   void remove(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept;
   void add(const StateDigest& other) noexcept;
-  std::string text() const;  ///< 32 hexadecimal digits, high half first
+  std::string text() const;  ///< returns 32 hexadecimal digits, high half first
   friend bool operator==(const StateDigest&, const StateDigest&) noexcept = default;
 };
 

@@ -1,5 +1,5 @@
 // The tables of a world file in format 2, and those of format 1, which can still be read.
-// docs/file-format.md describes them.
+// docs/file-format.md describes both.
 #pragma once
 
 #include <array>
@@ -12,9 +12,10 @@
 
 namespace muster::world_format {
 
-/// PRAGMA application_id of every world, "Mstr". file(1) and this library recognize worlds by it.
+/// The PRAGMA application_id of every world, "Mstr", by which file(1) and this library recognize
+/// worlds.
 constexpr std::uint32_t application_id = 0x4d737472;
-/// PRAGMA user_version. Increased with every change that older readers cannot handle.
+/// The PRAGMA user_version. Incremented with every change that older readers cannot handle.
 constexpr std::uint32_t version = 2;
 constexpr std::string_view product = "0.1.0";
 
@@ -22,34 +23,34 @@ constexpr int page_bytes = 4096;
 
 struct Table {
   std::string_view name;
-  std::string_view sql;  ///< the exact text in sqlite_schema
+  std::string_view sql;  ///< the exact text stored in sqlite_schema
 };
 
-/// The tables. If one is missing, or a table of that name differs, the file is damaged. Other
-/// tables, indexes and views are ignored.
+/// The tables. If a table is missing or has a different definition, the file is damaged. Other
+/// tables, indexes, and views are ignored.
 inline constexpr std::array tables = {
-    // The program that wrote the file, and the moment that the file's state represents. All values
-    // are text.
+    // The program that wrote the file, and the point in time that the file's state represents. All
+    // values are text.
     Table{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
     // The registry's rows; see registry/state/state.h. This is a rowid table because rewriting 64
-    // KiB values in a WITHOUT ROWID table is six times slower (0.34 GB/s instead of 2.3), and
+    // KiB values in a WITHOUT ROWID table is six times slower (0.34 GB/s instead of 2.3 GB/s), and
     // inserting them is a quarter slower. `key` stores an unsigned number as the signed number with
-    // the same bits. A row is valid from its checkpoint until a later row has the same place. A row
-    // without bytes deletes the place. The newest row comes first, so that a reader takes the first
+    // the same bits. A row is valid from its checkpoint until a later row with the same key. A row
+    // without bytes deletes the key. The newest row comes first, so that a reader takes the first
     // valid row and skips the others.
     Table{"state",
           "CREATE TABLE state(id INTEGER PRIMARY KEY, section INTEGER NOT NULL, key INTEGER NOT NULL, "
           "column_ INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
           "bytes BLOB, UNIQUE(section, key, column_, checkpoint DESC))"},
-    // Inputs after the checkpoint, in groups that are written together; see
+    // Inputs recorded after the checkpoint, in groups that are written together; see
     // server/world/file/file_journal.h.
     Table{"journal",
           "CREATE TABLE journal(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, "
           "first_tick INTEGER NOT NULL, last_tick INTEGER NOT NULL, epoch INTEGER NOT NULL, code INTEGER NOT NULL, "
           "types INTEGER NOT NULL, checksum INTEGER NOT NULL, records BLOB NOT NULL)"},
-    // Code identities for recorded inputs. The id is the checksum of the identity.
+    // Code identities of recorded inputs. The id is the checksum of the identity.
     Table{"codes", "CREATE TABLE codes(id INTEGER PRIMARY KEY, identity TEXT NOT NULL)"},
-    // Names of the sections and types of the rows of `state`, for readers using SQL. Never read
+    // Names of the sections and types of the rows in `state`, for people who use SQL. Never read
     // back.
     Table{"section_names", "CREATE TABLE section_names(section INTEGER PRIMARY KEY, name TEXT NOT NULL)"},
     Table{"types",
@@ -57,7 +58,7 @@ inline constexpr std::array tables = {
           "fingerprint TEXT NOT NULL, fields TEXT NOT NULL)"},
 };
 
-/// The tables of format 1, whose journal was never written to.
+/// The tables of format 1. The journal table was never written to.
 inline constexpr std::array tables_of_format_1 = {
     tables[0],
     Table{"state",
@@ -93,7 +94,7 @@ inline constexpr std::array sections = {
 /// Returns true if this version knows the section.
 bool knows(StateSection section) noexcept;
 
-/// Returns a readable description of a row's place: "columns 12, column 0x811c9dc5".
+/// Returns a readable description of a row's key, for example "columns 12, column 0x811c9dc5".
 std::string place(const StateKey& key);
 
 }  // namespace muster::world_format

@@ -1,5 +1,5 @@
-// Tracks the rows in a world file, so that a save writes only changed rows and does not need to
-// read them.
+// Tracks the rows in a world file, so that a save writes only the rows that have changed and does
+// not need to read them.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ struct KeptRow {
   std::uint64_t checksum = 0;
   std::uint64_t length = 0;
   /// The version of the row when this process last saved it. Versions from an earlier process are
-  /// meaningless, so a row read from the file has none until it is compared or written.
+  /// meaningless, so a row read from the file has no version until it is compared or written.
   std::uint64_t given_version = 0;
   bool given = false;
-  std::uint64_t seen = 0;          ///< number of the last save that contained this row
-  std::uint64_t seen_columns = 0;  ///< number of the last save with unchanged columns
+  std::uint64_t seen = 0;          ///< number of the most recent save with this row
+  std::uint64_t seen_columns = 0;  ///< number of the most recent save with unchanged columns
 };
 
 struct StateKeyHash {
@@ -33,8 +33,8 @@ struct StateKeyHash {
   }
 };
 
-/// Stores columns by chunk, so that an unchanged chunk needs one lookup and its columns need none.
-/// Pointers to rows are valid until a row is added or removed.
+/// Stores columns grouped by chunk, so that an unchanged chunk needs only one lookup and its
+/// columns need none. Pointers to rows are valid until a row is added or removed.
 class KeptRows {
  public:
   struct Column {
@@ -43,7 +43,7 @@ class KeptRows {
   };
   using Whole = std::unordered_map<StateKey, KeptRow, StateKeyHash>;
 
-  /// Returns null if there is no such row.
+  /// Returns the row, or null if there is no such row.
   KeptRow* find(const StateKey& key) {
     if (key.section != StateSection::columns) {
       const auto at = whole_.find(key);
@@ -83,7 +83,7 @@ class KeptRows {
 
   /// Returns all rows except columns.
   const Whole& whole() const noexcept { return whole_; }
-  /// Returns the number of columns of a chunk. column_count() without arguments counts all columns.
+  /// Returns the number of columns of a chunk. The overload without arguments counts all columns.
   std::size_t column_count(std::uint64_t chunk) const {
     const auto at = columns_.find(chunk);
     return at == columns_.end() ? 0 : at->second.size();
@@ -100,7 +100,7 @@ class KeptRows {
 
  private:
   Whole whole_;
-  std::unordered_map<std::uint64_t, std::vector<Column>> columns_;  // by their chunk
+  std::unordered_map<std::uint64_t, std::vector<Column>> columns_;  // keyed by chunk
   std::size_t column_count_ = 0;
 };
 

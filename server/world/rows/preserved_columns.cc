@@ -62,14 +62,14 @@ bool PreservedColumns::claim(Column& column) noexcept {
     State was = State::waits;
     if (state.compare_exchange_weak(was, State::is_read, std::memory_order_acquire)) return true;
     if (was == State::is_kept || was == State::is_over) return false;
-    if (was == State::is_read) std::this_thread::yield();  // wait for a copy of a few KiB
+    if (was == State::is_read) std::this_thread::yield();  // the other thread is copying a few KiB
   }
 }
 
 void PreservedColumns::keep(Column& column) {
   if (!claim(column)) return;
-  // If memory runs out, only the save is given up, not the world, and no thread waits forever for a
-  // column that is being read.
+  // If memory runs out, only the save is abandoned, not the world, and no thread waits forever for
+  // a column that is being read.
   if (!given_up() && bytes() + column.size <= bytes_max_) column.copy = spare_.take(column.size);
   State now = State::is_over;
   if (column.copy) {

@@ -1,12 +1,12 @@
-// Preserves the columns of a save as they were when it began, while the world continues. Each
-// column is read in place, and copied only if it changes before it has been read.
+// Preserves the columns of a save as they were when the save began, while the world continues. Each
+// column is read in place, and is copied only if it changes before it has been read.
 //
 //   world thread           add ... | before_write: copies waiting columns  | before_recycle
 //   writing thread                 | take: reads in place, or takes the copy and gives it back
 //
-// The thread that moves a column out of the state `waits` accesses its memory, and the other thread
-// waits for those few microseconds. This is copy-on-write, as in Usagi and fork(), but by column
-// instead of by page.
+// The thread that moves a column out of the state `waits` accesses the column's memory, and the
+// other thread waits for the few microseconds that this takes. This is copy-on-write, as in Usagi
+// and fork(), but per column instead of per page.
 #pragma once
 
 #include <atomic>
@@ -24,60 +24,65 @@ namespace muster {
 
 class PreservedColumns final : public ColumnPreserver {
  public:
-  /// `bytes_max` limits the bytes of copies. Beyond this limit, no more copies are made, and the
-  /// save is given up; see given_up(). The memory for copies may be larger by half, and an eighth
-  /// of it may be kept for later copies.
+  /// `bytes_max` limits the total size of copies. Beyond this limit, no further copies are made,
+  /// and the save is abandoned; see given_up(). The memory used for copies may be larger by half,
+  /// and an eighth of `bytes_max` may be kept for later copies.
   explicit PreservedColumns(std::uint64_t bytes_max) : bytes_max_(bytes_max), spare_(bytes_max / 8) {}
   PreservedColumns(const PreservedColumns&) = delete;
   PreservedColumns& operator=(const PreservedColumns&) = delete;
 
   /// Adds a column to be read. All columns of a chunk must be added consecutively. `bytes` must
   /// stay in place until before_write() or before_recycle() is called for them. Returns the
-  /// column's number, starting at 0. World thread; take() must not be running.
-  std::uint32_t add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes);
-  /// Removes all columns, but keeps memory for columns and copies. World thread; take() must not be
+  /// column's index, starting at 0. Must be called on the world thread, while take() is not
   /// running.
+  std::uint32_t add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes);
+  /// Removes all columns, but keeps the memory for columns and copies. Must be called on the world
+  /// thread, while take() is not running.
   void clear();
-  /// World thread.
+  /// Called on the world thread.
   void before_write(const Chunk& chunk, std::uint32_t slot) override;
   void before_recycle(const Chunk& chunk) override;
 
-  /// Returns the `column` that was passed to add(). Any thread, but not during add().
+  /// Returns the `column` that was passed to add(). May be called on any thread, but not during
+  /// add().
   std::uint32_t column(std::uint32_t number) const { return columns_[number].column; }
   /// Returns the original bytes, which are valid until the next call. Returns nothing if the bytes
-  /// were already taken or were given up. May run on any thread, but only on one.
+  /// were already taken or could not be preserved. May be called on any thread, but always on the
+  /// same one.
   std::optional<std::span<const std::byte>> take(std::uint32_t number);
-  /// Copies the bytes to `to`, which must have room for them. Returns false if nothing was written.
+  /// Copies the bytes to `to`, which must have room for them. Returns false if no bytes were
+  /// copied.
   bool take(std::uint32_t number, std::byte* to);
-  /// Returns true if a column changed when there was no room for its copy, so that bytes were lost.
-  /// Any thread.
+  /// Returns true if a column changed when there was no room for its copy, so that its bytes were
+  /// lost. May be called on any thread.
   bool given_up() const noexcept { return given_up_.load(std::memory_order_acquire); }
-  /// Returns the bytes of the current copies; copied() counts all copies ever made. Any thread.
+  /// Returns the number of bytes in current copies. copied(), by contrast, counts all copies ever
+  /// made. May be called on any thread.
   std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   std::uint64_t copied() const noexcept { return copied_.load(std::memory_order_relaxed); }
   std::uint64_t bytes_max() const noexcept { return bytes_max_; }
-  /// Returns the bytes of memory reserved for copies. Any thread.
+  /// Returns the number of bytes reserved for copies. May be called on any thread.
   std::uint64_t spare_bytes() const noexcept { return spare_.bytes(); }
 
  private:
   enum class State : std::uint8_t { waits, is_read, is_kept, is_over };
   struct Column {
-    const std::byte* at;      // its place
-    SpareBlocks::Block copy;  // its copy, if any
+    const std::byte* at;      // the original bytes
+    SpareBlocks::Block copy;  // the copy, if any
     std::uint64_t chunk_uid;
     std::uint32_t column, size;
-    State state = State::waits;  // accessed by atomic_ref after the first take()
+    State state = State::waits;  // accessed through atomic_ref after the first take()
   };
-  /// Moves a column out of the state `waits`. Returns false if the column was not in that state,
-  /// and is therefore no longer read in place.
+  /// Moves a column out of the state `waits`. Returns false if the column was not in that state and
+  /// is therefore no longer read in place.
   static bool claim(Column& column) noexcept;
-  /// Returns the chunk's slot in first_, which must not be empty.
+  /// Returns the chunk's slot in the hash table first_, which must not be empty.
   std::size_t place_of(std::uint64_t chunk_uid) const noexcept;
   void add_first(std::uint64_t chunk_uid, std::uint32_t number);
-  /// Returns the number of the chunk's first column if it has any columns.
+  /// Returns the index of the chunk's first column, if the chunk has any columns.
   std::optional<std::uint32_t> first_of(std::uint64_t chunk_uid) const noexcept;
   void keep(Column& column);
-  /// Releases the result of the last take().
+  /// Releases the result of the previous take().
   void give_back();
 
   const std::uint64_t bytes_max_;

@@ -1,5 +1,5 @@
-// Reuses the memory of copies. The system provides fresh memory page by page at the first write,
-// which takes longer than copying 8 MiB in one tick. Blocks are up to 50 % larger than needed, so
+// Reuses the memory of copies. The system provides new memory page by page on the first write,
+// which takes longer than copying 8 MiB within a tick. Blocks are up to 50 % larger than needed, so
 // that a few sizes are enough.
 //
 //   world thread           take ... take                | settle
@@ -15,25 +15,26 @@
 
 namespace muster {
 
-/// Any thread.
+/// Thread-safe.
 class SpareBlocks {
  public:
   using Block = std::unique_ptr<std::byte[]>;
-  /// `bytes_max` limits the reserved bytes.
+  /// `bytes_max` limits the total number of bytes reserved.
   explicit SpareBlocks(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
   ~SpareBlocks();
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
 
-  /// Returns uninitialized memory for `size` bytes, or null if there is none.
+  /// Returns `size` bytes of uninitialized memory, or null if no memory is available.
   Block take(std::size_t size) noexcept;
-  /// Takes back a block from take() with the same size. Above the limit, it is returned to the
-  /// system.
+  /// Takes back a block that was obtained from take() with the same size. Above the limit, the
+  /// block is returned to the system.
   void give(Block block, std::size_t size) noexcept;
-  /// Call this after each round of work. Returns to the system an eighth of the memory that the
-  /// round did not need, so that a peak's memory is released after a few dozen rounds.
+  /// Must be called after each round of work. Returns to the system an eighth of the memory that
+  /// the round did not need, so that the memory used by a peak is released after a few dozen
+  /// rounds.
   void settle() noexcept;
-  /// Returns the reserved bytes.
+  /// Returns the number of bytes reserved.
   std::uint64_t bytes() const noexcept;
 
  private:
@@ -42,10 +43,10 @@ class SpareBlocks {
   };
   struct Blocks {
     Spare* first = nullptr;
-    std::size_t count = 0, least = 0;  // least: the minimum of count since settle()
+    std::size_t count = 0, least = 0;  // least: minimum of count since settle()
   };
   static constexpr std::size_t smallest = 32, largest = 1u << 20;
-  /// Returns the size class for `size`: 32, 48, 64, 96, 128 ... bytes.
+  /// Returns the size class for `size`. The classes are 32, 48, 64, 96, 128, ... bytes.
   static std::size_t place_of(std::size_t size) noexcept;
   static constexpr std::size_t size_of(std::size_t place) noexcept {
     return place % 2 == 0 ? smallest << place / 2 : (smallest + smallest / 2) << place / 2;

@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-/// Returns true if the section's rows have Storage's versions.
+/// Returns true if the section's rows are versioned by Storage.
 bool is_of_storage(StateSection section) noexcept {
   switch (section) {
     case StateSection::directory:

@@ -1,4 +1,5 @@
-// Copies the rows of a save, so that another thread can write them while the registry continues.
+// Copies the rows of a save, so that another thread can write them while the registry continues to
+// run.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +14,21 @@
 
 namespace muster {
 
-/// One thread fills the copy, and then another thread calls give(). A copy uses memory for the rows
-/// that changed since the last save, and 24 bytes for each other row.
+/// One thread fills the copy, after which another thread calls give(). A copy needs memory for the
+/// rows that have changed since the previous save, plus 24 bytes for each other row.
 class StateCopy final : public StateSink {
  public:
-  /// Skips rows that `known` has in the same version; if `known` is null, copies all rows. `known`
-  /// is used only while the copy is being filled. Leaves columns in place and passes each one on
-  /// once; until then, preserver() must be called before a column changes. `saved` is the result of
-  /// RegistryHost::begin_version before a save that is completely in `known`, or 0. Storage rows
-  /// older than `saved` are not looked up.
+  /// Skips rows that `known` contains in the same version. If `known` is null, copies all rows.
+  /// `known` is used only while the copy is being filled. Columns stay in place and are each passed
+  /// on once; until then, preserver() must be called before a column changes. `saved` is the value
+  /// that RegistryHost::begin_version returned before a save whose rows are all in `known`, or 0.
+  /// Storage rows older than `saved` are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
-  /// Like the constructor above, but reuses the memory of `used`, which must be cleared.
+  /// Like the constructor above, but reuses the memory of `used`, which must have been cleared.
   StateCopy(const KeptRows* known, std::uint64_t saved, StateCopy&& used);
-  /// Removes all rows of a copy with columns in place. Keeps the memory, except that of the rows'
-  /// bytes. preserver() must not be in use.
+  /// Removes all rows of a copy whose columns are in place. Keeps the memory, except for the memory
+  /// of the rows' bytes. preserver() must not be in use.
   void clear();
 
   /// Reserves memory for about `rows` rows.
@@ -35,14 +36,16 @@ class StateCopy final : public StateSink {
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Returns the preserver, or null after a move. It does not move with this object.
+  /// Returns the preserver, or null after a move. The preserver does not change its address when
+  /// this object is moved.
   PreservedColumns* preserver() const noexcept { return columns_.get(); }
 
-  /// Passes all rows to `to` in their original order. Returns false if the result is incomplete:
-  /// `to` lacks a row of `known`, or a column's bytes were already passed on or given up.
+  /// Passes all rows to `to` in their original order. Returns false if the result is incomplete
+  /// because `to` lacks a row of `known`, or because a column's bytes were already passed on or
+  /// were lost.
   [[nodiscard]] bool give(StateSink& to) const;
-  /// Passes on rows from `at` until the end, or until `enough`, which is called after each row,
-  /// returns true. Sets `at` to the next row.
+  /// Passes on rows, starting at `at`, and calls `enough` after each one. Stops at the end or when
+  /// `enough` returns true. Sets `at` to the next row.
   template <class Enough>
   [[nodiscard]] bool give(StateSink& to, std::size_t& at, Enough enough) const {
     while (at < rows_.size()) {
@@ -81,7 +84,7 @@ class StateCopy final : public StateSink {
   std::vector<Here> here_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::byte* end_ = nullptr;  // end of the last block
-  std::size_t left_ = 0;      // bytes left in the last block
+  std::size_t left_ = 0;      // bytes remaining in the last block
 };
 
 }  // namespace muster

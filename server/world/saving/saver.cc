@@ -1,7 +1,7 @@
-// - If the disk fails, recording stops and nothing more is reported durable. A successful save
-//   starts recording again. Until then, a server refuses edits, but ticks continue.
-// - After a save, an automatic save waits at least fifty times as long as copying took, so saves
-//   cost the world at most 2 % of its time.
+// - If the disk fails, recording stops, and nothing further is reported durable. A successful save
+//   restarts recording. Until then, a server refuses edits, but ticks continue.
+// - After a save, the next automatic save waits at least fifty times as long as the copying took,
+//   so saves cost the world at most 2 % of its time.
 // - A world that is stopped before an input accepts no edits, because they would be lost along with
 //   that input.
 #include "server/world/saving/saver.h"
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// A commit that another thread writes.
+/// A save that is being written on another thread.
 struct Saver::Saving {
   Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::uint64_t until, std::function<void(Report)> told)
       : registry(its),
@@ -33,7 +33,7 @@ struct Saver::Saving {
   }
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
-  /// Returns the copy so that its memory can be reused. Called on the world thread when the save is
+  /// Returns the copy so that its memory can be reused. Called on the world thread once the save is
   /// done.
   StateCopy give_back() {
     registry.host().remove_preserver(*copied.preserver());
@@ -42,32 +42,33 @@ struct Saver::Saving {
   }
   EntityRegistry& registry;
   StateCopy copied;
-  std::vector<const TypeDescriptor*> types;  // types of the stamp, which the registry keeps alive
+  std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry owns them
   CheckpointStamp stamp;
-  std::uint64_t version;  // all rows of the copy have this version or an earlier one
+  std::uint64_t version;  // all rows of the copy have this version or an older one
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
-  bool begun = false;                 // the queue's thread
-  bool is_current = false;            // only the removal of replaced rows remains (queue's thread)
+  bool begun = false;                 // used by the queue's thread
+  bool is_current = false;            // only replaced rows remain to be removed (queue's thread)
   std::atomic<bool> between = false;  // true between two steps, when groups may be written
   std::atomic<bool> done = false;
 };
 
 namespace {
 
-/// An automatic save waits this many times as long as the last save stopped the world.
+/// The next automatic save waits this many times as long as the previous save stopped the world.
 constexpr int rest_after_copy = 50;
 /// Delay before retrying a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
-/// Interval between checks of the file, and between attempts to write the state next to it.
+/// Interval between checks of the file, and interval between attempts to write the state next to
+/// it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
-/// Bytes of the -wal that are merged at once with Durability::commit. The limit is small because
-/// edits that arrive during the merge share the disk with it for a few ms. While a save is being
-/// written, more bytes are merged at once.
+/// Number of bytes of the -wal that are merged at once with Durability::commit. It is small because
+/// edits that arrive during the merge must share the disk with it for a few milliseconds. While a
+/// save is being written, larger amounts are merged at once.
 constexpr std::uint64_t short_merge = 1u << 20;
-/// Lengths of the -wal, in units of the bytes that are merged at once. At the first length, a
-/// save's steps wait until everything is merged, so that the -wal is restarted; at the second,
-/// groups wait too.
+/// Limits on the length of the -wal, as multiples of the number of bytes that are merged at once.
+/// At the first limit, a save's steps wait until everything has been merged, so that the -wal is
+/// restarted. At the second, groups wait too.
 constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -86,8 +87,8 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       host_(std::move(host)),
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
-      // The work itself must not wake the world: the world would find the queue busy, and would not
-      // check again.
+      // The work itself must not wake the world, because the world would find the queue busy and
+      // would not check again.
       queue_(host_.waiting_bytes_max, host_.wake) {}
 
 Saver::~Saver() {
@@ -95,7 +96,7 @@ Saver::~Saver() {
   queue_.drain();
   end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
-    // The save was given up, and no later frame will restart it.
+    // The save was abandoned, and there will be no later frame to restart it.
     saving_.reset();
     (void)commit();
   }
@@ -114,7 +115,7 @@ std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
 void Saver::look_at_file(Clock::time_point now) {
   if (saving_ || !next_look() || now < next_look_) return;
   next_look_ = now + looks_every;
-  // Pending writes check the file themselves.
+  // If writes are pending, they check the file themselves.
   if (file_.displaced() || !queue_.is_idle()) return rescue(now);
   if (merged_.load(std::memory_order_acquire)) end_merge();
   if (!file_.is_as_left()) queue_.add(0, [this] { (void)file_.still_there(); });
@@ -136,7 +137,7 @@ void Saver::rescue(Clock::time_point now) {
                               "-lock away, and give " + *rescued + " the name " + file_.path()
                         : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
   if (host_.fail) host_.fail(displaced_);
-  if (host_.wake) host_.wake();  // the next flush notifies anyone waiting for durability
+  if (host_.wake) host_.wake();  // the next flush notifies everyone waiting for durability
 }
 
 void Saver::opened() {
@@ -187,7 +188,7 @@ void Saver::stop_recording(std::string why) {
   failed_seen_ = true;
   error_ = file_.path() + ": " + std::move(why);
   recorder_->pause();
-  // Later groups would follow a gap, so only a whole save may be written next.
+  // Later groups would follow a gap, so the next write must be a complete save.
   queue_.add(0, [this, text = error_] {
     {
       const MutexLock lock(mutex_);
@@ -198,7 +199,7 @@ void Saver::stop_recording(std::string why) {
 }
 
 void Saver::write(JournalGroup& group) {
-  if (failed_.load(std::memory_order_acquire)) return;  // anything after a gap is useless
+  if (failed_.load(std::memory_order_acquire)) return;  // anything written after a gap is useless
   const auto begun = Clock::now();
   if (const auto done = file_.append(group, Merges::by_caller)) {
     raise_durable(group.last);
@@ -215,7 +216,7 @@ void Saver::write(JournalGroup& group) {
 
 void Saver::notice_failure() {
   if (!failed_.load(std::memory_order_acquire) || !recorder_ || recorder_->paused()) return;
-  // A checkpoint begun after the failure either repairs it or fails as well.
+  // A checkpoint that begins after the failure either repairs it or fails as well.
   if (saving_ && !saving_->between.load(std::memory_order_acquire)) return;
   recorder_->pause();
   failed_seen_ = true;
@@ -270,7 +271,7 @@ void Saver::warn_of_size() {
   host_.warn(size_warning() + ": the world is saved now");
 }
 
-/// Only warns, because a reader in another process cannot be limited.
+/// Issues only a warning, because a reader in another process cannot be limited.
 void Saver::warn_of_held() {
   const bool much = size_.is_much(held_bytes());
   if (!much) warned_of_held_ = false;
@@ -287,8 +288,8 @@ std::string Saver::size_warning() const {
   return size_.is_much(held_bytes()) ? held_text() : std::string();
 }
 
-/// Limits the journal: at the limit, the world waits for the current save, and recording stops if
-/// that save fails.
+/// Limits the size of the journal. At the limit, the world waits for the current save, and
+/// recording stops if that save fails.
 void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
   if (saving_ && host_.disk_lags == DiskLags::go_on) {
@@ -325,7 +326,7 @@ void Saver::hand_over(Clock::time_point now) {
 std::optional<Saver::Clock::time_point> Saver::due() const {
   auto save = saving_ ? std::nullopt : next_save_;
   if (!saving_ && is_long()) save = save ? std::min(*save, retry_) : retry_;
-  // While something is being written, the next event is the end of that write.
+  // While something is being written, the next event is the completion of that write.
   if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return save;
   return save ? std::min(*save, next_) : next_;
 }
@@ -345,7 +346,7 @@ Saver::Report Saver::commit() {
     rescue(Clock::time_point::max());
     return std::unexpected(stopped_error());
   }
-  // Changes made from now on must have a different version from the values that this save writes.
+  // Changes made from now on must have a version that differs from that of the values in this save.
   const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
@@ -389,7 +390,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   StateCopy rows =
       file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
   saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), version, std::move(then));
-  // Record from here on, assuming that this checkpoint will succeed.
+  // Start recording here, on the assumption that this checkpoint will succeed.
   if (!recorder_)
     begin_recording();
   else if (recorder_->paused())
@@ -400,8 +401,8 @@ bool Saver::begin(std::function<void(Report)> then) {
 
 CheckpointSlice Saver::slice() const {
   if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
-  // An edit that waits to become durable has to wait for the current step too, so steps are short
-  // and end early if a group is waiting.
+  // An edit that is waiting to become durable must also wait for the current step, so steps are
+  // short and end early if a group is pending.
   return {.bytes = step_size_.bytes(Clock::now()),
           .time = std::chrono::milliseconds(5),
           .hurries = [this] { return queue_.waits_for_step(); },
@@ -431,7 +432,8 @@ void Saver::merge() {
     return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
   };
   if (merged_.load(std::memory_order_acquire)) end_merge();
-  if (is_long(all_wait_at) && host_.wake) host_.wake();  // reports what is durable before waiting
+  // Report what is already durable before waiting.
+  if (is_long(all_wait_at) && host_.wake) host_.wake();
   while (is_long(all_wait_at)) {
     if (!file_.wal_use().is_merging()) begin_merge();
     end_merge();
@@ -460,8 +462,8 @@ bool Saver::do_step(Saving& of) {
     held_.store(file_.held_bytes(), std::memory_order_relaxed);
     if (written && *written) raise_saved((*written)->sequence);
     of.written = std::move(written);
-    of.done.store(true, std::memory_order_release);  // the world thread may access `of` from here
-                                                     // on
+    // From this point on, the world thread may access `of`.
+    of.done.store(true, std::memory_order_release);
     return false;
   };
   if (of.is_current) {
@@ -472,8 +474,8 @@ bool Saver::do_step(Saving& of) {
   if (!of.begun) {
     of.begun = true;
     if (failed_) {
-      // The journal has a gap before this checkpoint, and records follow it, so nothing may be
-      // written in between.
+      // The journal has a gap before this checkpoint, and records follow the gap, so nothing else
+      // may be written until the checkpoint is complete.
       auto written = file_.checkpoint(of.stamp, of.copied);
       if (written && *written) failed_ = false;
       return over(std::move(written));
@@ -503,8 +505,8 @@ void Saver::note_saved(std::uint64_t version) {
 }
 
 void Saver::wait_for_saving() {
-  // A save that was given up is restarted. The world does not change in the meantime, so the new
-  // save succeeds.
+  // An abandoned save is restarted. The world does not change in the meantime, so the new save
+  // succeeds.
   while (saving_) {
     queue_.drain();
     end_saving();
@@ -532,13 +534,14 @@ void Saver::end_saving() {
   if (*over->written) note_saved(over->version);
   notice_failure();
   if (!*over->written && given_up) return begin_again(*over);
-  // Another program wrote to the file, so write the current state in full.
+  // Another program wrote to the file, so write the complete current state.
   over->then(*over->written ? Report(**over->written) : commit());
 }
 
 void Saver::begin_again(Saving& over) {
-  constexpr int waits_after = 2;  // failed attempts before the world waits, so that a constantly
-                                  // changing world is saved too
+  // Number of saves that may be abandoned in a row before the world waits for the next one, so that
+  // even a constantly changing world is saved.
+  constexpr int waits_after = 2;
   const bool waits = ++given_up_ > waits_after;
   if (host_.warn)
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +

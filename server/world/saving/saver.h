@@ -1,5 +1,5 @@
-// Writes a running world to its file: saves, either at once or in steps, and the journal between
-// them.
+// Writes a running world to its file. Saves are written either at once or in steps, and the journal
+// is written between saves.
 //
 //   registry ─ JournalRecorder      records of inputs, in memory              world thread
 //                 hand_over()       groups, at the end of a flush
@@ -18,12 +18,12 @@
 //      until the end                                              until the end; the state is in a file next to it
 //
 // An automatic save runs in steps. If its copies of changed columns exceed preserved_bytes_max, the
-// save is given up and restarted. If three saves in a row are given up, the world waits for the
+// save is abandoned and restarted. If three saves in a row are abandoned, the world waits for the
 // next one.
 //
-// A checkpoint takes its place in the queue when its rows are listed, so it contains the groups
-// before it. It is written in steps, and later groups are written between the steps. The queue's
-// thread reads columns in place; see server/world/rows/preserved_columns.h.
+// A checkpoint takes its place in the queue when its rows are listed, so it contains all groups
+// queued before it. The checkpoint is written in steps, and later groups are written between those
+// steps. The queue's thread reads columns in place; see server/world/rows/preserved_columns.h.
 #pragma once
 
 #include <atomic>
@@ -52,73 +52,74 @@ namespace muster {
 class WorkMark;
 
 /// Used on the world thread, except for members marked otherwise. Nothing else may use the file
-/// while work is waiting.
+/// while work is pending.
 class Saver {
  public:
   using Clock = std::chrono::steady_clock;
   using Report = std::expected<CheckpointReport, WorldError>;
   struct Host {
-    std::function<CheckpointStamp()> stamp;  ///< of the current state
-    std::function<void()> wake;              ///< called on any thread; requests a flush soon
+    std::function<CheckpointStamp()> stamp;  ///< returns the stamp of the current state
+    std::function<void()> wake;              ///< requests a flush; called on any thread
     Durability durability = Durability::checkpoint;
     std::uint64_t epoch = 0;
-    /// Records the input being handled; may be null.
+    /// Records the input that is being handled. May be null.
     WorkMark* mark = nullptr;
     /// Time between groups with Durability::batched.
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
-    std::chrono::nanoseconds autosave{0};  ///< time until the next automatic save; 0 means never
+    std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, where 0 means never
 
-    /// Limit on the journal's bytes since the last save; 0 means none. At 80 %, a save begins
-    /// regardless of `autosave`, and `warn` is called. At 100 %, the world waits for that save; if
-    /// it fails, recording stops. `warn` is also called if a reader in another program prevents
-    /// merging 80 % of this size from the -wal.
+    /// Limit on the number of journal bytes since the last save, where 0 means unlimited. At 80 %,
+    /// a save begins regardless of `autosave`, and `warn` is called. At 100 %, the world waits for
+    /// that save, and recording stops if the save fails. `warn` is also called if a reader in
+    /// another program prevents 80 % of this size from being merged from the -wal.
     std::uint64_t journal_bytes_max = 0;
-    /// Limit on copies of columns that change before a running save has written them. At the limit,
-    /// that save is given up, reported and restarted; the third time in a row, the world waits for
-    /// the save.
+    /// Limit on the total size of copies of columns that change before a running save has written
+    /// them. At the limit, the save is abandoned, reported, and restarted. After three saves in a
+    /// row are abandoned, the world waits for the next one.
     std::uint64_t preserved_bytes_max = 256u << 20;
     DiskLags disk_lags = DiskLags::wait;
-    /// Bytes of waiting records above which the disk is considered to lag.
+    /// Number of bytes of pending records above which the disk is considered to lag.
     std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;
     std::function<void(const std::string&)> warn = {};  ///< called on the world thread; may be null
 
-    /// Called when durability is lost for good; may be null.
+    /// Called when durability is permanently lost. May be null.
     std::function<void(const std::string&)> fail = {};
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
-  /// Writes the recorded inputs and finishes a running save. If that save was given up, saves the
+  /// Writes the recorded inputs and finishes a running save. If that save was abandoned, saves the
   /// current state.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  /// Call this after the world was opened, when its file has all inputs up to the registry's
-  /// sequence. Starts recording inputs, at once or, if the file cannot take them yet, after the
-  /// next save.
+  /// Must be called after the world was opened, when its file contains all inputs up to the
+  /// registry's sequence. Starts recording inputs, either immediately or, if the file cannot accept
+  /// them yet, after the next save.
   void opened();
-  /// Adds the bytes of the records after the file's state. Call it before opened().
+  /// Adds the size of the records that follow the file's state. Must be called before opened().
   void found_journal(std::uint64_t bytes) { size_.add(bytes); }
-  /// Call this instead of opened() if the registry does not have the file's state. Nothing is
-  /// written from then on, and error() returns `why`.
+  /// Must be called instead of opened() if the state of the registry is not that of the file.
+  /// Nothing is written from then on, and error() returns `why`.
   void opened_stopped(std::string why);
 
   Report commit();
   /// Begins a save. Returns false if one is already running.
   bool begin(std::function<void(Report)> then);
-  /// Reports a save that has ended, if there is one.
+  /// If a save has completed, reports it.
   void look();
   bool is_saving() const noexcept { return saving_ != nullptr; }
 
   /// Queues recorded inputs for writing if they are due, and begins a save if one is due. Saves a
-  /// new world at once if its inputs must be recorded.
+  /// new world immediately if its inputs must be recorded.
   void hand_over(Clock::time_point now);
-  /// Call this about once a second. Checks that the file is still at its path and has not been
-  /// changed by others. If it is not there or has been changed, writes the state to another file
-  /// next to it (WorldFile::rescue), retrying until that succeeds; error() reports both.
+  /// Checks that the file is still at its path and has not been changed by others. Should be called
+  /// about once a second. If the file is missing or has been changed, writes the state to another
+  /// file next to it (WorldFile::rescue), and retries until that succeeds. error() reports both the
+  /// problem and the result.
   void look_at_file(Clock::time_point now);
-  /// Returns when to call look_at_file() next, or nothing if never.
+  /// Returns the time of the next call to look_at_file(), or nothing if none is needed.
   std::optional<Clock::time_point> next_look() const noexcept;
-  /// Returns when hand_over() will have work to do if no input arrives before then.
+  /// Returns the time at which hand_over() will have work to do if no input arrives before then.
   std::optional<Clock::time_point> due() const;
   void made_tick(std::uint64_t tick) {
     if (recorder_) recorder_->made_tick(tick);
@@ -126,7 +127,7 @@ class Saver {
   void set_code(std::string code) {
     if (recorder_) recorder_->set_code(std::move(code));
   }
-  /// Returns the reason why inputs are not being recorded although they should be, or null. The
+  /// Returns the reason why inputs are not being recorded even though they should be, or null. The
   /// reason remains until a save succeeds. Without a journal, returns autosave_error().
   const std::string* error() const noexcept {
     return !stopped_.empty()     ? &stopped_
@@ -135,34 +136,35 @@ class Saver {
            : !recorder_          ? autosave_error()
                                  : nullptr;
   }
-  /// Returns the error of the last automatic save until a save succeeds; otherwise null.
+  /// Returns the error of the last automatic save if no save has succeeded since then, and null
+  /// otherwise.
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
-  /// Returns the bytes in the journal since the last save, including those not yet on disk.
+  /// Returns the size of the journal since the last save, including bytes that are not yet on disk.
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
-  /// Returns WorldFile::held_bytes(). Any thread.
+  /// Returns WorldFile::held_bytes(). May be called on any thread.
   std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
   /// Returns the current warning about the journal's size or held_bytes(), or an empty string.
   std::string size_warning() const;
   /// Returns the number of bytes of columns copied for the running save.
   std::uint64_t preserved_bytes() const noexcept;
-  /// Returns the bytes of memory reserved for the next save's copies and for large groups.
+  /// Returns the number of bytes reserved for the copies of the next save and for large groups.
   std::uint64_t spare_bytes() const noexcept;
-  /// Returns the number of times that the world has waited for the disk.
+  /// Returns how many times the world has waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
-  /// Any thread.
+  /// Returns the sequence of the last input on disk. May be called on any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
-  /// Returns the sequence of the last input in the file's state. Any thread.
+  /// Returns the sequence of the last input in the file's state. May be called on any thread.
   std::uint64_t saved() const noexcept { return saved_.load(std::memory_order_acquire); }
 
  private:
   struct Saving;
   bool has_news() const noexcept;
   WorldError stopped_error() const;
-  /// Writes the state next to a displaced file, unless that has been done.
+  /// Writes the state to a file next to the displaced file, unless that has already been done.
   void rescue(Clock::time_point now);
   void autosave(Clock::time_point now);
   void save_by_itself(Clock::time_point now);
-  /// Saves a new world so that its inputs can be recorded, unless they need not be.
+  /// Saves a new world so that its inputs can be recorded, unless recording is not required.
   void save_new(Clock::time_point now);
   /// Returns true if a save is due because of the journal's size.
   bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
@@ -171,23 +173,24 @@ class Saver {
   std::string held_text() const;
   void note_saved(std::uint64_t version);
   void keep_size();
-  /// Writes part of a running save, on the queue's thread.
+  /// Writes part of a running save. Called on the queue's thread.
   StepResult step(Saving& of);
-  /// Writes one step of the save. Returns false if it was the last.
+  /// Writes one step of the save. Returns false if that was the last step.
   bool do_step(Saving& of);
   CheckpointSlice slice() const;
-  /// Begins merging the -wal into the file if that is due, or finishes a merge. The queue's thread.
+  /// Begins merging the -wal into the file if a merge is due, or finishes a merge. Called on the
+  /// queue's thread.
   void merge();
   void begin_merge();
-  /// Waits until no merge is running. The queue's thread, or the world thread while the queue is
-  /// drained.
+  /// Waits until no merge is running. Called on the queue's thread, or on the world thread while
+  /// the queue is drained.
   void end_merge();
   void begin_recording();
   void put_all();
   /// Queues records without waiting for the disk. If there is no room for them, behaves as
   /// described for DiskLags::go_on.
   void put_in_time();
-  /// Stops recording after the inputs in the queue because the disk lags.
+  /// Stops recording after the inputs in the queue. Called if the disk lags.
   void stop_recording(std::string why);
   void write(JournalGroup& group);
   void notice_failure();
@@ -195,7 +198,7 @@ class Saver {
   void end_saving();
   void wait_for_saving();
   void begin_again(Saving& over);
-  /// One thread at a time.
+  /// Called by only one thread at a time.
   void raise_durable(std::uint64_t sequence) noexcept {
     if (sequence > durable()) durable_.store(sequence, std::memory_order_release);
   }
@@ -210,20 +213,22 @@ class Saver {
   std::optional<JournalRecorder> recorder_;
   Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
   std::unique_ptr<Saving> saving_;
-  std::optional<StateCopy> used_;               // the last copy, kept for its memory
-  std::uint64_t saved_version_ = 0;             // result of begin_version before the last save, or
-                                                // 0
-  int given_up_ = 0;                            // consecutive saves that were given up
-  std::optional<Clock::time_point> next_save_;  // the next automatic save; none if nothing changed
+  std::optional<StateCopy> used_;  // the previous copy, whose memory is reused
+  // The result of begin_version before the last save, or 0.
+  std::uint64_t saved_version_ = 0;
+  int given_up_ = 0;                            // number of consecutive saves that were abandoned
+  std::optional<Clock::time_point> next_save_;  // next automatic save; none if nothing changed
   std::chrono::nanoseconds save_every_;         // longer than `autosave` if saves are slow
   JournalSize size_;
   bool warned_of_size_ = false, warned_of_held_ = false;
   Clock::time_point retry_ = {};   // earliest time of the next attempt after a failure
   std::size_t saved_schemas_ = 0;  // number of the registry's schemas at the last save
   std::string autosave_error_;
-  std::string stopped_;    // the reason, or empty
-  std::string displaced_;  // describes the file's change and where the state is, or empty
-  bool rescued_ = false;   // the state is in another file
+  std::string stopped_;  // the reason, or empty if not stopped
+  // Describes how the file was displaced and where the state has been written. Empty if not
+  // displaced.
+  std::string displaced_;
+  bool rescued_ = false;  // the state was written to another file
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
   bool lagged_ = false;  // a save is due because the disk was lagging
@@ -231,11 +236,11 @@ class Saver {
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
   SpareRecords spare_;     // filled by the queue's thread, used by recorder_
-  StepSize step_size_;     // the queue's thread
+  StepSize step_size_;     // used by the queue's thread
   bool in_steps_ = false;  // a save is being written in steps (the queue's thread)
   Mutex mutex_;
   std::string failure_ MUSTER_GUARDED_BY(mutex_);
-  std::atomic<bool> merged_ = false;  // set when the merge of begin_merge() has ended
+  std::atomic<bool> merged_ = false;  // set when the merge started by begin_merge() has ended
   WriteQueue merges_;                 // filled by the queue's thread
   WriteQueue queue_;                  // destroyed first
 };

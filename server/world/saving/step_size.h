@@ -1,5 +1,5 @@
 // Chooses the size of a save's steps. If edits are waiting for the disk between the steps, a step
-// takes about as long as writing a group; otherwise steps are large.
+// takes about as long as writing a group. Otherwise, steps are large.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,12 @@ class StepSize {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
-  /// Smaller steps would need too many syncs on a slow disk, and the save would make no progress.
+  /// With smaller steps, a slow disk would spend its time on syncs, and the save would make no
+  /// progress.
   static constexpr std::uint64_t least = 64u << 10, most = 256u << 10;
 
-  /// Call this after writing a group of `bytes`. An edit waits at least as long as writing a small
-  /// group takes.
+  /// Must be called after writing a group of `bytes` bytes. An edit waits at least as long as it
+  /// takes to write a small group.
   void wrote_group(std::size_t bytes, Time begun, Time now) noexcept {
     last_group_ = now;
     if (bytes > small) return;
@@ -27,7 +28,7 @@ class StepSize {
     // Other programs can slow a group down, but never speed it up.
     group_ += (took - group_) / (took < group_ ? 2 : 16);
   }
-  /// Call this after a step of bytes().
+  /// Must be called after a step of bytes().
   void made_step(Time begun, Time now) noexcept {
     if (group_.count() == 0 || !is_awaited(begun)) return;
     bytes_ = now - begun > group_ * 2 ? std::max(least, bytes_ / 2) : std::min(most, bytes_ + bytes_ / 4);
@@ -37,11 +38,12 @@ class StepSize {
  private:
   static constexpr std::size_t small = 64u << 10;
   static constexpr auto soon = std::chrono::milliseconds(100);
-  /// Returns true if a group was written recently, so that another may arrive during the next step.
+  /// Returns true if a group was written recently, which means that another may arrive during the
+  /// next step.
   bool is_awaited(Time now) const noexcept { return last_group_ != Time{} && now - last_group_ < soon; }
 
   Time last_group_ = {};
-  Duration group_{0};  // duration of a small group
+  Duration group_{0};  // time that it takes to write a small group
   std::uint64_t bytes_ = most;
 };
 

@@ -1,5 +1,5 @@
-// Checks that calls of World::next_frame and World::poll come from one thread, one at a time, and
-// not from a handler. Also measures how long the host has called neither.
+// Checks that World::next_frame and World::poll are called on one thread, one call at a time, and
+// not from a handler. Also measures how long ago the host last called either of them.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@ class EntityRegistry;
 
 class HostCalls {
  public:
-  /// Begins a call of the function `what`, which lasts as long as this object. Stops the program
-  /// with a message if called on a different thread than the first call, inside a handler, or
-  /// inside another call.
+  /// Marks a call of the function `what`, which lasts as long as this object. Stops the program
+  /// with a message if the call is made on a different thread than the first call, inside a
+  /// handler, or inside another call.
   class Call {
    public:
     Call(HostCalls& calls, const char* what, const EntityRegistry& registry) : calls_(calls) {
@@ -31,8 +31,8 @@ class HostCalls {
     HostCalls& calls_;
   };
 
-  /// Returns a sentence about how long the host has made no call, if that is longer than
-  /// patience_ns; otherwise an empty string. Any thread.
+  /// If the host has not made a call for longer than patience_ns, returns a sentence that says for
+  /// how long. Otherwise, returns an empty string. May be called on any thread.
   std::string absence(std::uint64_t now_ns = steady_ns()) const;
   static constexpr std::uint64_t patience_ns = 5'000'000'000;
 

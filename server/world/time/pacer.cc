@@ -1,7 +1,7 @@
-// The pace decides when a tick is made, never what it does: `dt` and the step of the registry's
-// clock remain 1/hz, so the same inputs in each tick give the same hash at any pace. The pace is
-// not an input, has no sequence and is not saved. An opened world always runs at speed 1, because
-// its user may have forgotten that it was paused.
+// The pace decides when a tick is made, but never what the tick does. `dt` and the step of the
+// registry's clock remain 1/hz, so the same inputs in each tick produce the same hash at any pace.
+// The pace is not an input, has no sequence, and is not saved. A world that has just been opened
+// always runs at speed 1, because its user may have forgotten that it was paused.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// A host that is later than this loses some of the ticks that it missed.
+/// If the host is later than this, some of the missed ticks are skipped.
 constexpr nanoseconds behind_max{250'000'000};
-/// A year is effectively forever, and keeps sums within the clock's range.
+/// One year, which is practically forever but keeps sums within the clock's range.
 constexpr double year_ns = 31'536'000e9;
 
 nanoseconds since(Pacer::Clock::time_point earlier, Pacer::Clock::time_point now) noexcept {
@@ -76,7 +76,7 @@ std::uint64_t Pacer::begin_tick(Clock::time_point now) {
 std::uint64_t Pacer::frame_ns(std::chrono::duration<double, std::nano> elapsed) {
   if ((pace_.paused && pace_.steps == 0) || !(elapsed.count() > 0)) return 0;
   rest_ns_ += std::min(elapsed.count(), year_ns) * pace_.speed;
-  // A rounding error just below a whole number must not make a frame 1 ns shorter.
+  // A rounding error just below a whole number must not shorten a frame by 1 ns.
   const double whole = std::floor(rest_ns_ + 1e-5);
   rest_ns_ -= whole;
   if (whole > 0 && pace_.paused) --pace_.steps;

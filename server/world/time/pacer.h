@@ -1,5 +1,5 @@
-// Decides how fast a world's time passes and when its next tick is due. It never affects what a
-// tick does.
+// Decides how fast a world's time passes and when its next tick is due. Never affects what a tick
+// does.
 #pragma once
 
 #include <chrono>
@@ -15,61 +15,64 @@ struct Pace {
   static constexpr double speed_min = 0.01, speed_max = 100;
   static constexpr std::uint32_t steps_max = 100'000;
 
-  double speed = 1;  ///< relative to the wall clock, speed_min to speed_max
+  double speed = 1;  ///< relative to the wall clock, from speed_min to speed_max
   bool paused = false;
-  std::uint32_t steps = 0;  ///< ticks (without hz: frames) to make while paused, at most steps_max
+  /// Number of ticks (without hz, frames) to make while paused, at most steps_max.
+  std::uint32_t steps = 0;
   friend bool operator==(const Pace&, const Pace&) noexcept = default;
 };
 
 /// The reason why a pace is invalid.
 struct PaceFault {
-  std::string field;   ///< the field of Pace: "speed" or "steps"
-  std::string reason;  ///< short and stable: "out_of_range", "not_finite", "not_paused", "no_ticks"
-  std::string text;    ///< a sentence
+  std::string field;  ///< the invalid field of Pace: "speed" or "steps"
+  /// A stable identifier: "out_of_range", "not_finite", "not_paused", or "no_ticks".
+  std::string reason;
+  std::string text;  ///< a sentence that describes the fault
 };
 
-/// Does not read a clock. Callers pass the time, which must never decrease.
+/// Does not read a clock. Callers pass the current time, which must never decrease.
 class Pacer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `hz` is the number of ticks per second at speed 1. If it is 0, the world's clock is advanced
+  /// `hz` is the number of ticks per second at speed 1. If `hz` is 0, the world's clock is advanced
   /// by timers or by frames of any length.
   explicit Pacer(double hz) noexcept : hz_(hz) {}
 
   const Pace& pace() const noexcept { return pace_; }
-  /// Sets the pace; a fault changes nothing. The current tick becomes due after the rest of its
-  /// time at the new speed. After a pause, the first tick is due a full tick later.
+  /// Sets the pace. If the pace is invalid, nothing changes. The current tick becomes due after its
+  /// remaining time has passed at the new speed. After a pause, the first tick is due a full tick
+  /// later.
   [[nodiscard]] std::expected<void, PaceFault> set(const Pace& pace, Clock::time_point now);
 
   // --- with hz
 
-  /// Returns when the next tick is due: `now` for a step, no value if none is due. The first call
-  /// starts the first tick.
+  /// Returns the time at which the next tick is due: `now` for a step, or no value if none is due.
+  /// The first call starts the first tick.
   std::optional<Clock::time_point> next_tick(Clock::time_point now);
-  /// Begins the tick that is due, and returns its delay in ns. A late caller gets the missed ticks
-  /// immediately one after another. If the caller is more than a quarter of a second late, the
-  /// ticks in between are skipped.
+  /// Begins the tick that is due and returns how late it is, in ns. If the caller is late, the
+  /// missed ticks are due immediately, one after another. If the caller is more than a quarter of a
+  /// second late, the ticks in between are skipped.
   std::uint64_t begin_tick(Clock::time_point now);
 
   // --- without hz, polled
 
-  /// Allows steps of one frame each. Does nothing for a clock with hz.
+  /// Allows steps of one frame each. Has no effect on a clock with hz.
   void begin_polling() noexcept { polled_ = true; }
-  /// Returns the length of the frame for `elapsed`, in ns of the world's clock, or 0 for no frame.
-  /// Carries a remainder below 1 ns over to the next frame. NaN and negative times count as 0, and
-  /// more than a year counts as a year. While the clock is paused, each frame is a step.
+  /// Returns the length of the frame for `elapsed`, in ns of the world's clock, or 0 if there is no
+  /// frame. Carries a remainder below 1 ns over to the next frame. Treats NaN and negative times as
+  /// 0, and times longer than a year as a year. While the clock is paused, each frame is a step.
   std::uint64_t frame_ns(std::chrono::duration<double, std::nano> elapsed);
 
   // --- without hz, driven by events
 
   /// Makes the world's clock follow the wall clock, starting at `now`.
   void begin_following(Clock::time_point now) noexcept;
-  /// Returns the ns that the world's clock has advanced since the last call. Returns 0 and discards
-  /// this time if `move` is false.
+  /// Returns by how many ns the world's clock has advanced since the previous call. If `move` is
+  /// false, discards this time and returns 0.
   std::uint64_t passed(Clock::time_point now, bool move);
-  /// Returns the time at which `ahead_ns` of the world's clock will have passed since the last call
-  /// of passed(), at most a year ahead. Returns no value if the clock is paused.
+  /// Returns the time at which the world's clock will have advanced by `ahead_ns` since the last
+  /// call to passed(), at most a year ahead. Returns no value if the clock is paused.
   std::optional<Clock::time_point> when(std::uint64_t ahead_ns) const;
 
  private:

@@ -1,4 +1,4 @@
-// Decides which calls of World::poll return a frame, and measures the elapsed time if the host does
+// Decides which calls to World::poll return a frame, and measures the elapsed time if the host does
 // not supply it.
 #pragma once
 
@@ -8,23 +8,23 @@
 
 namespace muster {
 
-/// World thread. Like Pacer, this class does not read a clock.
+/// Used on the world thread. Like Pacer, this class does not read a clock.
 class Polling {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Limit on the duration of a run of frames, and on a measured time.
+  /// Limit on the duration of a run of frames and on a measured time.
   static constexpr std::chrono::milliseconds run_max{250};
 
-  /// Returns the time since the previous call: 0 for the first call, at most run_max.
+  /// Returns the time since the previous call, at most run_max. Returns 0 for the first call.
   Clock::duration since_last(Clock::time_point now) noexcept {
     const Clock::time_point before = std::max(last_.value_or(now), now - run_max);
     last_ = now;
     return std::max(now - before, Clock::duration::zero());
   }
 
-  /// Returns true if the tick that is due at `due` (no value if none) should be made now. A run of
-  /// overdue ticks ends after run_max, even if more are due, so that a host that makes all due
-  /// ticks before it draws a picture does draw one.
+  /// Returns true if the tick that is due at `due` (no value if none is due) should be made now. A
+  /// run of overdue ticks ends after run_max, even if further ticks are due, so that a host that
+  /// makes all due ticks before it renders a frame does get to render one.
   bool gives(std::optional<Clock::time_point> due, Clock::time_point now) noexcept {
     if (!due || now < *due || (run_begun_ && now - *run_begun_ >= run_max)) {
       run_begun_.reset();

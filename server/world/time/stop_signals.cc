@@ -11,15 +11,16 @@
 namespace muster {
 namespace {
 
-/// A signal that stops worlds. A signal handler reads `before` only while `ours` is true.
+/// A signal that stops worlds. Signal handlers read `before` only while `ours` is true.
 struct CaughtSignal {
   int number;
   struct sigaction before = {};
   std::atomic<bool> ours = false;
 };
 
-// These are global, because signal handlers belong to the process. The handler reads the list
-// without the mutex; `handlers_running` tells a destructor that a handler may still use its object.
+// These variables are global because signal handlers belong to the process. The handler reads the
+// list without locking the mutex. `handlers_running` tells a destructor that a handler may still be
+// using the object.
 CaughtSignal caught_signals[] = {{.number = SIGINT}, {.number = SIGTERM}};
 std::atomic<StopSignals*> first_stopped = nullptr;
 std::atomic<int> handlers_running = 0;

@@ -1,4 +1,4 @@
-// Makes SIGINT and SIGTERM stop a world; see WorldOptions::stop_on_signals.
+// Makes SIGINT and SIGTERM stop worlds; see WorldOptions::stop_on_signals.
 #pragma once
 
 #include <atomic>
@@ -7,9 +7,9 @@ namespace muster {
 
 class Wake;
 
-/// From construction to destruction, SIGINT and SIGTERM set a flag and wake the sleeping thread.
-/// The first signal of each kind also restores the handler that the program had before, so that a
-/// second one ends a program that does not stop. There may be several objects, including on
+/// As long as an object of this class exists, SIGINT and SIGTERM set its flag and wake the sleeping
+/// thread. The first signal of each kind also restores the handler that the program had before, so
+/// that a second signal ends a program that does not stop. Several objects may exist, including on
 /// different threads; each signal reaches all of them. The last destructor restores both handlers,
 /// unless the program has replaced them in the meantime.
 class StopSignals {

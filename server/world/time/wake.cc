@@ -20,7 +20,8 @@ Wake::~Wake() { ::close(fd_); }
 void Wake::signal() const noexcept {
   const int before = errno;  // a signal handler must not change errno
   const std::uint64_t one = 1;
-  // The write fails only if the counter is full; the sleeper has then already been woken.
+  // The write fails only if the counter is full. In that case, the sleeping thread has already been
+  // woken.
   if (::write(fd_, &one, sizeof one) < 0) errno = before;
   errno = before;
 }
@@ -40,8 +41,8 @@ bool Wake::wait(std::optional<Clock::time_point> until) const noexcept {
     }
     if (ready == 0) return false;
     if (errno != EINTR) return false;
-    // If the signal handler called World::stop, it also called signal(), and the next poll notices
-    // that.
+    // If the signal handler called World::stop, it also called signal(), which the next poll
+    // detects.
   }
 }
 

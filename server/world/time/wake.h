@@ -1,4 +1,4 @@
-// Wakes the thread that sleeps in World::next_frame, from other threads and signal handlers.
+// Lets other threads and signal handlers wake the thread that sleeps in World::next_frame.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,17 @@ class Wake {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Throws std::system_error if the system has no more descriptors.
+  /// Throws std::system_error if the system cannot provide another file descriptor.
   Wake();
   ~Wake();
   Wake(const Wake&) = delete;
   Wake& operator=(const Wake&) = delete;
 
-  /// Ends the current wait, or the next one immediately. Any thread, and signal handlers.
+  /// Ends the current wait, or makes the next one return immediately. May be called on any thread
+  /// and in signal handlers.
   void signal() const noexcept;
-  /// Sleeps until signal() is called or `until`, or forever without a value. Returns true after a
-  /// signal; several signals count as one.
+  /// Sleeps until signal() is called or `until` is reached. If `until` has no value, there is no
+  /// time limit. Returns true after a signal. Several signals count as one.
   bool wait(std::optional<Clock::time_point> until) const noexcept;
 
  private:

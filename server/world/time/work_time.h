@@ -1,4 +1,4 @@
-// Measures work in processor time, which does not depend on other programs as wall time does.
+// Measures work in processor time, which, unlike wall time, does not depend on other programs.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Reads the processor time of one thread. Cheap to copy; any thread may read it.
+/// Reads the processor time of one thread. Cheap to copy. May be read by any thread.
 class ProcessorClock {
  public:
   /// Returns the clock of the calling thread.
@@ -35,9 +35,10 @@ class ProcessorClock {
 };
 
 /// Reads the processor time of one thread frequently. A kernel call takes as long as a small edit,
-/// so this class asks the kernel at most once per span_ns and adds the wall time since then. The
-/// result never decreases, and is ahead by less than span_ns if another thread was using the
-/// processor. Any thread may read it; the measured thread has its own reading and takes no lock.
+/// so this class asks the kernel at most once per span_ns and adds the wall time that has passed
+/// since then. The result never decreases. If another thread was using the processor, the result is
+/// ahead of the true time by less than span_ns. Any thread may read it; the measured thread has its
+/// own reading and takes no lock.
 class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
@@ -77,8 +78,8 @@ class FrequentProcessorClock {
   Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// A histogram of times. The width of a class is at most 1/32 of its times. Uses seven kilobytes
-/// regardless of the number of counted times. Not thread-safe.
+/// A histogram of times. The width of each class is at most 1/32 of the times in it. Uses seven
+/// kilobytes regardless of how many times are counted. Not thread-safe.
 class TimeCounts {
  public:
   static constexpr std::uint32_t classes = 832;
@@ -92,8 +93,8 @@ class TimeCounts {
   std::uint64_t longest_ns() const noexcept { return longest_ns_; }
   std::uint64_t count(std::uint32_t number) const noexcept { return counts_[number]; }
 
-  /// Returns the class of a time. Times below 1024 ns are in class 0, and times above one minute in
-  /// the last class.
+  /// Returns the class of a time. Times below 1024 ns are in class 0, and times above one minute
+  /// are in the last class.
   static constexpr std::uint32_t class_of(std::uint64_t ns) noexcept {
     if (ns < 1024) return 0;
     const auto octave = static_cast<std::uint32_t>(std::bit_width(ns)) - 11;
