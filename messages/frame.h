@@ -33,10 +33,10 @@ namespace muster {
 enum FrameFlags : std::uint32_t {
   frame_envelope = 1,  ///< an envelope follows the header, before the batch
   frame_more = 2,      ///< the answer, or the state at this sequence, continues in a later frame
-  frame_event = 4,     ///< the frame belongs to a watch, and is an input as it happened, not part
-                       ///< of the state
-  frame_pushed = 8,    ///< used together with frame_event: a message from a handler or a timer, not
-                       ///< an input
+  frame_event = 4,     ///< the frame belongs to a watch and contains an input as it occurred, not
+                       ///< part of the state
+  frame_pushed = 8,    ///< set only together with frame_event: the message came from a handler or a
+                       ///< timer and is not an input
 };
 constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
 
@@ -69,8 +69,8 @@ struct FrameFault {
   enum class Code : std::uint8_t { misaligned, too_short, oversized, unknown_flag, unexpected_envelope, ended_inside };
   Code code = Code::misaligned;
   std::uint64_t stream_offset = 0;  ///< byte offset of the frame in the stream
-  std::string text;                 ///< a sentence that gives the value found and the values
-                                    ///< allowed
+  std::string text;                 ///< a sentence that gives the value found and the allowed
+                                    ///< values
 };
 const char* name(FrameFault::Code code) noexcept;
 
@@ -130,7 +130,7 @@ class FrameDecoder {
 
   Buffer buffer_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // start of the first frame that has not been returned yet; a multiple of
+  std::size_t begin_ = 0;  // start of the first frame that has not yet been returned; a multiple of
                            // 16
   std::size_t end_ = 0;    // end of the received bytes
   std::size_t last_received_ = 0;

@@ -8,7 +8,8 @@
 
 namespace muster {
 
-/// Writes "muster: what" to standard error and aborts. Any thread.
+/// Writes "muster: " followed by `what` to standard error and aborts. May be called from any
+/// thread.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fatal(std::string_view what) noexcept {
   std::fprintf(stderr, "muster: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();

@@ -34,7 +34,8 @@ struct PayloadShape {
   }
 };
 
-/// Limit on the number of components in a row set. It results from header_units being one byte.
+/// Limit on the number of components in a row set. It follows from the one-byte size of
+/// header_units.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
 /// A row set created at run time. It owns its entries and can be stored and reused.
@@ -91,7 +92,7 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 template <class C>
 concept ValueStays = requires { TypeTraits<C>::runtime; };
 
-/// A row set of types known at compile time, whose members are all constants.
+/// A row set whose types are known at compile time. All of its members are constants.
 template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
@@ -109,7 +110,7 @@ struct StaticRowSet {
 
   /// Writes the message, the components and zero padding to `payload`.
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
-    std::memset(payload, 0, layout.bytes);  // the size is constant, so the compiler omits bytes
+    std::memset(payload, 0, layout.bytes);  // the size is constant, so the compiler skips bytes
                                             // that are overwritten below
     std::memcpy(payload, &message, sizeof(M));
     put_components(payload, components...);

@@ -109,7 +109,7 @@ struct TypeTable::Impl {
   }
 };
 
-/// The schema has been loaded successfully, so its own types have distinct ids.
+/// `fresh` comes from a successfully loaded schema, so its own types have distinct ids.
 std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const {
   for (const TypeDescriptor* type : fresh) {
     const auto kept = by_presence.find(type->id);

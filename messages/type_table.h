@@ -1,6 +1,6 @@
-// The types that a registry, a session or a tool knows, by id and by name. All types come from
-// binary schemas, so storage, protocol, file and editor treat compiled types and types learned at
-// run time in the same way.
+// Defines the set of types that a registry, a session, or a tool knows, indexed by id and by name.
+// All types come from binary schemas. Storage, protocol, files, and the editor therefore treat
+// compiled types and types learned at run time in the same way.
 #pragma once
 
 #include <cstdint>
@@ -44,17 +44,19 @@ struct ValueRule {
                                                 ///< padding, of the preceding field
 };
 
-/// A limit on values from outside: bounds on consecutive numbers of one kind in a struct value.
+/// A limit on values from outside: the bounds of consecutive numbers of one kind in a struct value.
 struct ValueLimit {
   FieldKind kind = FieldKind::float32;
-  bool reserved = false;  ///< must be zero; otherwise finite and in the field's range
+  bool reserved = false;  ///< true if the numbers must be zero; otherwise they must be finite and
+                          ///< within the field's range
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
-  const FieldDescriptor* field = nullptr;  ///< if floats have no range, the first float's field
+  const FieldDescriptor* field = nullptr;  ///< the field; for consecutive floats without a range,
+                                           ///< the field of the first float
 };
 
 /// The set of known types. Not thread-safe while a schema is added; at other times, any thread may
-/// read it. Descriptors never move, and only take_back() removes any.
+/// read it. Descriptors never move, and only take_back() removes them.
 class TypeTable {
  public:
   TypeTable();
@@ -81,7 +83,7 @@ class TypeTable {
   };
   Mark mark() const noexcept { return {schemas().size(), types().size()}; }
   /// Removes the schemas and types that were added after the call to mark() that returned `mark`.
-  /// Nothing may refer to them any longer.
+  /// No references to them may remain.
   void take_back(const Mark& mark);
 
   /// Returns the type with this id, or null if there is none. Usually takes one probe.
@@ -89,7 +91,7 @@ class TypeTable {
   /// Finds a type by its full name ("game.Health"). Returns null if there is none.
   const TypeDescriptor* find(std::string_view full_name) const noexcept;
   /// Finds a type by its full name, or by the last part of its name if only one type has it.
-  /// Otherwise returns null, and adds the matching types to `candidates` if that is given.
+  /// Otherwise returns null, and adds the matching types to `candidates` if it is not null.
   const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
   /// Finds the place with a given path inside a struct type. The error names the invalid part of
   /// the path and the valid alternatives.
@@ -98,11 +100,11 @@ class TypeTable {
   /// whole array or a nested struct. Returns null if there is none.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
 
-  /// Returns the rules for a struct's bytes, including the rules of nested structs. Empty for many
-  /// types, and for all tables.
+  /// Returns the rules for a struct's bytes, including the rules of nested structs. The result is
+  /// empty for many types and for all tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
-  /// Returns the limits that apply to a struct's values from outside, ordered by offset. Empty for
-  /// many types, and for all tables.
+  /// Returns the limits that apply to values of a struct that come from outside, ordered by offset.
+  /// The result is empty for many types and for all tables.
   std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
   /// Returns all types in the order in which they were added.

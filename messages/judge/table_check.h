@@ -26,8 +26,8 @@ struct Mending {
 /// verifier checks (offsets, alignment, vtables, lengths, terminators, required fields, depth), and
 /// also bools, enums and padding of structs. Refuses a table whose parts are shared so often that
 /// the work would exceed a small multiple of the table's length. Skips slots that are not in the
-/// descriptor, because a newer schema may define them. With `mending`, corrects impossible field
-/// values as mend_batch() does.
+/// descriptor, because a newer schema may define them. If corrections are allowed by `mending`,
+/// corrects invalid field values as mend_batch() does.
 [[nodiscard]] std::optional<BatchFault> check_table(std::span<const std::byte> table, const TypeDescriptor& type,
                                                     const TypeTable& types, const VerifierLimits& limits,
                                                     const Mending& mending = {});
