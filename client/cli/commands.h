@@ -32,7 +32,7 @@ void tree(const Common& common, const Tree& tree);
 void show(const Common& common, const std::string& entity);
 void info(const Common& common, bool with_hash);
 void types(const Common& common, const std::string& name);
-/// Prints the waiting timed messages.
+/// Prints the pending timed messages.
 void timers(const Common& common);
 
 // --- clock.cc
@@ -43,7 +43,8 @@ struct ClockOrder {
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers, with their messages and the components that they write and read.
 void handlers(const Common& common);
-/// Prints why two handlers do not run at the same time, or how one is split over threads.
+/// Prints whether two handlers can run at the same time and, if they cannot, why; or how one
+/// handler is split across threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
@@ -62,8 +63,8 @@ void top(const Common& common, const Top& asked);
 
 // --- file.cc
 
-/// Replaces this process with the program that handles world files, passing these arguments.
-/// Returns only by an exception, if that program cannot be started.
+/// Replaces this process with the program that handles world files, passing these arguments. If
+/// that program cannot be started, throws a Failure; otherwise, does not return.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc
@@ -105,7 +106,7 @@ void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 
 // --- trace.cc
-/// If `causes` is true, the trace shows which message caused which.
+/// If `causes` is true, the trace shows which message caused each message.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);
 
 // --- templates.cc

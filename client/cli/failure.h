@@ -1,5 +1,5 @@
-// The error with which a command ends if it cannot do what was requested. Thrown where the problem
-// is detected, and printed once, in main().
+// The error with which a command ends if it cannot do what was requested. It is thrown where the
+// problem is detected, and printed once, in main().
 #pragma once
 
 #include <string>

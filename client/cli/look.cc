@@ -22,8 +22,8 @@ void json_components(JsonWriter& out, const TypeTable& types, const std::vector<
   out.close_array();
 }
 
-/// Prints everything below `of` that has all of the listed components and the given part in its
-/// name.
+/// Prints all entities below `of` that have all of the listed components and whose names contain
+/// the given part.
 void search(RemoteWorld& world, const List& list, Entity of, bool json) {
   session::Find what;
   what.name = list.name;

@@ -1,4 +1,4 @@
-// A world as commands use it: a client that finds entities by the names that users type, and
+// A world as commands use it: a client that finds entities by the names that users type, and that
 // resolves references in values.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace muster::cli {
 
 struct NamedEntity {
   Entity entity;
-  std::string path;  ///< path of the entity; may be empty if it has no name
-  /// Returns a text for display, such as "/town/tower (12:1)".
+  std::string path;  ///< path of the entity; may be empty if the entity has no name
+  /// Returns a string for display, such as "/town/tower (12:1)".
   std::string text() const;
 };
 

@@ -1,4 +1,4 @@
-// A muster-server that a command starts for its own use, and stops when it is done.
+// A muster-server that a command starts for its own use and stops when the command is done.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ std::vector<std::string> server_arguments(const ServerChoice& choice);
 class ServerProcess {
  public:
   /// Starts muster-server for the world, listening on a Unix socket in a private directory. The
-  /// program is searched for next to this one and on the PATH. Returns when the server can be
+  /// program is searched for next to this one and on the PATH. Returns once the server can be
   /// reached. `arguments` follow the world on the server's command line. Fails with Exit::bad_file
   /// and the server's message if the server cannot open the world, and with Exit::unreachable if
   /// the server cannot be started.

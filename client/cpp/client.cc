@@ -41,7 +41,8 @@ Result<void> Client::Impl::fail(ClientError why) {
 
 Deadline Client::Impl::next_beat() const {
   if (welcome.silence_ns_max == 0) return Deadline::max();
-  // A heartbeat is sent after a third of the limit, so the session survives two late ones.
+  // A heartbeat is sent once a third of the limit has passed, so the session survives two late
+  // heartbeats.
   return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
 }
 
@@ -213,12 +214,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     queue.frames.push_back(std::move(received));
     return {};
   }
-  if (request == 0) return {};  // request id 0: no call waits for this frame
+  if (request == 0) return {};  // no call is waiting for a frame with request id 0
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
-    append_frame(out, builder.bytes(), ++last_request);  // no call waits for the answers to this
-                                                         // request
+    append_frame(out, builder.bytes(), ++last_request);  // no call will wait for the answers to
+                                                         // this request
     return send_now();
   }
   const auto waiting = answers.find(request);
@@ -288,7 +289,7 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
   if (!known) return mistaken("the world has no type " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
-  // This point is reached for types that were not passed to connect().
+  // Execution reaches this point only for types that were not passed to connect().
   std::string text = std::string(name) + " has a different layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)

@@ -1,5 +1,5 @@
-// A model file as a plain list of the entities to create. Depends on files, but not on registries
-// or sockets.
+// Represents a model file as a plain list of the entities to create. This code depends on files,
+// but not on registries or sockets.
 #pragma once
 
 #include <cstddef>
@@ -62,8 +62,8 @@ struct ModelError {
 struct ModelLimits {
   std::uint32_t entities_max = 1'000'000;
   std::uint32_t depth_max = 1024;  ///< levels below the root
-  /// Limits on the reader's memory and processor time, with the amounts that each MiB of the file
-  /// adds to them.
+  /// Limits on the reader's memory and processor time, and the amounts by which each MiB of the
+  /// file increases them.
   std::uint64_t memory_mib = 1024, memory_mib_per_mib = 32;
   std::uint32_t seconds = 10, seconds_per_mib = 1;
 };

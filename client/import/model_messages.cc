@@ -98,8 +98,8 @@ std::vector<std::string> unique_names(const ImportedModel& model, const std::str
         if (model.entities[child].is_named == is_named && !names[child].empty() && !taken.insert(names[child]).second)
           equal.push_back(child);
     // Assign suffixes after all names to be kept are known. The search for each stem continues
-    // where the last search ended. Otherwise, ten thousand equal names would take fifty million
-    // attempts.
+    // where the previous search for that stem ended. Otherwise, ten thousand equal names would take
+    // fifty million attempts.
     std::unordered_map<std::string, unsigned> next;
     for (const std::uint32_t child : equal) {
       unsigned& suffix = next.try_emplace(std::string(stem(names[child])), 2u).first->second;
