@@ -5,8 +5,8 @@
 //             ^ read_ (front batch)             ^ write_ (next item)
 //
 // Batches are popped in the order in which they were appended. After all batches of a segment have
-// been popped, the segment goes to a free list, so a warm arena does not allocate. A batch larger
-// than a segment gets its own segment.
+// been popped, the segment is moved to a free list, so a warm arena does not allocate. A batch
+// larger than a segment gets its own segment.
 //
 // Batch boundaries depend only on the content: consecutive messages share a batch of up to
 // batch_bytes_default bytes. If the segment fills up first, the open batch moves to another

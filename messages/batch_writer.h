@@ -18,8 +18,8 @@
 
 namespace muster {
 
-/// Appends messages to batches. Not thread-safe. Functions do not report errors: a message larger
-/// than batch_bytes_max, or lack of memory, stops the program.
+/// Appends messages to batches. Not thread-safe. Functions do not return errors. A message larger
+/// than batch_bytes_max, or a lack of memory, stops the program.
 class BatchWriter {
  public:
   BatchWriter(const BatchWriter&) = delete;

@@ -130,7 +130,7 @@ std::size_t head_bytes(const FrameEnvelope* envelope) {
   return sizeof(FrameHeader) + (envelope ? sizeof *envelope : 0);
 }
 
-/// Writes the head of a frame, and returns its end.
+/// Writes the head of a frame and returns the end of that head.
 std::byte* write_head(std::byte* to, std::size_t batch_bytes, std::uint64_t request, std::uint32_t flags,
                       const FrameEnvelope* envelope) {
   FrameHeader header;

@@ -115,7 +115,7 @@ class FrameDecoder {
     stream_begin_ += header.bytes;
     return true;
   }
-  /// Must be called when the stream has ended. Returns a fault if it ended inside a frame.
+  /// Must be called when the stream has ended. Returns a fault if the stream ended inside a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 
   std::size_t memory_bytes() const noexcept { return capacity_; }

@@ -62,7 +62,7 @@ class SingleRows {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put(bytes_ + head_bytes + offset, message, components...);
   }
-  /// Replaces the target and the components; the message stays the same.
+  /// Replaces the target and the components. The message does not change.
   [[gnu::always_inline]] void set(Entity target, const Cs&... components) noexcept {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put_components(bytes_ + head_bytes + offset, components...);

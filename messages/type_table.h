@@ -40,8 +40,8 @@ struct ValueRule {
   bool gaps = false;                            ///< true if some numbers between min and max are
                                                 ///< not values of the enum
   const EnumDescriptor* enumeration = nullptr;  ///< null for padding and bool
-  std::string path;                             ///< path of the field, such as "position.x"; for
-                                                ///< padding, of the preceding field
+  std::string path;                             ///< path of the field, such as "position.x", or of
+                                                ///< the field that precedes the padding
 };
 
 /// A limit on values from outside: the bounds of consecutive numbers of one kind in a struct value.
@@ -64,9 +64,9 @@ class TypeTable {
   TypeTable(const TypeTable&) = delete;
   TypeTable& operator=(const TypeTable&) = delete;
 
-  /// Adds all types of a binary schema. If a type is already known with the same fingerprint, its
-  /// first descriptor is kept. Fails and adds nothing if the schema is invalid, a known type has a
-  /// different layout, or two names share a type id. The error names the type and field.
+  /// Adds all types of a binary schema. If a type is already known with the same fingerprint, the
+  /// existing descriptor is kept. Fails and adds nothing if the schema is invalid, a known type has
+  /// a different layout, or two names share a type id. The error names the type and field.
   [[nodiscard]] std::expected<void, SchemaError> add_schema(std::span<const std::byte> bfbs);
   /// Adds the schema of T unless T is already known with the same layout.
   template <GeneratedType T>

@@ -29,7 +29,7 @@ namespace muster {
 /// is displayed: control characters (including those above U+007F), line and paragraph separators,
 /// or marks that set the writing direction.
 [[nodiscard]] bool has_invisible(std::string_view text) noexcept;
-/// Returns the text without invisible characters.
+/// Returns `text` without its invisible characters.
 [[nodiscard]] std::string without_invisible(std::string_view text);
 
 /// Returns the text with each byte that is not part of a character replaced by U+FFFD, and each

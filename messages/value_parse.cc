@@ -45,8 +45,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Removes the double quotes around the text, and unescapes \" and \\. Returns an unquoted text
-/// unchanged.
+/// Removes the double quotes around `text` and unescapes \" and \\. Returns `text` unchanged if it
+/// is not quoted.
 std::string unquoted(std::string_view text) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::string(text);
   std::string out;

@@ -39,7 +39,8 @@ class ValueReferences {
   virtual ValueResult<Entity> find_entity(std::string_view text) = 0;
   /// Adds a text to the world.
   virtual ValueResult<Text> intern(std::string_view text) = 0;
-  /// Returns the content of a text. If the content is unknown, returns "#" and the text's number.
+  /// Returns the content of a text. If the content is unknown, returns "#" followed by the text's
+  /// number.
   virtual std::string text(Text text) = 0;
 };
 

@@ -119,7 +119,8 @@ class Reduction {
   }
 
   const reflection::Schema& from_;
-  std::vector<std::int32_t> objects_, enums_;  // their numbers in the reduced schema
+  std::vector<std::int32_t> objects_, enums_;  // the numbers of objects and enums in the reduced
+                                               // schema
   flatbuffers::FlatBufferBuilder to_;
 };
 

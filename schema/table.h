@@ -278,8 +278,8 @@ class TableEncoder {
     }
     around_.push_back({out_.size(), depth});
   }
-  /// Reuses one of the last few vtables if it is equal, because the elements of a vector usually
-  /// have equal vtables.
+  /// Reuses one of the most recently written vtables if it is equal, because the elements of a
+  /// vector usually have equal vtables.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
     for (std::size_t i = 0; i < vtables_.size() && i < 8; ++i) {

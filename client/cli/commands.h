@@ -13,7 +13,8 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
-  bool durable = false;  ///< if true, an edit is complete only when it survives a power failure
+  bool durable = false;  ///< if true, an edit is complete only once it would survive a power
+                         ///< failure
 };
 
 // --- look.cc
@@ -51,7 +52,7 @@ void why_apart(const Common& common, const std::string& first, const std::string
 
 /// Prints the connected sessions.
 void who(const Common& common);
-/// Prints the sessions that the server ended, with the reasons.
+/// Prints the sessions that the server ended, and the reason for each.
 void who_ended(const Common& common);
 struct Top {
   double seconds = 2;       ///< time between two samples

@@ -21,8 +21,8 @@ session::Ack acknowledged(Result<session::Ack> answer, const std::string& target
   return ack;
 }
 
-/// Sends a message that sets a name. If a sibling already has the name, fails with an error that
-/// says that the name is taken.
+/// Sends a message that sets a name. If a sibling already has the name, fails with an error to that
+/// effect.
 session::Ack named(Result<session::Ack> answer, const std::string& name, const std::string& advice) {
   if (!answer && answer.error().fault.reason == "name_taken")
     fail(Exit::refused, "the name \"" + printable(name) + "\" is taken by a sibling" + advice);

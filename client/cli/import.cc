@@ -133,7 +133,7 @@ class Sending {
 };
 
 /// Sends the model. If this fails, removes what has been imported, unless the whole world will be
-/// discarded. The Failure says whether anything is left.
+/// discarded. The Failure states whether anything that was imported remains in the world.
 void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
           const std::vector<Entity>& ids, bool is_thrown_away) {
   Client& client = world.client();

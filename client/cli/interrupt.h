@@ -1,4 +1,4 @@
-// Lets commands end cleanly on a signal.
+// Allows commands to exit cleanly when a signal arrives.
 #pragma once
 
 #include <string>

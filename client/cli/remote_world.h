@@ -42,7 +42,7 @@ class RemoteWorld final : public ValueReferences {
   NamedEntity find_or_root(std::string_view text);
   /// Calls f for every child in order, without a limit on their number.
   void each_child(Entity of, const std::function<void(const Child&)>& f);
-  /// Returns granted ids with which this session may create entities.
+  /// Returns granted ids that this session may use to create entities.
   std::vector<Entity> grant(std::size_t count);
   /// If --durable is set, waits until the input with this sequence survives a power failure.
   void wait_until_durable(const Common& common, std::uint64_t sequence);

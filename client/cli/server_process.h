@@ -13,9 +13,9 @@ namespace muster::cli {
 /// Exit::bad_file if any of these files does not exist.
 std::vector<std::string> server_arguments(const ServerChoice& choice);
 
-/// A running muster-server, as a child process. The server ends when this object is destroyed or
-/// this program ends, for whatever reason. Signals from the terminal do not reach the server:
-/// Ctrl-C ends the command, which then ends its server.
+/// A running muster-server, as a child process. The server exits when this object is destroyed, and
+/// also when this program ends for any reason. Signals from the terminal do not reach the server.
+/// Ctrl-C stops the command, which then stops its server.
 class ServerProcess {
  public:
   /// Starts muster-server for the world, listening on a Unix socket in a private directory. The
@@ -28,7 +28,7 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  /// Makes the server stop, and waits until it has saved the world and exited. If the server fails,
+  /// Stops the server and waits until it has saved the world and exited. If the server fails,
   /// throws a Failure with the server's message.
   void stop();
 

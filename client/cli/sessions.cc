@@ -1,5 +1,5 @@
-// `muster who` shows the connected sessions and the data that each receives. `muster top` shows
-// what keeps the world busy.
+// `muster who` shows the connected sessions and the data that each receives. `muster top` shows the
+// busiest messages, handlers, and sessions.
 #include <unistd.h>
 
 #include <algorithm>

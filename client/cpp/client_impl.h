@@ -33,7 +33,8 @@ struct Client::Impl {
   Deadline deadline() const;
   /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
-  /// Sends a Heartbeat if the server would otherwise soon end this session because of silence.
+  /// Sends a Heartbeat if the client has been silent for so long that the server could soon end the
+  /// session.
   Result<void> beat();
   Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);

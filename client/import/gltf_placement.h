@@ -29,8 +29,8 @@ struct GltfPlacement {
   Trs trs;
 };
 
-/// Reads the placement of a node. Throws ReadFailure if a member is not a list of the required
-/// number of numbers. `from` is the path of the node in the file.
+/// Reads the placement of a node. Throws ReadFailure if a member is not a list of numbers with the
+/// required length. `from` is the path of the node in the file.
 GltfPlacement placement_of(const Json& node, const std::string& from);
 
 /// Sets the transform of an entity. Adds a warning that names the parts that could not be

@@ -33,8 +33,8 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
 /// free. A long name is truncated before the suffix.
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken);
 
-/// Returns an empty string if a world with these types can take imports; otherwise a sentence that
-/// names the type that is missing or has a different layout.
+/// Returns an empty string if a world with these types can accept imports; otherwise a sentence
+/// that names the type that is missing or has a different layout.
 std::string missing_import_types(const TypeTable& types);
 
 }  // namespace muster

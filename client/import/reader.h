@@ -24,8 +24,8 @@ class ReadFailure : public std::runtime_error {
 /// Reads glTF 2.0. Returns nothing if the file is glTF 1.0. Throws ReadFailure.
 std::optional<ImportedModel> read_gltf(const std::filesystem::path& file, const ModelLimits& limits);
 
-/// Reads any other format. Must be called in a process that ends soon, because Assimp's data is not
-/// freed. Throws ReadFailure.
+/// Reads any other format. Must be called in a process that exits soon, because Assimp's data is
+/// not freed. Throws ReadFailure.
 ImportedModel read_with_assimp(const std::filesystem::path& file, const ModelLimits& limits);
 
 /// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns the entity's

@@ -62,10 +62,10 @@ struct VerifierLimits {
   std::uint32_t table_depth_max = 32;
   std::uint32_t table_tables_max = 1u << 16;
   /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf and
-  /// DefineTemplate. Floats must be finite, numbers within their field's `range`, texts UTF-8
-  /// without a zero byte, and `reserved` fields of Muster's own types zero. Servers set this for
-  /// batches from clients. Clients do not set it, because C++ handlers may produce other values,
-  /// and a client must be able to show them.
+  /// DefineTemplate. Floats must be finite, numbers must be within their field's `range`, texts
+  /// must be UTF-8 without zero bytes, and `reserved` fields of Muster's own types must be zero.
+  /// Servers set this for batches from clients. Clients do not set it, because C++ handlers may
+  /// produce other values, and a client must be able to show them.
   bool values = false;
 };
 /// Limits for batches that this program, or a similar one, wrote to its own files. These limits
@@ -144,8 +144,8 @@ struct Mended {
 void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
                 std::size_t offset = 0);
 /// Like verify_batch(), but corrects payloads, row sets and tables as mend_value() does, instead of
-/// reporting a fault. In a table, an enum without a known default gets the enum's first value. If
-/// the batch has a fault that cannot be corrected, some values may already have been changed.
+/// reporting a fault. In a table, an enum without a known default is set to the enum's first value.
+/// If the batch has a fault that cannot be corrected, some values may already have been changed.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
                                                               const VerifierLimits& limits, Mended& mended);
 

@@ -165,7 +165,7 @@ class Typescript {
     return element(field, field.kind) + (may_lack ? " | null" : "");
   }
 
-  /// A `text` field is a number in TypeScript, so the comment says that the number identifies a
+  /// A `text` field is a number in TypeScript, so its comment states that the number identifies a
   /// text.
   static std::string documentation(const FieldDescriptor& field) {
     const bool text =
