@@ -1,5 +1,5 @@
 // Defines the byte layout of every kind of batch. The bytes are identical in the arena, at the
-// input sink, on a socket, in the journal and in saved state. All numbers are little-endian. A
+// input sink, on a socket, in the journal, and in saved state. All numbers are little-endian. A
 // batch starts on a 16-byte boundary, and its length is a multiple of 16. Bytes not described below
 // are zero.
 //
@@ -116,7 +116,7 @@ class BatchView {
     std::memcpy(&count, base_ + sizeof(BatchHeader), sizeof count);
     return {reinterpret_cast<const RowSetEntry*>(base_ + sizeof(BatchHeader) + 8), count};
   }
-  /// Returns item i. Valid only for kinds each, subtree and world.
+  /// Returns item i. Valid only for kinds each, subtree, and world.
   const std::byte* item(std::uint32_t i) const noexcept { return body() + std::size_t{i} * header().item_bytes; }
   /// Returns the target of item i for kinds each and subtree, or target i for kind shared.
   Entity target(std::uint32_t i) const noexcept {
@@ -125,7 +125,7 @@ class BatchView {
     std::memcpy(&entity, at, sizeof entity);
     return entity;
   }
-  /// Returns the payload of item i for kinds each, subtree and world, or the single payload for
+  /// Returns the payload of item i for kinds each, subtree, and world, or the single payload for
   /// kind shared.
   const std::byte* payload(std::uint32_t i) const noexcept {
     return (kind() == BatchKind::shared ? body() : item(i)) + header().payload_offset;

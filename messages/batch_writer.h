@@ -1,7 +1,7 @@
 // Writes batches in the layout shown in messages/batch.h. The registry's arena, the outboxes of
-// handlers, clients and tests all use this class. Arena and BatchBuilder provide the memory.
+// handlers, clients, and tests all use this class. Arena and BatchBuilder provide the memory.
 //
-// Consecutive messages with the same type, kind and argument share a batch, which is called the
+// Consecutive messages with the same type, kind, and argument share a batch, which is called the
 // open batch. While a batch is open, the count and size in its header are stale. Arena and
 // BatchBuilder update these fields before returning the batch.
 #pragma once
@@ -100,7 +100,7 @@ class BatchWriter {
   void append_world(const M& message) {
     put<M, BatchKind::world>({}, 0, message);
   }
-  /// Appends a message to ancestors, self or descendants of an entity. `parts` is a mask of
+  /// Appends a message to ancestors, self, or descendants of an entity. `parts` is a mask of
   /// SubtreeParts.
   template <MessageType M>
   void append_subtree(Entity target, std::uint64_t parts, const M& message) {
@@ -288,7 +288,7 @@ class BatchWriter {
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
-    /// Combines type, kind, flags and parts into one number, which is never 0. Row sets are not
+    /// Combines type, kind, flags, and parts into one number, which is never 0. Row sets are not
     /// included.
     static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
                                           std::uint64_t parts) noexcept {

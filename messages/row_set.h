@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// The message type, size and alignment of a payload, including its components if the batch has
+/// The message type, size, and alignment of a payload, including its components if the batch has
 /// rows.
 struct PayloadShape {
   TypeId type = 0;
@@ -108,7 +108,7 @@ struct StaticRowSet {
   /// Returns the entries in ascending order of type id.
   static constexpr std::span<const RowSetEntry> entries() noexcept { return layout.entries; }
 
-  /// Writes the message, the components and zero padding to `payload`.
+  /// Writes the message, the components, and zero padding to `payload`.
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
     std::memset(payload, 0, layout.bytes);  // the size is constant, so the compiler skips bytes
                                             // that are overwritten below

@@ -9,8 +9,8 @@
 namespace muster {
 
 /// Returns the length in bytes of the first character of `text`, which must not be empty. Returns 0
-/// if it does not begin with a character. Overlong forms, surrogates and code points above U+10FFFF
-/// are not characters.
+/// if it does not begin with a character. Overlong forms, surrogates, and code points above
+/// U+10FFFF are not characters.
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 
 /// Returns the length in bytes of the longest prefix that consists of whole characters. This equals

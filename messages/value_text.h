@@ -35,7 +35,7 @@ using ValueResult = std::expected<T, ValueError>;
 class ValueReferences {
  public:
   virtual ~ValueReferences() = default;
-  /// Finds an entity by path, name or id.
+  /// Finds an entity by path, name, or id.
   virtual ValueResult<Entity> find_entity(std::string_view text) = 0;
   /// Adds a text to the world.
   virtual ValueResult<Text> intern(std::string_view text) = 0;

@@ -15,7 +15,7 @@ struct LayoutFault {
   std::string field, what;
 };
 
-/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside the struct and do
+/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside the struct, and do
 /// not overlap. Returns nothing if they are valid.
 std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
                                         const std::function<std::uint32_t(TypeId)>& align_of);

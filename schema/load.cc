@@ -196,7 +196,7 @@ class Loader {
   const TypeDescriptor& type_of(TypeId id) const { return schema_.types[by_id_.at(id)]; }
   const reflection::Object& object(std::uint32_t index) const { return *source_.objects()->Get(index); }
 
-  /// Reads the kind, enumeration and nested type of a field, or of the elements of an array or
+  /// Reads the kind, enumeration, and nested type of a field, or of the elements of an array or
   /// vector.
   bool read_kind(const TypeDescriptor& type, FieldDescriptor& field, reflection::BaseType base, std::int32_t index,
                  FieldKind& kind) {

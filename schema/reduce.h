@@ -10,7 +10,7 @@
 namespace muster {
 
 /// Returns a binary schema that contains the types of `bfbs` listed in `names`, and all structs,
-/// tables and enums that they use. load_schema must have accepted `bfbs`.
+/// tables, and enums that they use. load_schema must have accepted `bfbs`.
 [[nodiscard]] std::vector<std::byte> reduce_schema(std::span<const std::byte> bfbs, const std::set<std::string>& names);
 
 }  // namespace muster

@@ -59,7 +59,7 @@ struct Top {
   std::uint64_t times = 0;  ///< number of samples; 0 means until interrupted
   std::uint32_t rows = 15;  ///< number of rows in each table
 };
-/// Prints the busiest messages, handlers and sessions.
+/// Prints the busiest messages, handlers, and sessions.
 void top(const Common& common, const Top& asked);
 
 // --- file.cc

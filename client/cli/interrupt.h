@@ -5,8 +5,8 @@
 
 namespace muster::cli {
 
-/// After this call, SIGINT, SIGTERM and SIGHUP do not terminate the process; instead, interrupted()
-/// returns true. If SIGHUP was already ignored (nohup), it stays ignored.
+/// After this call, SIGINT, SIGTERM, and SIGHUP do not terminate the process; instead,
+/// interrupted() returns true. If SIGHUP was already ignored (nohup), it stays ignored.
 void end_on_interrupt();
 bool interrupted() noexcept;
 /// Returns the signal that arrived, or 0 if none did.

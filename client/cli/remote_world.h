@@ -35,7 +35,7 @@ class RemoteWorld final : public ValueReferences {
   Client& client() noexcept { return client_; }
   const TypeTable& types() const noexcept { return client_.types(); }
 
-  /// Finds an entity by id (12:1, #12:1), path (/town/tower) or name (tower, town/tower). If
+  /// Finds an entity by id (12:1, #12:1), path (/town/tower), or name (tower, town/tower). If
   /// several entities match, the error lists them.
   NamedEntity find(std::string_view text);
   /// Like find(), but "/" means the world, which is returned as a nil entity.

@@ -159,7 +159,7 @@ class Client {
   /// ("tower"). If several entities match, the error lists them.
   Result<Entity> entity(std::string_view text);
 
-  // --- World messages. An Ack counts the targets that were handled, unhandled and dead.
+  // --- World messages. An Ack counts the targets that were handled, unhandled, and dead.
 
   template <MessageType M>
   Result<Acknowledged> push(Entity target, const M& message) {

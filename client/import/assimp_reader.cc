@@ -117,7 +117,7 @@ T told(const aiMetadata& data, const char* key, T otherwise) {
   return data.Get(key, value) ? value : otherwise;
 }
 
-/// Reads the axes (right, up and front) and the unit in centimeters from the metadata of an FBX
+/// Reads the axes (right, up, and front) and the unit in centimeters from the metadata of an FBX
 /// file.
 Measures fbx_measures(const aiMetadata& data, std::vector<std::string>& warnings) {
   Measures measures;

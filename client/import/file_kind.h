@@ -18,7 +18,7 @@ struct FileKind {
 [[nodiscard]] FileKind kind_of(const std::filesystem::path& file);
 
 /// Returns the reason why no reader should be tried on the file: it is missing, unreadable, empty,
-/// a directory, a pipe or device, shorter than its header says, or not of the format that its
+/// a directory, a pipe, a device, shorter than its header says, or not of the format that its
 /// suffix indicates. Returns an empty string if there is no such reason. Never blocks on a pipe.
 [[nodiscard]] std::string unfit(const std::filesystem::path& file);
 

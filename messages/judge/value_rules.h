@@ -1,4 +1,4 @@
-// Rules that determine whether bytes are a valid struct value: bools, enums and padding.
+// Rules that determine whether bytes are a valid struct value: bools, enums, and padding.
 // value_limits.h checks limits on values from outside.
 #pragma once
 

@@ -165,8 +165,8 @@ class Judge {
     return {};
   }
 
-  /// Checks header_units, payload_offset, payload_bytes and item_bytes, each of which is determined
-  /// by kind, flags, type and row set.
+  /// Checks header_units, payload_offset, payload_bytes, and item_bytes, each of which is
+  /// determined by kind, flags, type, and row set.
   Result layout() {
     PayloadShape shape{};
     const bool sized = h_.kind != BatchKind::table && h_.kind != BatchKind::timed;

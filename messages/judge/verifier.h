@@ -61,7 +61,7 @@ struct VerifierLimits {
   std::uint32_t count_max = 1u << 20;
   std::uint32_t table_depth_max = 32;
   std::uint32_t table_tables_max = 1u << 16;
-  /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf and
+  /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf, and
   /// DefineTemplate. Floats must be finite, numbers must be within their field's `range`, texts
   /// must be UTF-8 without zero bytes, and `reserved` fields of Muster's own types must be zero.
   /// Servers set this for batches from clients. Clients do not set it, because C++ handlers may
@@ -76,7 +76,7 @@ inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_byte
                                            .table_tables_max = ~0u};
 
 /// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks that the
-/// header, counts and sizes agree with each other and with the types. Also checks bools, enums
+/// header, counts, and sizes agree with each other and with the types. Also checks bools, enums
 /// (bit_flags: only known bits) and padding of every payload, row sets, tables against the schema,
 /// and one nested batch of a timed batch. Padding must be zero, so that equal messages have equal
 /// bytes. Checks values if `limits.values` is set. Does not check whether entities are alive or
@@ -114,7 +114,7 @@ class BatchVerifier {
   bool repeats_ = false;
 };
 
-/// Checks the bools, enums and padding of one struct value.
+/// Checks the bools, enums, and padding of one struct value.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                                            const TypeTable& types);
 
@@ -143,9 +143,10 @@ struct Mended {
 /// change. `value` must have the type's size. Offsets in `mended` start at `offset`.
 void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
                 std::size_t offset = 0);
-/// Like verify_batch(), but corrects payloads, row sets and tables as mend_value() does, instead of
-/// reporting a fault. In a table, an enum without a known default is set to the enum's first value.
-/// If the batch has a fault that cannot be corrected, some values may already have been changed.
+/// Like verify_batch(), but corrects payloads, row sets, and tables as mend_value() does, instead
+/// of reporting a fault. In a table, an enum without a known default is set to the enum's first
+/// value. If the batch has a fault that cannot be corrected, some values may already have been
+/// changed.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
                                                               const VerifierLimits& limits, Mended& mended);
 

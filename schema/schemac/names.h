@@ -23,7 +23,7 @@ std::string cpp_type_name(std::string_view full_name, std::string_view inside);
 
 /// Returns the C++ type of a scalar, muster::Entity or muster::Text: "std::int32_t", "float".
 std::string cpp_scalar(FieldKind kind, std::string_view inside);
-/// Returns the C++ element type of a struct's field: an enum, a scalar or a struct. `type_name` is
+/// Returns the C++ element type of a struct's field: an enum, a scalar, or a struct. `type_name` is
 /// the full name of the nested struct.
 std::string cpp_element(FieldKind kind, const EnumDescriptor* enumeration, std::string_view type_name,
                         std::string_view inside);

@@ -49,7 +49,7 @@ struct Placer {
 struct Member {
   const FieldDescriptor& field;
   std::string name;
-  /// The C++ type of the scalar, struct, table or vector element. Bools in vectors are bytes.
+  /// The C++ type of the scalar, struct, table, or vector element. Bools in vectors are bytes.
   std::string element;
   std::string absent;  ///< for scalars, the literal of the default
   bool by_pointer = false;
