@@ -101,8 +101,8 @@ class Arena final : public BatchWriter {
   /// Returns unused segments to the system while the arena holds more than `kept` bytes of memory.
   void trim(std::size_t kept = 0) noexcept;
 
-  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal anything: f sees an
-  /// open batch in its current state.
+  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f sees
+  /// it in its current state.
   template <class F>
   void for_each(F&& f) const {
     if (open_ != nullptr) finish_header();

@@ -120,7 +120,7 @@ class BatchWriter {
     std::memcpy(begin_shared(PayloadShape::of<M>(), count, {}, false, targets), &message, sizeof(M));
     return {targets, count};
   }
-  /// Appends a Create or Set message with components, to one entity.
+  /// Appends a Create or Set message that has components and is addressed to one entity.
   template <MessageType M, ComponentType... Cs>
   void append_rows(Entity target, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;

@@ -92,8 +92,8 @@ class FrameDecoder {
   /// not been read yet.
   void set_frame_bytes_max(std::uint32_t bytes) noexcept { frame_bytes_max_ = bytes; }
 
-  /// Returns memory to fill with received bytes; never empty. Invalidates previously returned
-  /// frames.
+  /// Returns a non-empty span of memory to fill with received bytes. Invalidates previously
+  /// returned frames.
   std::span<std::byte> room();
   /// Must be called after filling the first `bytes` of room().
   void received(std::size_t bytes) noexcept;
@@ -140,8 +140,8 @@ class FrameDecoder {
   std::optional<FrameFault> fault_;
 };
 
-/// Appends one frame to `out`. The size of `out` must be a multiple of 16, and remains one. The
-/// batch must be complete.
+/// Appends one frame to `out`. The size of `out` must be a multiple of 16, and remains a multiple
+/// of 16. The batch must be complete.
 void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
                   std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
 /// Appends the part of a frame that precedes the batch. The caller must send the batch's bytes

@@ -1,5 +1,5 @@
-// Stops the program on a programming error, close to its cause, in release builds too. Used by all
-// layers above this one.
+// Stops the program on a programming error, close to the cause of the error, even in release
+// builds. Used by all layers above this one.
 #pragma once
 
 #include <cstdio>

@@ -5,7 +5,7 @@
 //   payload  | message struct | pad | component | pad | component ...
 //
 // Components are in ascending order of type id, and each is at the next offset that its alignment
-// allows. Therefore equal sets have equal bytes, and the verifier can refuse any other layout.
+// allows. Therefore, equal sets have equal bytes, and the verifier can refuse any other layout.
 #pragma once
 
 #include <algorithm>

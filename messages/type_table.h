@@ -110,7 +110,7 @@ class TypeTable {
   /// Returns all types in the order in which they were added.
   std::span<const TypeDescriptor* const> types() const noexcept;
   /// Returns the binary schemas that added at least one type, in the order in which they were
-  /// added. Together they describe all types to a client.
+  /// added. Together, these schemas describe all types to a client.
   std::span<const std::vector<std::byte>> schemas() const noexcept;
   /// Returns hash64 of the names and fingerprints of all types, sorted by name. Equal hashes mean
   /// equal layouts.

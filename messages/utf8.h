@@ -32,7 +32,7 @@ namespace muster {
 /// Returns `text` without its invisible characters.
 [[nodiscard]] std::string without_invisible(std::string_view text);
 
-/// Returns the text with each byte that is not part of a character replaced by U+FFFD, and each
+/// Returns `bytes` with each byte that is not part of a character replaced by U+FFFD, and with each
 /// control character replaced by a space.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 

@@ -31,7 +31,7 @@ struct ValueError {
 template <class T>
 using ValueResult = std::expected<T, ValueError>;
 
-/// Resolves the entities and texts that values refer to. Implemented by the caller.
+/// Resolves the entities and texts to which values refer. The caller implements this class.
 class ValueReferences {
  public:
   virtual ~ValueReferences() = default;

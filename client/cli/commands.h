@@ -1,4 +1,5 @@
-// The commands of `muster`. Each prints text or JSON to stdout, and throws Failure on errors.
+// The commands of `muster`. Each command prints text or JSON to stdout, and throws a Failure on
+// error.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct Common {
 // --- look.cc
 struct List {
   std::string of = "/";
-  /// Components to search for. If this or `name` is set, everything below `of` is searched.
+  /// Components to search for. If this list or `name` is not empty, everything below `of` is
+  /// searched.
   std::vector<std::string> with;
   std::string name;  ///< part of an entity's name to search for
 };
@@ -38,7 +40,7 @@ void timers(const Common& common);
 
 // --- clock.cc
 struct ClockOrder {
-  std::string what;    ///< "pause", "play", "step" or "speed"; empty only shows the clock
+  std::string what;    ///< "pause", "play", "step", or "speed"; if empty, the clock is only shown
   std::string number;  ///< argument of "step" (1 if empty) or "speed"
 };
 void clock(const Common& common, const ClockOrder& order);
@@ -56,7 +58,7 @@ void who(const Common& common);
 void who_ended(const Common& common);
 struct Top {
   double seconds = 2;       ///< time between two samples
-  std::uint64_t times = 0;  ///< number of samples; 0 means until interrupted
+  std::uint64_t times = 0;  ///< number of samples; 0 means to continue until interrupted
   std::uint32_t rows = 15;  ///< number of rows in each table
 };
 /// Prints the busiest messages, handlers, and sessions.
@@ -94,7 +96,7 @@ void remove(const Common& common, const std::string& entity, const std::string& 
 struct SpawnOne {
   std::string name;                 ///< the new entity's name, or a path whose last part is the
                                     ///< name
-  std::string what;                 ///< name of a template; empty creates a single entity
+  std::string what;                 ///< name of a template; if empty, a single entity is created
   std::string under, before;        ///< the parent and the next sibling
   std::vector<std::string> values;  ///< "Health" or "Health.value=30"
   bool suffix = false;              ///< if true and the name is taken, adds the next free suffix
@@ -127,8 +129,8 @@ struct WatchFor {
   std::vector<std::string> except;  ///< messages from outside that are not printed
   std::vector<std::string> pushed;  ///< messages pushed by handlers that are printed
   std::optional<double> rate_max;
-  double seconds = 0;       ///< duration; 0: no limit
-  std::uint64_t lines = 0;  ///< number of lines; 0: no limit
+  double seconds = 0;       ///< duration; 0 means no limit
+  std::uint64_t lines = 0;  ///< number of lines; 0 means no limit
 };
 void watch(const Common& common, const WatchFor& what);
 

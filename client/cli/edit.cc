@@ -64,8 +64,8 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-/// Builds a batch of a message with components. The batch is addressed either to one entity or, for
-/// example to spawn a tree, to all targets together.
+/// Builds a batch that contains a message with components. The batch is addressed either to a
+/// single entity or to all targets together, for example to spawn a tree.
 std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
                             std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
@@ -107,8 +107,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Returns the position at which the last part of a path begins, after its slash. Slashes that
-/// belong to names do not count. Returns npos if there is no slash.
+/// Returns the position at which the last part of a path begins, just after the preceding slash.
+/// Slashes that belong to names do not count. Returns npos if there is no slash.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {

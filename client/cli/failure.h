@@ -22,7 +22,7 @@ enum class Exit : int {
 
 struct Failure {
   Exit exit;
-  std::string text;   ///< one or more lines, without a newline at the end
+  std::string text;   ///< one or more lines, without a trailing newline
   bool late = false;  ///< true if no answer arrived in time
   int signal = 0;     ///< signal with which the program terminates itself after printing the text
 };

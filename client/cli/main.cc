@@ -44,7 +44,7 @@ std::string printable_lines(std::string_view text) {
   }
 }
 
-/// Prints the failure to stderr as text, or with --json as {"error": ..., "exit": ...}.
+/// Prints the failure to stderr as text or, with --json, as {"error": ..., "exit": ...}.
 int complain(const Failure& failure, bool json) {
   const int code = static_cast<int>(failure.exit);
   if (json) {

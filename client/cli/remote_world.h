@@ -40,7 +40,7 @@ class RemoteWorld final : public ValueReferences {
   NamedEntity find(std::string_view text);
   /// Like find(), but "/" means the world, which is returned as a nil entity.
   NamedEntity find_or_root(std::string_view text);
-  /// Calls f for every child in order, without a limit on their number.
+  /// Calls f for every child in order, however many children there are.
   void each_child(Entity of, const std::function<void(const Child&)>& f);
   /// Returns granted ids that this session may use to create entities.
   std::vector<Entity> grant(std::size_t count);

@@ -1,5 +1,5 @@
-// `muster token` manages the users who may connect. The server of the world stores the list; if no
-// server is running, the command starts one.
+// `muster token` manages the users who may connect. The world's server stores the list of users. If
+// no server is running, the command starts one.
 #include <charconv>
 #include <chrono>
 #include <cstdio>

@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
-/// The names and parents of entities, updated from the watch, so that lines can show paths.
+/// Tracks the names and parents of entities, as reported by the watch, so that lines can show
+/// paths.
 class Places {
  public:
   explicit Places(RemoteWorld& world) : world_(world) {}

@@ -9,9 +9,9 @@ namespace muster::cli {
 
 /// The world that a command uses, as given on the command line and in the environment.
 struct Where {
-  std::string world;    ///< value of --world, otherwise of MUSTER_WORLD
+  std::string world;    ///< value of --world or, if it is not given, of MUSTER_WORLD
   std::string connect;  ///< value of --connect: "host:port" or "unix:/path"
-  std::string token;    ///< value of --token, otherwise of MUSTER_TOKEN
+  std::string token;    ///< value of --token or, if it is not given, of MUSTER_TOKEN
   double seconds_max = 10;
 };
 

@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
-constexpr std::size_t out_bytes_max = 1u << 20;  // limit on buffered bytes; beyond it, sending
-                                                 // blocks
+constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; once it
+                                                 // is reached, sending blocks
 constexpr std::uint32_t grant_count = 256;
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
@@ -326,7 +326,7 @@ Result<std::vector<Received>> Client::wait_any(std::uint64_t request) {
   if (answer == impl_->answers.end()) return mistaken("no answer is expected for request " + std::to_string(request));
   auto pumped = impl_->pump(impl_->deadline(), [&] { return answer->second.done; });
   if (!pumped && !answer->second.done) {
-    // The call has failed, so a late answer is not needed.
+    // The call has failed, so its answer is no longer needed, even if it arrives late.
     impl_->answers.erase(answer);
     return std::unexpected(pumped.error());
   }

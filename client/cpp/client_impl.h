@@ -1,4 +1,4 @@
-// The state of a Client: one connection, and frames that have been received but not fetched.
+// The state of a Client: one connection, and frames that have been received but not yet fetched.
 #pragma once
 
 #include <deque>

@@ -65,10 +65,10 @@ class GltfFile {
   bool is_gltf_1() const;
 
   const Json& json() const { return json_; }
-  /// Returns a top-level list such as "nodes", or an empty one if the file does not have it.
+  /// Returns a top-level list such as "nodes", or an empty list if the file does not have it.
   const Json& list(const char* name) const;
   /// Returns an element of a list. Throws ReadFailure if it does not exist. `from` is the path of
-  /// the member that refers to it, for the error.
+  /// the member that refers to the element, and is used in the error.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
   /// Returns the index in a member, or nothing if there is no such member. Throws ReadFailure if
   /// the index is invalid.

@@ -168,8 +168,8 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
     for (const std::uint32_t i : level) groups[components_of(model.entities[i])].push_back(i);
 
     // A group is inserted among the siblings that earlier groups of this level have created. Each
-    // child goes before the nearest later sibling that already exists. Going from back to front,
-    // `following` contains this sibling for each parent.
+    // child goes before the nearest later sibling that already exists. The loop goes from back to
+    // front, and `following` contains this sibling for each parent.
     for (unsigned set = 0; set < all_sets; ++set) {
       if (groups[set].empty()) continue;
       if (sets[set].entries().empty()) sets[set] = row_set(set);

@@ -10,8 +10,8 @@
 
 namespace muster {
 
-/// Returns the first rule, in byte order, that `value` violates, or null. `rules` are the rules of
-/// the value's type.
+/// Returns the first rule, in byte order, that `value` violates, or null if it violates none.
+/// `rules` are the rules of the value's type.
 [[nodiscard]] const ValueRule* first_broken(std::span<const ValueRule> rules, const std::byte* value) noexcept;
 
 /// Returns a fault that describes how `value`, at `offset` in the batch, violates the rule.
