@@ -8,7 +8,8 @@
 namespace muster {
 namespace {
 
-// Limit on large segments kept for reuse; the rest are returned to the system immediately.
+// Limit on the total size of the large segments kept for reuse. Segments beyond the limit are
+// returned to the system immediately.
 constexpr std::size_t spare_large_bytes_max = 64u << 20;
 
 }  // namespace
@@ -89,14 +90,13 @@ void Arena::leave_segment() noexcept {
     release(std::exchange(head_, head_->next));
     read_ = head_->begin();
     head_end_ = head_ == tail_ ? nullptr : head_->end;
-    // Release large segments, so that they are available for the next large batch.
+    // Release large segments so that they are available for the next large batch.
   } else if (poisons || head_->bytes != usual_bytes()) {
     release(head_);
     head_ = tail_ = nullptr;
     read_ = write_ = end_ = nullptr;
   } else {
-    write_ = read_ = head_->begin();  // start over, because the segment's first lines are still in
-                                      // the cache
+    write_ = read_ = head_->begin();  // restart at the beginning, whose cache lines are still warm
     unpoison(read_, head_->bytes);
   }
 }

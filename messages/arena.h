@@ -5,12 +5,12 @@
 //             ^ read_ (front batch)             ^ write_ (next item)
 //
 // Batches are popped in the order in which they were appended. After all batches of a segment have
-// been popped, the segment goes to a free list, so a warm arena does not allocate. A batch larger
-// than a segment gets its own segment.
+// been popped, the segment is moved to a free list, so a warm arena does not allocate. A batch
+// larger than a segment gets its own segment.
 //
-// The boundaries of batches depend only on their content: consecutive messages share a batch up to
-// batch_bytes_default. If the segment fills up before that, the open batch moves to another
-// segment. Therefore the boundaries do not depend on how the memory was used before.
+// Batch boundaries depend only on the content: consecutive messages share a batch of up to
+// batch_bytes_default bytes. If the segment fills up first, the open batch moves to another
+// segment. Batch boundaries therefore do not depend on how the memory was used previously.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ class Arena final : public BatchWriter {
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
   /// Limit on the size of a batch that can still be extended, including its header, regardless of
-  /// the segment size. Part of the state, because every posted batch is an input with a number.
+  /// the segment size. This limit is part of the state, because each posted batch counts as one
+  /// numbered input.
   static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
   /// `segment_bytes` is the size of one allocation. It must be a multiple of 64 and at least 1024.
@@ -73,7 +74,7 @@ class Arena final : public BatchWriter {
   void set_targets(std::span<const Entity> targets) noexcept;
   /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each batch for
   /// which f returns true. Stops at the first batch for which f returns false. Returns the number
-  /// of popped batches. `next` points to the batch that directly follows this one in memory, or is
+  /// of batches popped. `next` points to the batch that directly follows this one in memory, or is
   /// null. f must not use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
@@ -97,11 +98,11 @@ class Arena final : public BatchWriter {
   }
   /// Pops all batches.
   void clear() noexcept;
-  /// Returns unused segments to the system as long as more than `kept` bytes of memory are held.
+  /// Returns unused segments to the system while the arena holds more than `kept` bytes of memory.
   void trim(std::size_t kept = 0) noexcept;
 
-  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal anything: f sees an
-  /// open batch in its current state.
+  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f sees
+  /// it in its current state.
   template <class F>
   void for_each(F&& f) const {
     if (open_ != nullptr) finish_header();
@@ -148,8 +149,8 @@ class Arena final : public BatchWriter {
     behind.at = at;
     return behind;
   }
-  /// Pops the oldest `count` batches, which end at `end`, a result of visit(). Nothing may have
-  /// been popped since that call to visit(), and no batch may be open.
+  /// Pops the oldest `count` batches, the last of which ends at `end`, a value returned by visit().
+  /// No batch may have been popped since that call to visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
   /// Exchanges memory and settings with another arena.
@@ -165,7 +166,7 @@ class Arena final : public BatchWriter {
     const std::byte* begin() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
 
-  // Padding may be written without checking for room, up to this many bytes past the usable end.
+  // Padding may be written up to this many bytes past the usable end without checking for room.
   static constexpr std::size_t segment_slack = 16;
   std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
   /// Returns the end of the segment's batches. In the tail segment, this excludes the padding of
@@ -176,7 +177,7 @@ class Arena final : public BatchWriter {
 
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
-  /// Leaves the head segment, all of whose batches have been popped.
+  /// Moves on from the head segment after all of its batches have been popped.
   void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;

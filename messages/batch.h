@@ -1,7 +1,7 @@
 // Defines the byte layout of every kind of batch. The bytes are identical in the arena, at the
-// input sink, on a socket, in the journal and in saved state. All numbers are little-endian. A
-// batch starts on a 16-byte boundary, and its length is a multiple of 16. Bytes not named below are
-// zero.
+// input sink, on a socket, in the journal, and in saved state. All numbers are little-endian. A
+// batch starts on a 16-byte boundary, and its length is a multiple of 16. Bytes not described below
+// are zero.
 //
 //   header   0        4        8    9    10           11              12
 //            | bytes  | type   |kind|flags|header_units|payload_offset| count |
@@ -56,8 +56,8 @@ struct BatchHeader {
   std::uint8_t payload_offset = 0;
   std::uint32_t count = 0;          ///< number of messages (shared: number of targets; timed: 1)
   std::uint32_t payload_bytes = 0;  ///< size of one payload; 0 for tables and timed
-  std::uint32_t item_bytes = 0;     ///< distance from item to item; 0 for tables and timed, 8 for
-                                    ///< shared
+  std::uint32_t item_bytes = 0;     ///< distance between the starts of consecutive items; 0 for
+                                    ///< tables and timed, 8 for shared
   std::uint64_t argument = 0;
 };
 static_assert(sizeof(BatchHeader) == 32);
@@ -92,8 +92,8 @@ constexpr std::uint32_t item_bytes_for(std::uint32_t payload_offset, std::uint32
 }
 
 /// Reads a complete, well-formed batch that was created by a BatchWriter or accepted by
-/// verify_batch(). Owns nothing; valid as long as the bytes are. Cheap to copy; any thread may use
-/// it.
+/// verify_batch(). The view does not own the bytes and is valid only as long as they are. Views are
+/// cheap to copy, and any thread may use them.
 class BatchView {
  public:
   BatchView() = default;
@@ -116,7 +116,7 @@ class BatchView {
     std::memcpy(&count, base_ + sizeof(BatchHeader), sizeof count);
     return {reinterpret_cast<const RowSetEntry*>(base_ + sizeof(BatchHeader) + 8), count};
   }
-  /// Returns item i. Only for kinds each, subtree and world.
+  /// Returns item i. Valid only for kinds each, subtree, and world.
   const std::byte* item(std::uint32_t i) const noexcept { return body() + std::size_t{i} * header().item_bytes; }
   /// Returns the target of item i for kinds each and subtree, or target i for kind shared.
   Entity target(std::uint32_t i) const noexcept {
@@ -125,16 +125,16 @@ class BatchView {
     std::memcpy(&entity, at, sizeof entity);
     return entity;
   }
-  /// Returns the payload of item i for kinds each, subtree and world, or the single payload for
+  /// Returns the payload of item i for kinds each, subtree, and world, or the single payload for
   /// kind shared.
   const std::byte* payload(std::uint32_t i) const noexcept {
     return (kind() == BatchKind::shared ? body() : item(i)) + header().payload_offset;
   }
-  /// Returns the first of count() targets of 8 bytes each. Only for kind shared.
+  /// Returns a pointer to the first of count() 8-byte targets. Valid only for kind shared.
   const std::byte* shared_targets() const noexcept {
     return body() + header().payload_offset + round_up(header().payload_bytes, 16);
   }
-  /// Returns the timer's id. Only for kind timed; inner() returns the batch that the timer
+  /// Returns the timer's id. Valid only for kind timed. inner() returns the batch that the timer
   /// delivers.
   std::uint64_t timer() const noexcept {
     std::uint64_t id;
@@ -166,8 +166,8 @@ struct TableItem {
   std::span<const std::byte> table;
   const std::byte* next = nullptr;  ///< start of the next item
 };
-/// Reads the table item at `at`. For the first item, pass body() of the batch; for the others, pass
-/// TableItem::next.
+/// Reads the table item at `at`. For the first item, pass body() of the batch; for subsequent
+/// items, pass TableItem::next.
 inline TableItem table_item(const BatchView& batch, const std::byte* at) noexcept {
   TableItem item;
   std::uint32_t length;

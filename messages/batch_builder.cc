@@ -7,8 +7,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t slack = 16;  // room for the writer's padding after end_
-// Initial size, enough for builders that hold a single answer. The GNU allocator keeps freed blocks
-// of up to this size at hand, but has to search for larger ones.
+// Initial size, large enough for builders that hold a single answer. The GNU allocator caches freed
+// blocks of up to this size, but must search for larger ones.
 constexpr std::size_t first_bytes = 1024;
 // With a larger alignment, operator new would need an alignment argument.
 static_assert(batch_alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);

@@ -1,4 +1,4 @@
-// Builds batches outside of an arena, for clients, tests and single pushes.
+// Builds batches outside an arena, for clients, tests, and single pushes.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace muster {
 /// are valid until the next append.
 class BatchBuilder final : public BatchWriter {
  public:
-  /// `batch_bytes` limits the size of each batch, so that it stays within a receiver's limits. A
-  /// larger message gets its own batch.
+  /// `batch_bytes` limits the size of each batch so that the batch stays within a receiver's
+  /// limits. A larger message gets its own batch.
   explicit BatchBuilder(std::size_t batch_bytes = 1u << 20) noexcept : BatchWriter(batch_bytes & ~std::size_t{15}) {}
   ~BatchBuilder();
 

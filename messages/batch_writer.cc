@@ -27,8 +27,8 @@ constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_d
 }  // namespace
 
 [[gnu::always_inline]] inline std::byte* BatchWriter::start(const Run& run, std::uint64_t parts, std::size_t body) {
-  // Read and write each member only once: each trip through memory costs five cycles, and
-  // consecutive batches wait for each other's write_.
+  // Read and write each member only once. Each store and reload takes five cycles, and every batch
+  // depends on the value of write_ from the previous one.
   std::byte* at = write_;
   if (open_ != nullptr) at = finish_header(at);
   const std::size_t bytes = run.header_bytes() + up_to_16(body);

@@ -1,9 +1,9 @@
 // Writes batches in the layout shown in messages/batch.h. The registry's arena, the outboxes of
-// handlers, clients and tests all use this class. Arena and BatchBuilder provide the memory.
+// handlers, clients, and tests all use this class. Arena and BatchBuilder provide the memory.
 //
-// Consecutive messages with the same type, kind and argument share a batch, which is called the
+// Consecutive messages with the same type, kind, and argument share a batch, which is called the
 // open batch. While a batch is open, the count and size in its header are stale. Arena and
-// BatchBuilder update them before returning the batch.
+// BatchBuilder update these fields before returning the batch.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 
 namespace muster {
 
-/// Appends messages to batches. Not thread-safe. Functions do not report errors: a message larger
-/// than batch_bytes_max, or lack of memory, stops the program.
+/// Appends messages to batches. Not thread-safe. Functions do not return errors. A message larger
+/// than batch_bytes_max, or a lack of memory, stops the program.
 class BatchWriter {
  public:
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
-  // --- Messages of types known at compile time. Takes about 1 ns if the message fits in the open
-  // batch.
+  // --- Messages of types known at compile time. Appending one takes about 1 ns if the message fits
+  // in the open batch.
 
   /// Appends a message to one entity.
   template <MessageType M>
@@ -60,13 +60,14 @@ class BatchWriter {
       put_words<run.payload_offset(), run.item_bytes()>(at, target, message);
       return;
     }
-    // This assignment only informs the compiler. In a loop of posts, write_ then stays in a
-    // register on both paths. Loading it from memory would have to wait for the previous post.
+    // This assignment serves only to inform the compiler. In a loop of posts, write_ then stays in
+    // a register on both paths. A load from memory would have to wait for the store of the previous
+    // post.
     write_ = otherwise();
   }
-  /// Appends a message as the first of a new batch, directly after an open batch that can be
-  /// extended. Returns the place of the next item. Returns null and does nothing if no such batch
-  /// is open or its memory has no room.
+  /// Starts a new batch with the message, directly after an open batch that can be extended.
+  /// Returns the place of the next item. Returns null and does nothing if no such batch is open or
+  /// its memory has no room.
   template <MessageType M>
   [[gnu::always_inline]] std::byte* begin_next(Entity target, const M& message) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
@@ -99,7 +100,7 @@ class BatchWriter {
   void append_world(const M& message) {
     put<M, BatchKind::world>({}, 0, message);
   }
-  /// Appends a message to ancestors, self or descendants of an entity. `parts` is a mask of
+  /// Appends a message to ancestors, self, or descendants of an entity. `parts` is a mask of
   /// SubtreeParts.
   template <MessageType M>
   void append_subtree(Entity target, std::uint64_t parts, const M& message) {
@@ -119,7 +120,7 @@ class BatchWriter {
     std::memcpy(begin_shared(PayloadShape::of<M>(), count, {}, false, targets), &message, sizeof(M));
     return {targets, count};
   }
-  /// Appends a Create or Set message with components, to one entity.
+  /// Appends a Create or Set message that has components and is addressed to one entity.
   template <MessageType M, ComponentType... Cs>
   void append_rows(Entity target, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
@@ -158,7 +159,7 @@ class BatchWriter {
 
   // --- Messages of types known at run time. Each function returns the place of the payload. Before
   // the next call, the caller must write all `bytes` of the payload's shape, with zero padding.
-  // Only payloads with rows are already zeroed.
+  // Only payloads with rows are zeroed in advance.
 
   std::byte* append(PayloadShape shape, Entity target) { return item<BatchKind::each>(shape, target, 0); }
   std::byte* append_world(PayloadShape shape) { return item<BatchKind::world>(shape, {}, 0); }
@@ -185,17 +186,17 @@ class BatchWriter {
   void append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner);
   /// Appends a copy of a complete batch that was created by a writer or accepted by verify_batch().
   void append_batch(BatchView batch);
-  /// Appends the messages of another writer's batch one by one, so that batches have the same
-  /// boundaries as if the messages had been appended here originally.
+  /// Appends the messages of another writer's batch one by one, so that the batch boundaries are
+  /// the same as if the messages had originally been appended to this writer.
   void append_messages(BatchView batch);
 
-  /// Ends the open batch; the next message starts a new one.
+  /// Seals the open batch. The next message starts a new one.
   void seal() noexcept {
     if (open_ != nullptr) close();
   }
 
-  /// Makes every extend_or() call `otherwise`, until let_go() is called with the value returned
-  /// here. Nothing may be appended in between.
+  /// Makes every extend_or() call invoke `otherwise`, until let_go() is called with the value
+  /// returned here. Nothing may be appended in the meantime.
   std::uint64_t hold() noexcept {
     const std::uint64_t key = open_key_;
     open_key_ = 0;
@@ -222,8 +223,8 @@ class BatchWriter {
   /// Both must be 16-byte-aligned. 8 bytes after end_ must be writable, because padding is written
   /// without checking for room. Called only if no batch is open.
   virtual void make_room(std::size_t bytes) = 0;
-  /// Makes room for `bytes` more in the open batch, moving the batch if necessary, and sets limit_
-  /// and end_. Returns false if the batch cannot grow.
+  /// Makes room for another `bytes` bytes in the open batch, moving the batch if necessary, and
+  /// sets limit_ and end_. Returns false if the batch cannot grow.
   virtual bool grow_open(std::size_t bytes) = 0;
   /// Adjusts pointers before the open batch is moved by `by` bytes.
   void move_open(std::ptrdiff_t by) noexcept {
@@ -252,7 +253,7 @@ class BatchWriter {
 
  private:
   /// The properties that the messages of a batch have in common. For types known at compile time,
-  /// this is a constant, and a batch begins with a copy of its header.
+  /// the Run is a constant, and each new batch begins with a copy of its header.
   struct Run {
     constexpr Run(BatchKind kind, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept {
       header.type = shape.type;
@@ -264,8 +265,8 @@ class BatchWriter {
       header.payload_bytes = shape.bytes;
       header.item_bytes =
           kind == BatchKind::shared ? 8 : item_bytes_for(header.payload_offset, shape.bytes, shape.align);
-      // 2^32 / item_bytes, rounded up. The size of all items in bytes, multiplied by this and
-      // divided by 2^32, is exactly the number of items.
+      // 2^32 / item_bytes, rounded up. Multiplying the total size of all items in bytes by this
+      // value and dividing by 2^32 yields exactly the number of items.
       if (kind != BatchKind::shared) reciprocal = 0xffffffffu / header.item_bytes + 1;
       key_without_parts = key_of(header.type, kind, header.flags, 0);
     }
@@ -287,7 +288,7 @@ class BatchWriter {
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
-    /// Combines type, kind, flags and parts into one number, which is never 0. Row sets are not
+    /// Combines type, kind, flags, and parts into one number, which is never 0. Row sets are not
     /// included.
     static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
                                           std::uint64_t parts) noexcept {
@@ -298,7 +299,7 @@ class BatchWriter {
     constexpr std::uint32_t payload_offset() const noexcept { return header.payload_offset; }
     constexpr std::uint32_t item_bytes() const noexcept { return header.item_bytes; }
 
-    BatchHeader header;  // the header, with count, bytes and argument 0
+    BatchHeader header;  // the header, in which count, bytes, and argument are 0
     std::uint64_t key_without_parts = 0;
     std::uint32_t reciprocal = 0;  // reciprocal of item_bytes; 0 if the count is stored in
                                    // open_count_
@@ -322,8 +323,8 @@ class BatchWriter {
   /// Updates the header of the open batch, whose items end at `end`. Returns the end of the padding
   /// after them.
   std::byte* finish_header(std::byte* end) const noexcept {
-    // Store each field with the width of later loads: a load that spans two recent stores would
-    // have to wait for both.
+    // Store each field at the width at which it will be loaded later. A load that spans two recent
+    // stores would have to wait for both.
     std::byte* const open = open_;
     const auto count =
         open_count_ + static_cast<std::uint32_t>((static_cast<std::uint64_t>(end - body_) * reciprocal_) >> 32);
@@ -348,8 +349,8 @@ class BatchWriter {
     if constexpr (Bytes > Offset + Payload) std::memset(at + Offset + Payload, 0, Bytes - Offset - Payload);
     return at + Offset;
   }
-  /// Returns eight bytes of a message, with zeros after its end, so that a small message and its
-  /// padding take a single store.
+  /// Returns eight bytes of a message, padded with zeros past its end, so that a small message and
+  /// its padding can be written with a single store.
   template <class M>
   static std::uint64_t word_of(const M& message, std::size_t at) noexcept {
     std::uint64_t word = 0;
@@ -436,7 +437,7 @@ class BatchWriter {
 
   /// Returns true if the row set of the open batch, which must have rows, equals `rows`.
   bool open_rows_are(std::span<const RowSetEntry> rows) const noexcept {
-    if (open_ == nullptr) __builtin_unreachable();  // prevents a warning of GCC
+    if (open_ == nullptr) __builtin_unreachable();  // avoids a GCC warning
     std::uint32_t count;
     std::memcpy(&count, open_ + sizeof(BatchHeader), sizeof count);
     return count == rows.size() &&
@@ -449,7 +450,7 @@ class BatchWriter {
   /// Begins a shared batch. The caller must write its targets.
   std::byte* begin_shared(PayloadShape shape, std::size_t count, std::span<const RowSetEntry> rows, bool has_rows,
                           Entity*& targets);
-  /// Returns the place of the next item of a batch of `run`: in the open batch if that can be
+  /// Returns the place of the next item of a batch of `run`: in the open batch if it can be
   /// extended, otherwise in a new batch.
   std::byte* next_item(const Run& run, std::uint64_t parts);
   std::byte* next_item(const Run& run, std::span<const RowSetEntry> rows);

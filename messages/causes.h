@@ -1,5 +1,5 @@
-// Defines causes in a batch (messages/batch.h), which identify the message that led to another
-// message, and converts batches to batches without causes.
+// Defines the causes stored in batches (messages/batch.h), and converts batches to batches without
+// causes. A message's cause identifies the message that led to it.
 //
 //   cause    | sequence of an input: 40 bits | place: 24 bits |
 //   place    position among the messages delivered since that input, from 0; the maximum also stands for all later ones
@@ -31,8 +31,8 @@ inline std::uint64_t table_cause(const std::byte* at) noexcept {
   return cause;
 }
 
-/// Appends the messages starting with number `first`, without causes, for saved state and hashes.
-/// `batch` may or may not have causes. Its types must be known.
+/// Appends the messages of `batch`, starting at index `first`, without their causes. Used for saved
+/// state and hashes. `batch` may or may not have causes. Its types must be known.
 void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types, std::uint32_t first = 0);
 
 }  // namespace muster

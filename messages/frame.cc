@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t capacity_min = 4096;
-// This capacity is reached on a busy stream of small frames.
+// A busy stream of small frames grows the buffer up to this capacity.
 constexpr std::size_t capacity_streaming_max = 256u << 10;
 
 }  // namespace
@@ -60,8 +60,8 @@ std::span<std::byte> FrameDecoder::room() {
     // Shrink the buffer of a stream that has become quiet.
     resize(std::max(capacity_min, capacity_ / 4));
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
-    // The remaining bytes start on a 16-byte boundary and are moved to another one, so batches stay
-    // aligned.
+    // The remaining bytes start on a 16-byte boundary and are moved to another 16-byte boundary, so
+    // batches stay aligned.
     if (held > capacity_ / 2 || (was_filled && capacity_ < capacity_streaming_max)) {
       resize(capacity_ * 2);
     } else {
@@ -130,7 +130,7 @@ std::size_t head_bytes(const FrameEnvelope* envelope) {
   return sizeof(FrameHeader) + (envelope ? sizeof *envelope : 0);
 }
 
-/// Writes the head of a frame, and returns its end.
+/// Writes the head of a frame and returns the end of that head.
 std::byte* write_head(std::byte* to, std::size_t batch_bytes, std::uint64_t request, std::uint32_t flags,
                       const FrameEnvelope* envelope) {
   FrameHeader header;

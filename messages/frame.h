@@ -33,10 +33,10 @@ namespace muster {
 enum FrameFlags : std::uint32_t {
   frame_envelope = 1,  ///< an envelope follows the header, before the batch
   frame_more = 2,      ///< the answer, or the state at this sequence, continues in a later frame
-  frame_event = 4,     ///< the frame belongs to a watch, and is an input as it happened, not part
-                       ///< of the state
-  frame_pushed = 8,    ///< used together with frame_event: a message from a handler or a timer, not
-                       ///< an input
+  frame_event = 4,     ///< the frame belongs to a watch and contains an input as it occurred, not
+                       ///< part of the state
+  frame_pushed = 8,    ///< set only together with frame_event: the message came from a handler or a
+                       ///< timer and is not an input
 };
 constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
 
@@ -69,8 +69,8 @@ struct FrameFault {
   enum class Code : std::uint8_t { misaligned, too_short, oversized, unknown_flag, unexpected_envelope, ended_inside };
   Code code = Code::misaligned;
   std::uint64_t stream_offset = 0;  ///< byte offset of the frame in the stream
-  std::string text;                 ///< a sentence that gives the value found and the values
-                                    ///< allowed
+  std::string text;                 ///< a sentence that gives the value found and the allowed
+                                    ///< values
 };
 const char* name(FrameFault::Code code) noexcept;
 
@@ -92,8 +92,8 @@ class FrameDecoder {
   /// not been read yet.
   void set_frame_bytes_max(std::uint32_t bytes) noexcept { frame_bytes_max_ = bytes; }
 
-  /// Returns memory to fill with received bytes; never empty. Invalidates previously returned
-  /// frames.
+  /// Returns a non-empty span of memory to fill with received bytes. Invalidates previously
+  /// returned frames.
   std::span<std::byte> room();
   /// Must be called after filling the first `bytes` of room().
   void received(std::size_t bytes) noexcept;
@@ -115,7 +115,7 @@ class FrameDecoder {
     stream_begin_ += header.bytes;
     return true;
   }
-  /// Must be called when the stream has ended. Returns a fault if it ended inside a frame.
+  /// Must be called when the stream has ended. Returns a fault if the stream ended inside a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 
   std::size_t memory_bytes() const noexcept { return capacity_; }
@@ -130,7 +130,7 @@ class FrameDecoder {
 
   Buffer buffer_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // start of the first frame that has not been returned yet; a multiple of
+  std::size_t begin_ = 0;  // start of the first frame that has not yet been returned; a multiple of
                            // 16
   std::size_t end_ = 0;    // end of the received bytes
   std::size_t last_received_ = 0;
@@ -140,8 +140,8 @@ class FrameDecoder {
   std::optional<FrameFault> fault_;
 };
 
-/// Appends one frame to `out`. The size of `out` must be a multiple of 16, and remains one. The
-/// batch must be complete.
+/// Appends one frame to `out`. The size of `out` must be a multiple of 16, and remains a multiple
+/// of 16. The batch must be complete.
 void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
                   std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
 /// Appends the part of a frame that precedes the batch. The caller must send the batch's bytes

@@ -1,4 +1,4 @@
-// Writes JSON one value at a time and inserts the commas. Inside an object, the caller must
+// Writes JSON one value at a time, inserting the commas. Inside an object, the caller must
 // alternate keys and values.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// Appends a text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the
-/// result is always UTF-8.
+/// Appends `text` as a quoted JSON string. Bytes that are not valid UTF-8 become U+FFFD, so the
+/// result is always valid UTF-8.
 inline void append_json_string(std::string& out, std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   out += '"';
@@ -44,7 +44,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
   return out;
 }
 
-/// Builds a text that is valid JSON and UTF-8 for all inputs.
+/// Builds a string that is valid JSON and valid UTF-8 for any input.
 class JsonWriter {
  public:
   const std::string& text() const noexcept { return out_; }
@@ -71,8 +71,8 @@ class JsonWriter {
   JsonWriter& value(T number) {
     return raw(std::to_string(number));
   }
-  /// Writes the shortest form of the number that reads back as the same number. Numbers that JSON
-  /// cannot represent become strings: "nan", "inf", "-inf".
+  /// Writes the shortest representation of the number that reads back as the same number. Numbers
+  /// that JSON cannot represent become strings: "nan", "inf", "-inf".
   template <std::floating_point T>
   JsonWriter& value(T number) {
     char buffer[40];

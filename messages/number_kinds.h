@@ -18,7 +18,7 @@ T read_number(const std::byte* at) noexcept {
 }
 
 /// Calls f with the number at `at`, in the C++ type of `kind`. If `kind` is not a number, calls
-/// otherwise() instead. Both must return the same type.
+/// otherwise() instead. Both functions must return the same type.
 template <class Otherwise, class F>
 auto with_number(FieldKind kind, const std::byte* at, Otherwise&& otherwise, F&& f) {
   switch (kind) {

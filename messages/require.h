@@ -1,5 +1,5 @@
-// Stops the program on a programming error, close to its cause, in release builds too. Used by all
-// layers above this one.
+// Stops the program on a programming error, close to the cause of the error, even in release
+// builds. Used by all layers above this one.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,8 @@
 
 namespace muster {
 
-/// Writes "muster: what" to standard error and aborts. Any thread.
+/// Writes "muster: " followed by `what` to standard error and aborts. May be called from any
+/// thread.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fatal(std::string_view what) noexcept {
   std::fprintf(stderr, "muster: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();

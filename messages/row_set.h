@@ -5,7 +5,7 @@
 //   payload  | message struct | pad | component | pad | component ...
 //
 // Components are in ascending order of type id, and each is at the next offset that its alignment
-// allows. Therefore equal sets have equal bytes, and the verifier can refuse any other layout.
+// allows. Therefore, equal sets have equal bytes, and the verifier can refuse any other layout.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// The message type, size and alignment of a payload, including its components if the batch has
+/// The message type, size, and alignment of a payload, including its components if the batch has
 /// rows.
 struct PayloadShape {
   TypeId type = 0;
@@ -34,7 +34,8 @@ struct PayloadShape {
   }
 };
 
-/// Limit on the number of components in a row set. It results from header_units being one byte.
+/// Limit on the number of components in a row set. It follows from the one-byte size of
+/// header_units.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
 /// A row set created at run time. It owns its entries and can be stored and reused.
@@ -91,7 +92,7 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 template <class C>
 concept ValueStays = requires { TypeTraits<C>::runtime; };
 
-/// A row set of types known at compile time, whose members are all constants.
+/// A row set whose types are known at compile time. All of its members are constants.
 template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
@@ -107,9 +108,9 @@ struct StaticRowSet {
   /// Returns the entries in ascending order of type id.
   static constexpr std::span<const RowSetEntry> entries() noexcept { return layout.entries; }
 
-  /// Writes the message, the components and zero padding to `payload`.
+  /// Writes the message, the components, and zero padding to `payload`.
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
-    std::memset(payload, 0, layout.bytes);  // the size is constant, so the compiler omits bytes
+    std::memset(payload, 0, layout.bytes);  // the size is constant, so the compiler skips bytes
                                             // that are overwritten below
     std::memcpy(payload, &message, sizeof(M));
     put_components(payload, components...);

@@ -1,5 +1,5 @@
-// Messages between client and server (schema/session.fbs), with functions that write them to
-// batches and read them from batches.
+// Defines the messages exchanged by clients and servers (schema/session.fbs), and functions that
+// write them to batches and read them from batches.
 #pragma once
 
 #include "messages/batch_writer.h"
@@ -7,7 +7,7 @@
 
 namespace muster::session {
 
-/// Range of protocol versions that this build supports (docs/protocol.md).
+/// Range of protocol versions (docs/protocol.md) that this build supports.
 constexpr std::uint32_t protocol_newest = 1;
 constexpr std::uint32_t protocol_oldest = 1;
 
@@ -22,7 +22,8 @@ void append(BatchWriter& out, const T& message) {
   out.append_world(message);
 }
 
-/// Returns the first message of a batch of type T that verify_batch() has accepted.
+/// Returns the first message of `batch`, which must be of type T and must have been accepted by
+/// verify_batch().
 template <TableMessageType T>
 [[nodiscard]] T read(BatchView batch) {
   return TypeTraits<T>::View::from(table_item(batch, batch.body()).table).decode();

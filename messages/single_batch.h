@@ -1,5 +1,5 @@
-// A complete fixed-size batch with one POD message to one entity. Each route has such a batch
-// (MessageRoute::sealed), into which a push writes its target and message.
+// Defines a complete fixed-size batch that contains one POD message to one entity. Each route has
+// such a batch (MessageRoute::sealed), into which a push writes its target and message.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// A batch with one message. Has the same bytes as a batch that BatchBuilder creates for this
-/// message; a test checks this.
+/// A batch with one message. Its bytes are identical to those of a batch that BatchBuilder creates
+/// for the same message; a test checks this.
 template <MessageType M>
 class SingleBatch {
  public:
@@ -62,7 +62,7 @@ class SingleRows {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put(bytes_ + head_bytes + offset, message, components...);
   }
-  /// Replaces the target and the components; the message stays the same.
+  /// Replaces the target and the components. The message does not change.
   [[gnu::always_inline]] void set(Entity target, const Cs&... components) noexcept {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put_components(bytes_ + head_bytes + offset, components...);

@@ -42,7 +42,7 @@ bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t s
 }
 
 void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fresh) {
-  // Searches for a multiplier with which the ids fit. If there is none, adds slots.
+  // Searches for a multiplier for which the ids fit. If there is none, adds slots.
   if (types.size() <= few) {
     slots_.clear();
     for (std::size_t size = std::bit_ceil(types.size() * 2 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)
@@ -53,7 +53,8 @@ void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fr
     if (std::ranges::all_of(types.last(fresh), fits)) return;
   }
   slots_.clear();
-  // Names can be chosen so that their ids collide with one multiplier, but not with many.
+  // Names can be chosen so that their ids collide with one multiplier, but not with many
+  // multipliers.
   for (std::size_t size = std::bit_ceil(types.size() * 4);; size *= 2)
     for (std::uint32_t attempt = 0; attempt < 16; ++attempt)
       if (fill(types, size, attempt, many_run)) return;

@@ -1,6 +1,6 @@
-// A hash table of types by id, with linear probing and a size that is a power of two. With up to a
-// few hundred types there are no collisions, so a lookup takes one probe. With more types there are
-// few collisions.
+// A hash table that maps ids to types, with linear probing and a power-of-two size. Tables of up to
+// a few hundred types have no collisions, so a lookup takes one probe. In larger tables, collisions
+// are rare.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,13 @@ class TypeIndex {
       if (found == nullptr || found->id == id) return found;
     }
   }
-  /// Adds the last `fresh` entries of `types`, which must contain all types, with distinct ids.
+  /// Adds the last `fresh` entries of `types`. `types` must contain all types of the table, and
+  /// their ids must be distinct.
   void add(std::span<const TypeDescriptor* const> types, std::size_t fresh);
 
   std::size_t slots() const noexcept { return slots_.size(); }
-  /// Returns the number of slots that add() has probed. Tests use it to check how the cost grows.
+  /// Returns the number of slots that add() has probed. Tests use this number to check how the cost
+  /// grows.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

@@ -50,7 +50,7 @@ ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string
   }
   if (const std::string near = nearest_name(name, all); !near.empty())
     return fail("no " + of + "; did you mean " + near + "?");
-  // List built-in types last, because the user more likely means one of the game's types.
+  // List built-in types last, because the user is more likely to mean one of the game's types.
   std::ranges::sort(all, {}, [](std::string_view known) { return std::pair(known.starts_with("muster."), known); });
   std::string text = "no " + of + " in this world; it has ";
   constexpr std::size_t shown = 12;

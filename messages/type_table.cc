@@ -83,8 +83,8 @@ struct TypeTable::Impl {
   void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
-      // If two paths have the same hash, neither can be addressed by it, and only the struct that
-      // contains them can be set as a whole.
+      // If two paths have the same hash, neither path can be addressed by its hash. Only the struct
+      // that contains them can be set, as a whole.
       auto [at, fresh] = out.by_id.try_emplace(hash32(path), place);
       if (fresh)
         at->second.path = path;
@@ -109,7 +109,7 @@ struct TypeTable::Impl {
   }
 };
 
-/// The schema has been loaded successfully, so its own types have distinct ids.
+/// `fresh` comes from a successfully loaded schema, so its own types have distinct ids.
 std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const {
   for (const TypeDescriptor* type : fresh) {
     const auto kept = by_presence.find(type->id);

@@ -1,6 +1,6 @@
-// The types that a registry, a session or a tool knows, by id and by name. All types come from
-// binary schemas, so storage, protocol, file and editor treat compiled types and types learned at
-// run time in the same way.
+// Defines the set of types that a registry, a session, or a tool knows, indexed by id and by name.
+// All types come from binary schemas. Storage, protocol, files, and the editor therefore treat
+// compiled types and types learned at run time in the same way.
 #pragma once
 
 #include <cstdint>
@@ -40,21 +40,23 @@ struct ValueRule {
   bool gaps = false;                            ///< true if some numbers between min and max are
                                                 ///< not values of the enum
   const EnumDescriptor* enumeration = nullptr;  ///< null for padding and bool
-  std::string path;                             ///< path of the field, such as "position.x"; for
-                                                ///< padding, of the preceding field
+  std::string path;                             ///< path of the field, such as "position.x", or of
+                                                ///< the field that precedes the padding
 };
 
-/// A limit on values from outside: bounds on consecutive numbers of one kind in a struct value.
+/// A limit on values from outside: the bounds of consecutive numbers of one kind in a struct value.
 struct ValueLimit {
   FieldKind kind = FieldKind::float32;
-  bool reserved = false;  ///< must be zero; otherwise finite and in the field's range
+  bool reserved = false;  ///< true if the numbers must be zero; otherwise they must be finite and
+                          ///< within the field's range
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
-  const FieldDescriptor* field = nullptr;  ///< if floats have no range, the first float's field
+  const FieldDescriptor* field = nullptr;  ///< the field; for consecutive floats without a range,
+                                           ///< the field of the first float
 };
 
 /// The set of known types. Not thread-safe while a schema is added; at other times, any thread may
-/// read it. Descriptors never move, and only take_back() removes any.
+/// read it. Descriptors never move, and only take_back() removes them.
 class TypeTable {
  public:
   TypeTable();
@@ -62,9 +64,9 @@ class TypeTable {
   TypeTable(const TypeTable&) = delete;
   TypeTable& operator=(const TypeTable&) = delete;
 
-  /// Adds all types of a binary schema. If a type is already known with the same fingerprint, its
-  /// first descriptor is kept. Fails and adds nothing if the schema is invalid, a known type has a
-  /// different layout, or two names share a type id. The error names the type and field.
+  /// Adds all types of a binary schema. If a type is already known with the same fingerprint, the
+  /// existing descriptor is kept. Fails and adds nothing if the schema is invalid, a known type has
+  /// a different layout, or two names share a type id. The error names the type and field.
   [[nodiscard]] std::expected<void, SchemaError> add_schema(std::span<const std::byte> bfbs);
   /// Adds the schema of T unless T is already known with the same layout.
   template <GeneratedType T>
@@ -81,7 +83,7 @@ class TypeTable {
   };
   Mark mark() const noexcept { return {schemas().size(), types().size()}; }
   /// Removes the schemas and types that were added after the call to mark() that returned `mark`.
-  /// Nothing may refer to them any longer.
+  /// No references to them may remain.
   void take_back(const Mark& mark);
 
   /// Returns the type with this id, or null if there is none. Usually takes one probe.
@@ -89,26 +91,26 @@ class TypeTable {
   /// Finds a type by its full name ("game.Health"). Returns null if there is none.
   const TypeDescriptor* find(std::string_view full_name) const noexcept;
   /// Finds a type by its full name, or by the last part of its name if only one type has it.
-  /// Otherwise returns null, and adds the matching types to `candidates` if that is given.
+  /// Otherwise returns null, and adds the matching types to `candidates` if it is not null.
   const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
   /// Finds the place with a given path inside a struct type. The error names the invalid part of
   /// the path and the valid alternatives.
   [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
   /// Finds the place whose path has the hash `field`. The place may be a leaf, an array element, a
-  /// whole array or a nested struct. Returns null if there is none.
+  /// whole array, or a nested struct. Returns null if there is none.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
 
-  /// Returns the rules for a struct's bytes, including the rules of nested structs. Empty for many
-  /// types, and for all tables.
+  /// Returns the rules for a struct's bytes, including the rules of nested structs. The result is
+  /// empty for many types and for all tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
-  /// Returns the limits that apply to a struct's values from outside, ordered by offset. Empty for
-  /// many types, and for all tables.
+  /// Returns the limits that apply to values of a struct that come from outside, ordered by offset.
+  /// The result is empty for many types and for all tables.
   std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
   /// Returns all types in the order in which they were added.
   std::span<const TypeDescriptor* const> types() const noexcept;
   /// Returns the binary schemas that added at least one type, in the order in which they were
-  /// added. Together they describe all types to a client.
+  /// added. Together, these schemas describe all types to a client.
   std::span<const std::vector<std::byte>> schemas() const noexcept;
   /// Returns hash64 of the names and fingerprints of all types, sorted by name. Equal hashes mean
   /// equal layouts.

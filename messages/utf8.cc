@@ -23,7 +23,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
 std::size_t utf8_prefix(std::string_view text) noexcept {
   std::size_t at = 0;
   while (at < text.size()) {
-    std::uint64_t eight;  // fast path, because most texts are ASCII
+    std::uint64_t eight;  // fast path, because most text is ASCII
     if (text.size() - at >= sizeof eight) {
       std::memcpy(&eight, text.data() + at, sizeof eight);
       if ((eight & 0x8080808080808080u) == 0) {

@@ -45,8 +45,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Removes the double quotes around the text, and unescapes \" and \\. Returns an unquoted text
-/// unchanged.
+/// Removes the double quotes around `text` and unescapes \" and \\. Returns `text` unchanged if it
+/// is not quoted.
 std::string unquoted(std::string_view text) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::string(text);
   std::string out;
@@ -115,7 +115,7 @@ bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
   return true;
 }
 
-/// Parses the value of one place, and holds the data that error messages need.
+/// Parses the value of one place and holds the data needed for error messages.
 class Reader {
  public:
   Reader(const TypeTable& types, ValueReferences& references) : types_(types), references_(references) {}
@@ -166,7 +166,7 @@ class Reader {
     }
   }
 
-  /// Parses a text that has one part per leaf.
+  /// Parses a string that has one part per leaf.
   ValueResult<void> all(const std::vector<Leaf>& places, const std::string& path, std::string_view text,
                         std::byte* value) {
     // If there is only one leaf, a comma is part of its text.

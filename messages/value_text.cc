@@ -10,7 +10,7 @@ namespace muster {
 namespace {
 
 /// Calls f with the leaf's number in its own C++ type, or with its bool. For leaves of other kinds,
-/// calls f with 64 bits.
+/// calls f with a std::uint64_t.
 template <class F>
 auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   const auto otherwise = [&] {
@@ -19,8 +19,8 @@ auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   return with_number(kind, at, otherwise, f);
 }
 
-/// Returns the name of an enum's value, or the names of flags joined by "|". A value without a name
-/// in the schema is shown as a number.
+/// Returns the name of an enum's value, or the names of flags joined by "|". A value that has no
+/// name in the schema is shown as a number.
 std::string enum_text(const EnumDescriptor& type, std::int64_t value) {
   for (const EnumValue& v : type.values)
     if (v.value == value) return v.name;

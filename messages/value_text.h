@@ -1,5 +1,5 @@
-// Converts values to text and back, using only descriptors, so that a client, console or inspector
-// can handle types with which it was not compiled.
+// Converts values to text and back using only descriptors, so that a client, console, or inspector
+// can handle types that were not compiled into it.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,13 @@
 
 namespace muster {
 
-/// The reason why a text cannot be parsed as a value, as a sentence that lists the valid forms.
+/// Explains why a string cannot be parsed as a value, in a sentence that lists the valid forms.
 struct ValueError {
   enum class Kind : std::uint8_t {
     malformed,          ///< not a value of the field's type
     unknown_name,       ///< no such type or field
-    unknown_reference,  ///< no such entity, or several, or a text that could not be interned
+    unknown_reference,  ///< no such entity, several such entities, or a text that could not be
+                        ///< interned
   };
   Kind kind = Kind::malformed;
   std::string text;
@@ -30,21 +31,22 @@ struct ValueError {
 template <class T>
 using ValueResult = std::expected<T, ValueError>;
 
-/// Resolves the entities and texts that values refer to. Implemented by the caller.
+/// Resolves the entities and texts to which values refer. The caller implements this class.
 class ValueReferences {
  public:
   virtual ~ValueReferences() = default;
-  /// Finds an entity by path, name or id.
+  /// Finds an entity by path, name, or id.
   virtual ValueResult<Entity> find_entity(std::string_view text) = 0;
   /// Adds a text to the world.
   virtual ValueResult<Text> intern(std::string_view text) = 0;
-  /// Returns the content of a text. If the content is unknown, returns "#" and the text's number.
+  /// Returns the content of a text. If the content is unknown, returns "#" followed by the text's
+  /// number.
   virtual std::string text(Text text) = 0;
 };
 
 /// Formats an id as index and generation ("12:1"), or as "nil".
 std::string id_text(Entity entity);
-/// Parses an id. Returns false if the text does not have that form.
+/// Parses an id. Returns false if `text` does not have the form of an id.
 bool parse_id(std::string_view text, Entity& entity);
 /// Returns the text with control characters escaped like \x1b, so that a name cannot control a
 /// terminal.
@@ -52,11 +54,11 @@ std::string printable(std::string_view text);
 
 // ---- names --------------------------------------------------------------------------------------
 
-/// Finds a component by its full name or the last part of it. The error suggests the most similar
-/// name, or lists the matches of an ambiguous name.
+/// Finds a component by its full name or by the last part of its name. The error suggests the most
+/// similar name, or lists the matches of an ambiguous name.
 ValueResult<const TypeDescriptor*> find_component(const TypeTable& types, std::string_view name);
-/// Finds one of the world's messages, struct or table, by its full name or the last part of it.
-/// Does not find session messages.
+/// Finds a world message, which may be a struct or a table, by its full name or by the last part of
+/// its name. Does not find session messages.
 ValueResult<const TypeDescriptor*> find_message(const TypeTable& types, std::string_view name);
 
 struct FieldName {
@@ -67,12 +69,13 @@ struct FieldName {
 /// Finds a field by a name such as "Health.value", "game.Health.value" or "Transform.position.x".
 ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name);
 
-/// Returns the name in `known` that is most similar to `name`, or an empty text if none is similar.
+/// Returns the name in `known` that is most similar to `name`, or an empty string if none is
+/// similar.
 std::string nearest_name(std::string_view name, std::span<const std::string_view> known);
 
 // ---- values to text -----------------------------------------------------------------------------
 
-/// A place in a value that contains a single number, flag, enum, entity or text.
+/// A place in a value that contains a single number, flag, enum value, entity, or text.
 struct Leaf {
   std::string path;  ///< path from the outermost type: "position.x"
   const FieldDescriptor* field = nullptr;
@@ -107,19 +110,20 @@ void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& t
 
 // ---- text to values -----------------------------------------------------------------------------
 
-/// Parses `text` into a place of a value of `type`. `text` has one part per leaf, separated by
-/// commas; a part that is a text may be in double quotes. After an error, some leaves may already
-/// have been written.
+/// Parses `text` and writes the result to `place` in a value of `type`. `text` must have one part
+/// per leaf, separated by commas. A part for a text leaf may be enclosed in double quotes. After an
+/// error, some leaves may already have been written.
 ValueResult<void> parse_place(const TypeTable& types, const TypeDescriptor& type, const FieldPlace& place,
                               const std::string& path, std::string_view text, std::span<std::byte> value,
                               ValueReferences& references);
 
-/// A list of fields with the texts of their new values.
+/// A list of field names and the strings that give their new values.
 using FieldTexts = std::vector<std::pair<std::string, std::string>>;
 /// Splits "amount=5" at the first "=".
 ValueResult<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
-/// Starts with a copy of `from`, or with defaults if `from` is empty, and applies the assignments.
+/// Starts with a copy of `from`, or with defaults if `from` is empty, and applies the assignments
+/// to it.
 ValueResult<std::vector<std::byte>> parse_struct(const TypeTable& types, const TypeDescriptor& type,
                                                  const FieldTexts& assignments, ValueReferences& references,
                                                  std::span<const std::byte> from = {});

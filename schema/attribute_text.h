@@ -1,5 +1,5 @@
-// Helpers for the attribute readers: trim a text, and report why it is refused. Internal to
-// schema/.
+// Helper functions for the attribute readers: one trims a string, and one returns an error.
+// Internal to schema/.
 #pragma once
 
 #include <expected>
@@ -11,7 +11,7 @@ namespace muster::schema_detail {
 
 [[nodiscard]] inline std::unexpected<std::string> fail(std::string what) { return std::unexpected(std::move(what)); }
 
-/// Strips spaces and tabs from both ends of a text.
+/// Strips spaces and tabs from both ends of a string.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

@@ -13,8 +13,8 @@
 namespace muster::schema_detail {
 namespace {
 
-/// Attributes built into FlatBuffers. They are in the .bfbs if flatc ran with --bfbs-builtins, and
-/// are ignored here.
+/// Attributes built into FlatBuffers. The .bfbs contains them if flatc was run with
+/// --bfbs-builtins. They are ignored here.
 constexpr std::array<std::string_view, 28> flatbuffers_attributes = {"bit_flags",
                                                                      "cpp_ptr_type",
                                                                      "cpp_ptr_type_get",
@@ -123,7 +123,7 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
       if (!is_identifier(value)) return fail("was " + quoted(value) + " is not a type's full name");
       type.was = value;
     } else if (name == "answer" || name == "cost") {
-      // The function read_question_attributes reads these.
+      // read_question_attributes() reads these attributes.
     } else if (is_field_attribute(name)) {
       return fail("attribute " + quoted(name) + " belongs to a field, not to a type");
     } else {

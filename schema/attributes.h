@@ -1,5 +1,5 @@
-// Names of the schema attributes, where each is permitted, and what its value means. Internal to
-// schema/.
+// Defines the names of the schema attributes, where each one is permitted, and what its value
+// means. Internal to schema/.
 #pragma once
 
 #include <flatbuffers/reflection.h>
@@ -15,7 +15,7 @@ namespace muster::schema_detail {
 
 using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyValue>>;
 
-/// Reads the attributes of a struct or table into `type`: role, tag, remote, journal and was. An
+/// Reads the attributes of a struct or table into `type`: role, tag, remote, journal, and was. An
 /// error contains only the sentence, without the type's name.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
@@ -27,15 +27,15 @@ struct QuestionAttributes {
   QuestionCost cost = QuestionCost::once;
 };
 
-/// Reads `answer` and `cost`. Returns nothing if the type has neither. Call it after
-/// read_type_attributes, because it needs the results in `type`. An error contains only the
-/// sentence.
+/// Reads `answer` and `cost`. Returns nothing if the type has neither. Must be called after
+/// read_type_attributes(), because it uses the results stored in `type`. An error contains only the
+/// sentence, without the type's name.
 [[nodiscard]] std::expected<std::optional<QuestionAttributes>, std::string> read_question_attributes(
     const AttributeVector* attributes, const TypeDescriptor& type);
 
-/// Reads the attributes of a field whose kind, count and enumeration are known. Makes a uint64
-/// marked (text) a field of kind text. Stores `default` as text without checking it. An error
-/// contains only the sentence.
+/// Reads the attributes of a field whose kind, count, and enumeration are known. Changes the kind
+/// of a uint64 marked (text) to text. Stores the value of `default` as a string without checking
+/// it. An error contains only the sentence, without the names of the type and field.
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 

@@ -145,8 +145,8 @@ Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, s
   });
 }
 
-/// Takes one value for each leaf of a field, in order, and writes them. `at` points to the field's
-/// first byte.
+/// Takes one value for each leaf of a field from the front of `values`, in order, and writes it.
+/// `at` points to the field's first byte.
 Result fill_leaves(const FieldDescriptor& field, const FindType& find, std::span<const std::string_view>& values,
                    std::byte* at) {
   for (std::uint32_t i = 0; i < field.count; ++i, at += field.size) {

@@ -1,5 +1,5 @@
-// Default values of structs: converts the text of a `default` attribute to bytes. Internal to
-// schema/.
+// Determines the default values of structs by converting the text of a `default` attribute to
+// bytes. Internal to schema/.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace muster::schema_detail {
 /// defaults.
 using FindType = std::function<const TypeDescriptor&(TypeId)>;
 
-/// Fills the size * count bytes of one field, which must be zero, with the field's default, or with
-/// the defaults of the structs it contains. Also checks enums and ranges, even for implicit zeros.
-/// An error is a sentence.
+/// Fills one field of size * count bytes, which must initially be zero, with the field's default,
+/// or with the defaults of the structs that it contains. Also checks enums and ranges, even for
+/// implicit zeros. An error is a sentence.
 [[nodiscard]] std::expected<void, std::string> fill_default(const FieldDescriptor& field, const FindType& find,
                                                             std::span<std::byte> bytes);
 
 /// Returns the default of a table's scalar field as text: an enum value's name, a number, or an
-/// empty text for zero. Checks the default against the enum and range.
+/// empty string for zero. Checks the default against the enum and range.
 [[nodiscard]] std::expected<std::string, std::string> table_default(const FieldDescriptor& field, std::int64_t integer,
                                                                     double real);
 
 /// Formats the range of a field for error messages, for example "0..100".
 std::string range_text(const FieldDescriptor& field);
-/// Returns the shortest text that reads back as the same number.
+/// Returns the shortest string that reads back as the same number.
 std::string number_text(double value);
 std::string number_text(float value);
 

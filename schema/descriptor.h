@@ -1,6 +1,6 @@
-// Descriptions of types at run time. schema/load.h creates all descriptors from binary schemas
-// (.bfbs), both for compiled types and for types learned at run time. schemac writes constexpr
-// TypeTraits from them.
+// Defines the run-time descriptions of types. schema/load.h creates all descriptors from binary
+// schemas (.bfbs), both for compiled types and for types learned at run time. schemac generates
+// constexpr TypeTraits from the descriptors.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +42,11 @@ enum class FieldKind : std::uint8_t {
   table,
 };
 
-/// The right that a client needs to send a message (attribute `remote`). Each right includes those
-/// before it. With `none`, no client may send the message.
+/// The right that a client needs to send a message (attribute `remote`). Each right includes the
+/// rights before it. If the right is `none`, no client may send the message.
 enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
-/// How much of a type's messages a journal records (attribute `journal`); see docs/schema.md.
+/// Determines which of a type's messages a journal records (attribute `journal`). See
+/// docs/schema.md.
 enum class JournalPolicy : std::uint8_t { always, latest, never };
 
 struct EnumValue {
@@ -78,7 +79,7 @@ struct FieldDescriptor {
                                                 ///< element is structure or table
   const EnumDescriptor* enumeration = nullptr;  ///< the enum of an integer field, or null; owned by
                                                 ///< the Schema
-  std::string default_text;                     ///< text of the default as in the schema ("1, 0,
+  std::string default_text;                     ///< the default as written in the schema ("1, 0,
                                                 ///< 0"); empty for zero
   std::string unit;                             ///< "m", "deg", ... or empty
   bool has_range = false;
@@ -86,7 +87,7 @@ struct FieldDescriptor {
   bool color = false, asset = false;
   bool required = false;  ///< tables only: the field must be present
   bool optional = false;  ///< tables only: a scalar without default (`= null`)
-  std::string was;        ///< the field's previous name, for reading old data
+  std::string was;        ///< the field's previous name, used to read old data
   std::string doc;
 };
 
@@ -97,17 +98,18 @@ struct TypeDescriptor {
                                   ///< same byte layout
   TypeRole role = TypeRole::plain;
   bool is_table = false;
-  bool tag = false;                           ///< a component without data or a column
-  bool enableable = false;                    ///< a component that can be added and removed without
-                                              ///< moving rows
+  bool tag = false;                           ///< true for a component that has neither data nor a
+                                              ///< column
+  bool enableable = false;                    ///< true for a component that can be added and
+                                              ///< removed without moving rows
   std::uint32_t size = 0;                     ///< size in bytes, including padding; 0 for tables
   std::uint32_t align = 1;                    ///< alignment, 1..16; 16 for tables
   std::vector<FieldDescriptor> fields;        ///< sorted by offset (structs) or slot (tables)
   std::vector<std::byte> default_bytes;       ///< the bytes of a default value; empty for tables
-  std::vector<std::uint32_t> entity_offsets;  ///< offset of each muster.Entity, including those in
+  std::vector<std::uint32_t> entity_offsets;  ///< offset of each muster.Entity, including those
+                                              ///< inside nested structs
+  std::vector<std::uint32_t> text_offsets;    ///< offset of each text, including those inside
                                               ///< nested structs
-  std::vector<std::uint32_t> text_offsets;    ///< offset of each text, including those in nested
-                                              ///< structs
   RemoteRight remote = RemoteRight::edit;
   JournalPolicy journal = JournalPolicy::always;
   std::string was, doc;
@@ -142,7 +144,7 @@ struct TypeTraits;
 
 template <class T>
 concept GeneratedType = requires { TypeTraits<T>::id; };
-/// Component types that are added and removed without moving rows.
+/// Component types whose components can be added and removed without moving rows.
 template <class T>
 concept EnableableType = requires { requires TypeTraits<T>::enableable; };
 template <class T>

@@ -1,4 +1,4 @@
-// Hexadecimal digits, for hashes and checksums in texts.
+// Formats hashes and checksums as hexadecimal digits.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Returns the size in bytes of one number, flag, entity or text, or of the offset of a string,
-/// vector or table. For structs, use TypeDescriptor::size.
+/// Returns the size in bytes of one number, flag, entity, or text, or of the offset of a string,
+/// vector, or table. For structs, use TypeDescriptor::size.
 constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   switch (kind) {
     case FieldKind::boolean:

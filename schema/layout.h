@@ -1,5 +1,5 @@
-// Checks that a type's fields fit, finds the references in it, and computes its fingerprint.
-// Internal to schema/.
+// Checks the positions of a type's fields, finds the references in the type, and computes its
+// fingerprint. Internal to schema/.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct LayoutFault {
   std::string field, what;
 };
 
-/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside the struct and do
+/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside the struct, and do
 /// not overlap. Returns nothing if they are valid.
 std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
                                         const std::function<std::uint32_t(TypeId)>& align_of);
@@ -32,8 +32,8 @@ void list_references(TypeDescriptor& type, const FindType& find);
 ///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
 ///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
 ///
-/// A nested struct is identified by its fingerprint, a nested table by its name. The text does not
-/// include the type's own name, enum values, or anything else that does not affect bytes.
+/// A nested struct is identified by its fingerprint, and a nested table by its name. The text does
+/// not include the type's own name, enum values, or anything else that does not affect bytes.
 std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& find);
 
 const char* kind_name(FieldKind kind) noexcept;

@@ -28,8 +28,8 @@ using schema_detail::fill_default;
 constexpr std::uint32_t struct_bytes_max = 65535;  // FlatBuffers stores the offsets in a struct in
                                                    // 16 bits
 constexpr std::uint32_t struct_depth_max = 32;
-constexpr std::size_t all_struct_bytes_max = 64u << 20;  // total for all types of a schema; far
-                                                         // above any sensible value
+constexpr std::size_t all_struct_bytes_max = 64u << 20;  // limit on the total for all types of a
+                                                         // schema, far above any sensible value
 constexpr std::size_t types_max = 1u << 16;
 constexpr std::size_t name_bytes_max = 255;
 
@@ -49,7 +49,7 @@ FieldKind scalar_kind(reflection::BaseType type) {
   }
 }
 /// reflection::BaseType has no fixed underlying type, so an arbitrary number must be checked before
-/// it is converted to one.
+/// it is converted to a BaseType.
 reflection::BaseType base_type(const reflection::Type& type, flatbuffers::voffset_t slot) {
   const auto raw = reinterpret_cast<const flatbuffers::Table&>(type).GetField<std::int8_t>(slot, 0);
   return raw >= reflection::None && raw < reflection::MaxBaseType ? static_cast<reflection::BaseType>(raw)
@@ -117,7 +117,7 @@ class Loader {
       if (!is_name(to.name, true)) return fail("", "", "an enum's name is not an identifier");
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
-      if (from->is_union()) continue;  // each field with a union type is refused
+      if (from->is_union()) continue;  // each field that has a union type is refused later
       if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is not an integer");
       to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))
@@ -163,7 +163,7 @@ class Loader {
       if (!read) return fail(type.name, "", read.error());
       if (!*read) continue;
       const std::string& answer = (*read)->answer;
-      // The answer's name is in the question's own namespace, or it is a full name.
+      // The answer is named either relative to the question's own namespace or by its full name.
       const TypeDescriptor* answered = type_called(type.name.substr(0, type.name.rfind('.') + 1) + answer);
       if (answered == nullptr) answered = type_called(answer);
       if (answered == nullptr) return fail(type.name, "", "its answer '" + answer + "' is not in the schema");
@@ -196,7 +196,7 @@ class Loader {
   const TypeDescriptor& type_of(TypeId id) const { return schema_.types[by_id_.at(id)]; }
   const reflection::Object& object(std::uint32_t index) const { return *source_.objects()->Get(index); }
 
-  /// Reads the kind, enumeration and nested type of a field, or of the elements of an array or
+  /// Reads the kind, enumeration, and nested type of a field, or of the elements of an array or
   /// vector.
   bool read_kind(const TypeDescriptor& type, FieldDescriptor& field, reflection::BaseType base, std::int32_t index,
                  FieldKind& kind) {

@@ -1,5 +1,6 @@
-// Reads a binary schema (.bfbs, made by flatc --schema) into descriptors. schemac, the running
-// registry and the tools share this reader, so they all agree on layouts, defaults and attributes.
+// Reads a binary schema (.bfbs, created by flatc --schema) into descriptors. schemac, the running
+// registry, and the tools share this reader, so they always agree on layouts, defaults, and
+// attributes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace muster {
 
-/// Describes what is wrong with a schema and where. Strings that do not apply are empty.
+/// Describes an error in a schema and its location. Strings that do not apply are empty.
 struct SchemaError {
   std::string type;  ///< full name
   std::string field;
@@ -31,9 +32,9 @@ struct Schema {
 };
 
 /// Verifies the bytes and creates descriptors of all structs and tables in them. Checks all rules
-/// for messages and components: attributes are known, defaults parse and are in range, components
-/// and POD messages are structs, and type ids are unique. Fails with the first error found. Never
-/// crashes, regardless of the bytes.
+/// for messages and components: attributes are known, defaults can be parsed and are in range,
+/// components and POD messages are structs, and type ids are unique. Fails with the first error
+/// found. Never crashes, whatever the bytes are.
 [[nodiscard]] std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs);
 
 }  // namespace muster

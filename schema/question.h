@@ -1,5 +1,5 @@
-// Questions: messages from a client to which the server sends one answer each. A message is a
-// question if it has the attributes `answer` and `cost` in schema/session.fbs. From these
+// Questions are messages from a client to which the server sends one answer each. A message is a
+// question if it has the attributes `answer` and `cost`, as in schema/session.fbs. From these
 // attributes, schemac generates QuestionTraits and the table of handlers.
 #pragma once
 
@@ -17,7 +17,7 @@ enum class QuestionCost : std::uint8_t {
   door,    ///< the session's own thread answers it; the world is not involved
   once,    ///< answered in one step, because the cost is low
   slices,  ///< answered in slices between the world's inputs
-  seldom,  ///< cannot be split into slices; such questions use at most a quarter of the time
+  seldom,  ///< cannot be split into slices; such questions take up at most a quarter of the time
 };
 
 /// Returns the name of a cost, as used in the attribute `cost` of schemas.
@@ -30,8 +30,8 @@ constexpr std::string_view cost_name(QuestionCost cost) noexcept {
 struct QuestionDescriptor {
   TypeId question = 0;
   TypeId answer = 0;
-  bool several = false;  ///< the answer may have several frames; all but the last have the flag
-                         ///< `more`
+  bool several = false;  ///< if true, the answer may have several frames, all but the last of which
+                         ///< have the flag `more`
   QuestionCost cost = QuestionCost::once;
 };
 
@@ -45,8 +45,8 @@ struct QuestionTraits;
 template <class Q>
 concept QuestionType = requires { typename QuestionTraits<Q>::Answer; };
 
-/// The type that a client returns for a question: the answer, or a vector of answers if there may
-/// be several.
+/// The type that a client returns for a question: the answer type, or a vector of it if the answer
+/// may have several frames.
 template <QuestionType Q>
 using AnswerTo = std::conditional_t<QuestionTraits<Q>::several, std::vector<typename QuestionTraits<Q>::Answer>,
                                     typename QuestionTraits<Q>::Answer>;

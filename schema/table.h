@@ -1,6 +1,6 @@
-// Reads FlatBuffers tables in place and encodes them, for generated classes. Only headers with
-// tables include this file. It does not use FlatBuffers' own headers, which would add half a second
-// to the compilation of every file.
+// Reads FlatBuffers tables in place and encodes them, on behalf of generated classes. Only headers
+// with tables include this file. It does not use FlatBuffers' own headers, which would add half a
+// second to the compilation of every file.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@
 
 namespace muster {
 
-/// Reads one table in a verified buffer, which must be aligned to 16. Checks nothing. A
-/// default-constructed reader behaves like a table without fields. Owns nothing; valid as long as
-/// the buffer is.
+/// Reads one table in a verified buffer, which must be aligned to 16. Performs no checks. A
+/// default-constructed reader behaves like a table without fields. The reader does not own the
+/// buffer and is valid only as long as the buffer is.
 class TableReader {
  public:
   TableReader() = default;
@@ -184,8 +184,8 @@ class TableEncoder {
     vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
     append(value.data(), value.size());
   }
-  /// If `present`, writes the offset of a string, vector or table that will be written after
-  /// close().
+  /// If `present` is true, writes the offset of a string, vector, or table that will be written
+  /// after close(), and returns the place of the offset. Otherwise returns `absent`.
   Place offset(std::uint32_t slot, bool present) {
     if (!present) return absent;
     field(slot, std::uint32_t{0});
@@ -267,8 +267,8 @@ class TableEncoder {
     align(alignment);
     set(place, static_cast<std::uint32_t>(out_.size() - place));
   }
-  /// Enters an element at `place`. Because tables are written before their targets, the place is in
-  /// the most recently begun table or vector that contains it.
+  /// Enters an element at `place`. Because tables are written before their targets, the place is
+  /// inside the most recently begun table or vector that contains it.
   void enter(Place place, std::uint32_t deeper) {
     while (!around_.empty() && around_.back().begin > place) around_.pop_back();
     const std::uint32_t depth = (around_.empty() ? 0 : around_.back().depth) + deeper;
@@ -278,8 +278,8 @@ class TableEncoder {
     }
     around_.push_back({out_.size(), depth});
   }
-  /// Reuses an equal vtable among the last few, because the elements of a vector usually have equal
-  /// vtables.
+  /// Reuses one of the most recently written vtables if it is equal, because the elements of a
+  /// vector usually have equal vtables.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
     for (std::size_t i = 0; i < vtables_.size() && i < 8; ++i) {

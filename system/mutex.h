@@ -1,6 +1,6 @@
-// A mutex for which the compiler checks the members it guards. clang checks them with
-// -Wthread-safety (clang.llvm.org/docs/ThreadSafetyAnalysis.html); other compilers ignore the
-// attributes.
+// A mutex for which the compiler checks that the members guarded by it are accessed only while it
+// is locked. clang performs these checks with -Wthread-safety
+// (clang.llvm.org/docs/ThreadSafetyAnalysis.html); other compilers ignore the attributes.
 #pragma once
 
 #include <chrono>
@@ -51,9 +51,9 @@ class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// std::condition_variable for MutexLock. Waits may wake spuriously, so call them in a loop that
-/// checks the condition. They do not take a predicate, because the compiler cannot know that a
-/// lambda is called with the mutex held.
+/// std::condition_variable for MutexLock. The wait functions may wake spuriously, so call them in a
+/// loop that checks the condition. They do not take a predicate, because the compiler cannot know
+/// that a lambda is called while the mutex is locked.
 class Condition {
  public:
   void notify_one() noexcept { condition_.notify_one(); }

@@ -1,4 +1,4 @@
-// Random numbers that identify starts, sessions and worlds.
+// Creates random numbers that identify server starts, sessions, and worlds.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// Returns 64 random bits of the operating system, never 0. Any thread.
+/// Returns 64 random bits from the operating system; never 0. May be called from any thread.
 [[nodiscard]] inline std::uint64_t random_id() {
   std::random_device device;
   std::uint64_t id = 0;

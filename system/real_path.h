@@ -1,4 +1,4 @@
-// Where a file lies if symbolic links lead to it.
+// Resolves the symbolic links that lead to a file.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,10 @@
 
 namespace muster {
 
-/// Returns the absolute path of the file if symbolic links lead to it; otherwise `path` as it is,
-/// also if there is no such file. A world's companion files lie beside the file itself, so servers
-/// and clients (real_path in client/ts/node.ts) must agree. Any thread.
+/// If symbolic links lead to the file at `path`, returns its absolute path without links.
+/// Otherwise, or if there is no such file, returns `path` unchanged. A world's companion files are
+/// located next to the file itself, so servers and clients (real_path in client/ts/node.ts) must
+/// resolve paths in the same way. May be called from any thread.
 [[nodiscard]] inline std::string real_path(const std::string& path) {
   std::error_code failure;
   const auto real = std::filesystem::canonical(path, failure);

@@ -1,5 +1,5 @@
-// `muster clock` shows and changes the pace of the world's clock. `muster handlers` lists the
-// handlers and the messages that trigger them.
+// `muster clock` shows and changes the speed of the world's clock. `muster handlers` lists the
+// handlers and the messages that call them.
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -47,7 +47,7 @@ session::SetClock asked(const ClockOrder& order) {
   return what;
 }
 
-/// Waits until the requested ticks have been made, or until an interrupt.
+/// Waits until the requested ticks have been run, or until an interrupt.
 session::ClockState when_made(Client& client, session::ClockState state) {
   end_on_interrupt();
   while (state.steps > 0 && !interrupted()) {

@@ -1,4 +1,5 @@
-// The commands of `muster`. Each prints text or JSON to stdout, and throws Failure on errors.
+// The commands of `muster`. Each command prints text or JSON to stdout, and throws a Failure on
+// error.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,15 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
-  bool durable = false;  ///< if true, an edit is complete only when it survives a power failure
+  bool durable = false;  ///< if true, an edit is complete only once it would survive a power
+                         ///< failure
 };
 
 // --- look.cc
 struct List {
   std::string of = "/";
-  /// Components to search for. If this or `name` is set, everything below `of` is searched.
+  /// Components to search for. If this list or `name` is not empty, everything below `of` is
+  /// searched.
   std::vector<std::string> with;
   std::string name;  ///< part of an entity's name to search for
 };
@@ -32,38 +35,39 @@ void tree(const Common& common, const Tree& tree);
 void show(const Common& common, const std::string& entity);
 void info(const Common& common, bool with_hash);
 void types(const Common& common, const std::string& name);
-/// Prints the waiting timed messages.
+/// Prints the pending timed messages.
 void timers(const Common& common);
 
 // --- clock.cc
 struct ClockOrder {
-  std::string what;    ///< "pause", "play", "step" or "speed"; empty only shows the clock
+  std::string what;    ///< "pause", "play", "step", or "speed"; if empty, the clock is only shown
   std::string number;  ///< argument of "step" (1 if empty) or "speed"
 };
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers, with their messages and the components that they write and read.
 void handlers(const Common& common);
-/// Prints why two handlers do not run at the same time, or how one is split over threads.
+/// Prints whether two handlers can run at the same time and, if they cannot, why; or how one
+/// handler is split across threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
 
 /// Prints the connected sessions.
 void who(const Common& common);
-/// Prints the sessions that the server ended, with the reasons.
+/// Prints the sessions that the server ended, and the reason for each.
 void who_ended(const Common& common);
 struct Top {
   double seconds = 2;       ///< time between two samples
-  std::uint64_t times = 0;  ///< number of samples; 0 means until interrupted
+  std::uint64_t times = 0;  ///< number of samples; 0 means to continue until interrupted
   std::uint32_t rows = 15;  ///< number of rows in each table
 };
-/// Prints the busiest messages, handlers and sessions.
+/// Prints the busiest messages, handlers, and sessions.
 void top(const Common& common, const Top& asked);
 
 // --- file.cc
 
-/// Replaces this process with the program that handles world files, passing these arguments.
-/// Returns only by an exception, if that program cannot be started.
+/// Replaces this process with the program that handles world files, passing these arguments. If
+/// that program cannot be started, throws a Failure; otherwise, does not return.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc
@@ -92,7 +96,7 @@ void remove(const Common& common, const std::string& entity, const std::string& 
 struct SpawnOne {
   std::string name;                 ///< the new entity's name, or a path whose last part is the
                                     ///< name
-  std::string what;                 ///< name of a template; empty creates a single entity
+  std::string what;                 ///< name of a template; if empty, a single entity is created
   std::string under, before;        ///< the parent and the next sibling
   std::vector<std::string> values;  ///< "Health" or "Health.value=30"
   bool suffix = false;              ///< if true and the name is taken, adds the next free suffix
@@ -105,7 +109,7 @@ void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 
 // --- trace.cc
-/// If `causes` is true, the trace shows which message caused which.
+/// If `causes` is true, the trace shows which message caused each message.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);
 
 // --- templates.cc
@@ -125,8 +129,8 @@ struct WatchFor {
   std::vector<std::string> except;  ///< messages from outside that are not printed
   std::vector<std::string> pushed;  ///< messages pushed by handlers that are printed
   std::optional<double> rate_max;
-  double seconds = 0;       ///< duration; 0: no limit
-  std::uint64_t lines = 0;  ///< number of lines; 0: no limit
+  double seconds = 0;       ///< duration; 0 means no limit
+  std::uint64_t lines = 0;  ///< number of lines; 0 means no limit
 };
 void watch(const Common& common, const WatchFor& what);
 

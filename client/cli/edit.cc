@@ -21,8 +21,8 @@ session::Ack acknowledged(Result<session::Ack> answer, const std::string& target
   return ack;
 }
 
-/// Sends a message that sets a name. If a sibling already has the name, fails with an error that
-/// says so.
+/// Sends a message that sets a name. If a sibling already has the name, fails with an error to that
+/// effect.
 session::Ack named(Result<session::Ack> answer, const std::string& name, const std::string& advice) {
   if (!answer && answer.error().fault.reason == "name_taken")
     fail(Exit::refused, "the name \"" + printable(name) + "\" is taken by a sibling" + advice);
@@ -64,8 +64,8 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-/// Builds a batch of a message with components. The batch is addressed either to one entity or, for
-/// example to spawn a tree, to all targets together.
+/// Builds a batch that contains a message with components. The batch is addressed either to a
+/// single entity or to all targets together, for example to spawn a tree.
 std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
                             std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
@@ -97,7 +97,7 @@ std::string shown_place(RemoteWorld& world, const FieldName& field, const std::b
   return text;
 }
 
-/// Returns the name that is written in escaped form as a part of a path.
+/// Returns the unescaped form of a name that is part of a path.
 std::string unescaped(std::string_view part) {
   std::string name;
   for (std::size_t i = 0; i < part.size(); ++i) {
@@ -107,8 +107,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Returns the position at which the last part of a path begins, after its slash. Slashes that
-/// belong to names do not count. Returns npos if there is no slash.
+/// Returns the position at which the last part of a path begins, just after the preceding slash.
+/// Slashes that belong to names do not count. Returns npos if there is no slash.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -118,7 +118,8 @@ std::size_t last_part_of(std::string_view path) {
   return begin;
 }
 
-/// Fails because of a spawn name with a slash. The error explains the possible meanings.
+/// Fails because the name given to spawn contains a slash. The error explains the possible
+/// meanings.
 [[noreturn]] void fail_slash(const std::string& name, bool has_parent) {
   std::string escaped;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -140,7 +141,8 @@ std::size_t last_part_of(std::string_view path) {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
 
-/// Fails if clients may not send the message, because the server would end the session.
+/// Fails if clients may not send the message. If the client sent it, the server would end the
+/// session.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
     fail(Exit::refused,

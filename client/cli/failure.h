@@ -1,5 +1,5 @@
-// The error with which a command ends if it cannot do what was requested. Thrown where the problem
-// is detected, and printed once, in main().
+// Defines the error that a command throws if it cannot do what was requested. The error is thrown
+// where the problem is detected, and printed once, in main().
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ enum class Exit : int {
 
 struct Failure {
   Exit exit;
-  std::string text;   ///< one or more lines, without a newline at the end
+  std::string text;   ///< one or more lines, without a trailing newline
   bool late = false;  ///< true if no answer arrived in time
-  int signal = 0;     ///< signal by which the program terminates itself after printing the text
+  int signal = 0;     ///< signal with which the program terminates itself after printing the text
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }

@@ -1,5 +1,5 @@
-// `muster verify`, `backup` and `journal` work on world files, which only a different program can
-// read.
+// `muster verify`, `backup`, and `journal` run a separate program, because only that program can
+// read world files.
 #include <unistd.h>
 
 #include <cerrno>

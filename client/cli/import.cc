@@ -1,5 +1,5 @@
-// `muster import` imports a model file into a world, which may not exist yet or may not be served
-// yet.
+// `muster import` imports a model file into a world. The world need not exist yet, nor have a
+// running server.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -133,7 +133,7 @@ class Sending {
 };
 
 /// Sends the model. If this fails, removes what has been imported, unless the whole world will be
-/// discarded. The Failure says whether anything is left.
+/// discarded. The Failure states whether anything that was imported remains in the world.
 void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
           const std::vector<Entity>& ids, bool is_thrown_away) {
   Client& client = world.client();
@@ -175,7 +175,7 @@ void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEnti
                             " below its root; a world takes " + std::to_string(ModelLimits().depth_max));
 }
 
-/// Imports the model into a world that is already served.
+/// Imports the model into a world that already has a running server.
 NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Import& asked, const fs::path& folder,
                      bool is_thrown_away) {
   teach_types(world);
@@ -206,8 +206,8 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
-/// Returns the arguments of a server that is started for an import. The server must accept one name
-/// for each node of a model.
+/// Returns the arguments of a server that is started for an import. The server must accept at least
+/// one name for each node of a model.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})
@@ -266,8 +266,8 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
   return root;
 }
 
-/// Returns the world given by --world or MUSTER_WORLD; otherwise, the world that is served from the
-/// current folder.
+/// Returns the world given by --world or MUSTER_WORLD, or else the world in the current folder that
+/// has a running server.
 std::string world_to_import_into(const Where& where) {
   if (std::string meant = world_meant(where); !meant.empty()) return meant;
   try {

@@ -1,17 +1,18 @@
-// Lets commands end cleanly on a signal.
+// Allows commands to exit cleanly when a signal arrives.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// After this call, SIGINT, SIGTERM and SIGHUP do not terminate the process; instead, interrupted()
-/// returns true. If SIGHUP was already ignored (nohup), it stays ignored.
+/// After this call, SIGINT, SIGTERM, and SIGHUP do not terminate the process; instead,
+/// interrupted() returns true. If SIGHUP was already ignored (nohup), it stays ignored.
 void end_on_interrupt();
 bool interrupted() noexcept;
 /// Returns the signal that arrived, or 0 if none did.
 int interrupt_signal() noexcept;
-/// Throws a Failure that prints `text` and then terminates the program by the signal that arrived.
+/// Throws a Failure. main() prints its `text` and then terminates the program with the signal that
+/// arrived.
 [[noreturn]] void fail_of_interrupt(std::string text);
 
 }  // namespace muster::cli

@@ -22,8 +22,8 @@ void json_components(JsonWriter& out, const TypeTable& types, const std::vector<
   out.close_array();
 }
 
-/// Prints everything below `of` that has all of the listed components and the given part in its
-/// name.
+/// Prints all entities below `of` that have all of the listed components and whose names contain
+/// the given part.
 void search(RemoteWorld& world, const List& list, Entity of, bool json) {
   session::Find what;
   what.name = list.name;
@@ -51,7 +51,7 @@ struct TreePrinter {
   std::uint32_t depth_max;
 
   void text(Entity of, std::uint32_t depth, const std::string& indent) {
-    // A line can be drawn only when it is known whether another line follows.
+    // A line can be drawn only once it is known whether another line follows.
     std::optional<Child> waiting;
     const auto draw = [&](const Child& child, bool last) {
       const bool cut = child.children > 0 && depth >= depth_max;

@@ -31,8 +31,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-/// Makes each line of a text printable, because texts quote file names and contents, which must not
-/// be able to control a terminal.
+/// Makes each line of `text` printable. Error texts quote file names and file contents, which must
+/// not be able to control a terminal.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (;;) {
@@ -44,7 +44,7 @@ std::string printable_lines(std::string_view text) {
   }
 }
 
-/// Prints the failure to stderr as text, or with --json as {"error": ..., "exit": ...}.
+/// Prints the failure to stderr as text or, with --json, as {"error": ..., "exit": ...}.
 int complain(const Failure& failure, bool json) {
   const int code = static_cast<int>(failure.exit);
   if (json) {
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   std::function<void()> run;
   CLI::App app{"Displays and changes a running Muster world.", "muster"};
   app.require_subcommand(1);
-  app.fallthrough();  // options of all commands may also come after the command's name
+  app.fallthrough();  // options that apply to all commands may also follow the command's name
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.add_option("--world", common.where.world, "The world file whose server to use (or MUSTER_WORLD)");
   app.add_option("--connect", common.where.connect, "Another server: HOST:PORT or unix:PATH");

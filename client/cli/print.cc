@@ -9,7 +9,8 @@
 namespace muster::cli {
 namespace {
 
-/// Returns the width of a text in columns, assuming that every UTF-8 character is one column wide.
+/// Returns the width of a string in columns, assuming that every UTF-8 character is one column
+/// wide.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

@@ -32,7 +32,7 @@ class Columns {
 
 /// Formats a duration, as in "2.5 s" or "1 h 2 min".
 std::string seconds_text(std::uint64_t ns);
-/// Returns the shortest text that reads back as the same number.
+/// Returns the shortest string that reads back as the same number.
 std::string number_text(double value);
 
 }  // namespace muster::cli

@@ -78,7 +78,7 @@ void RemoteWorld::missing(std::string_view text) {
       names += "\n  " + id_text(found.entities[i]) + "  " + printable(found.paths[i]);
     fail(Exit::refused, what + " in this world; names that contain it:" + names + (found.more ? "\n  ..." : ""));
   }
-  // Find out which part of the path does not exist.
+  // Determine which part of the path does not exist.
   NamedEntity parent{{}, "/"};
   std::size_t begin = 1;
   while (true) {

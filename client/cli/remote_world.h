@@ -1,4 +1,4 @@
-// A world as commands use it: a client that finds entities by the names that users type, and
+// A world as commands use it: a client that finds entities by the names that users type, and that
 // resolves references in values.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace muster::cli {
 
 struct NamedEntity {
   Entity entity;
-  std::string path;  ///< path of the entity; may be empty if it has no name
-  /// Returns a text for display, such as "/town/tower (12:1)".
+  std::string path;  ///< path of the entity; may be empty if the entity has no name
+  /// Returns a string for display, such as "/town/tower (12:1)".
   std::string text() const;
 };
 
@@ -35,14 +35,14 @@ class RemoteWorld final : public ValueReferences {
   Client& client() noexcept { return client_; }
   const TypeTable& types() const noexcept { return client_.types(); }
 
-  /// Finds an entity by id (12:1, #12:1), path (/town/tower) or name (tower, town/tower). If
+  /// Finds an entity by id (12:1, #12:1), path (/town/tower), or name (tower, town/tower). If
   /// several entities match, the error lists them.
   NamedEntity find(std::string_view text);
   /// Like find(), but "/" means the world, which is returned as a nil entity.
   NamedEntity find_or_root(std::string_view text);
-  /// Calls f for every child in order, without a limit on their number.
+  /// Calls f for every child in order, however many children there are.
   void each_child(Entity of, const std::function<void(const Child&)>& f);
-  /// Returns granted ids with which this session may create entities.
+  /// Returns granted ids that this session may use to create entities.
   std::vector<Entity> grant(std::size_t count);
   /// If --durable is set, waits until the input with this sequence survives a power failure.
   void wait_until_durable(const Common& common, std::uint64_t sequence);

@@ -1,4 +1,4 @@
-// A muster-server that a command starts for its own use, and stops when it is done.
+// A muster-server that a command starts for its own use and stops when the command is done.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace muster::cli {
 /// Exit::bad_file if any of these files does not exist.
 std::vector<std::string> server_arguments(const ServerChoice& choice);
 
-/// A running muster-server, as a child process. The server ends when this object is destroyed or
-/// this program ends, for whatever reason. Signals from the terminal do not reach the server:
-/// Ctrl-C ends the command, which then ends its server.
+/// A running muster-server, as a child process. The server exits when this object is destroyed, and
+/// also when this program ends for any reason. Signals from the terminal do not reach the server.
+/// Ctrl-C stops the command, which then stops its server.
 class ServerProcess {
  public:
   /// Starts muster-server for the world, listening on a Unix socket in a private directory. The
-  /// program is searched for next to this one and on the PATH. Returns when the server can be
+  /// program is searched for next to this one and on the PATH. Returns once the server can be
   /// reached. `arguments` follow the world on the server's command line. Fails with Exit::bad_file
   /// and the server's message if the server cannot open the world, and with Exit::unreachable if
   /// the server cannot be started.
@@ -28,7 +28,7 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  /// Makes the server stop, and waits until it has saved the world and exited. If the server fails,
+  /// Stops the server and waits until it has saved the world and exited. If the server fails,
   /// throws a Failure with the server's message.
   void stop();
 

@@ -1,5 +1,5 @@
-// `muster who` shows the connected sessions and the data that each receives. `muster top` shows
-// what keeps the world busy.
+// `muster who` shows the connected sessions and the data that each receives. `muster top` shows the
+// busiest messages, handlers, and sessions.
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ session::Sessions all_sessions(Client& client) {
 std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
 std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }
 
-/// Describes why bytes wait and for how long, as in "the line, 21 s".
+/// Describes why bytes are waiting to be sent and for how long, as in "the line, 21 s".
 std::string wait_text(const session::Sessions& of, std::size_t i) {
   // Shorter waits are normal for data in transit.
   if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
@@ -143,7 +143,7 @@ class Gains {
   const Rows rows_before_;
 };
 
-/// Takes samples and prints what happened between them.
+/// Takes samples and prints the activity between consecutive samples.
 class Looks {
  public:
   Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}
@@ -177,8 +177,8 @@ class Looks {
     const TypeDescriptor* const type = world_.types().find(id);
     return type ? type->name : "#" + std::to_string(id);
   }
-  /// Returns the rows that used the most since the previous sample, omitting rows that used
-  /// nothing.
+  /// Returns the indices of the rows with the highest cost since the previous sample, highest
+  /// first. Omits rows without cost.
   std::vector<std::size_t> busiest(std::size_t count, const std::function<double(std::size_t)>& took) const {
     std::vector<std::pair<double, std::size_t>> rows;
     for (std::size_t i = 0; i < count; ++i)

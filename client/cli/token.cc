@@ -1,5 +1,5 @@
-// `muster token` manages the users who may connect. The server of the world stores the list; if no
-// server is running, the command starts one.
+// `muster token` manages the users who may connect. The world's server stores the list of users. If
+// no server is running, the command starts one.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 using Seconds = std::chrono::sys_seconds;
 
 /// Parses an expiry time: "30d" from now, or a date or time in UTC such as "2027-01-31" or
-/// "2027-01-31T12:00:00Z". Returns 0, which means never, for an empty text.
+/// "2027-01-31T12:00:00Z". Returns 0, which means never, for an empty string.
 std::uint64_t expiry(const std::string& text) {
   if (text.empty()) return 0;
   const char* const begin = text.data();

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The output file for the trace. If writing is not completed, the file is removed.
+/// The output file for the trace. The file is removed unless all of it has been written.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {

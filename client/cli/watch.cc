@@ -17,11 +17,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Inputs of every tick, and bookkeeping messages. They are shown only if named explicitly.
+/// Inputs that occur with every tick, and bookkeeping messages. They are shown only if named
+/// explicitly.
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
-/// The names and parents of entities, updated from the watch, so that lines can show paths.
+/// Tracks the names and parents of entities, as reported by the watch, so that lines can show
+/// paths.
 class Places {
  public:
   explicit Places(RemoteWorld& world) : world_(world) {}
@@ -47,7 +49,7 @@ class Places {
     Entity parent;
     std::string name;
   };
-  /// The watch does not report the parents of the watched entities, so send a question.
+  /// The watch does not report the parents of the watched entities, so ask the server for them.
   Place ask(Entity e) {
     const auto shown = world_.client().show(e);
     return shown ? Place{shown->about.parent, shown->about.name} : Place{};

@@ -39,7 +39,8 @@ Client open(const Where& where, std::string address, std::string token) {
 }
 
 /// Returns the worlds in the current folder that have a running server. Finds them by their address
-/// files, because the world file itself may have been moved, and through links to worlds elsewhere.
+/// files, because the world file itself may have been moved, and by their world files, which may be
+/// links to worlds in other folders.
 std::vector<ServerAddress> served_here() {
   constexpr std::string_view world_ending = ".muster", address_ending = "-server.json";
   std::set<std::string> worlds;
@@ -54,7 +55,7 @@ std::vector<ServerAddress> served_here() {
   std::vector<ServerAddress> found;
   for (const std::string& world : worlds)
     if (auto address = read_address_file(world)) found.push_back(std::move(*address));
-  // A symbolic link and the file it refers to count as one world.
+  // A symbolic link and the file to which it refers count as one world.
   const auto place = [](const ServerAddress& each) { return std::tie(each.world, each.address, each.unix_path); };
   std::ranges::sort(found, {}, place);
   const auto again = std::ranges::unique(found, {}, place);
@@ -62,7 +63,7 @@ std::vector<ServerAddress> served_here() {
   return found;
 }
 
-/// Returns the only world of served_here(). Fails if there is none, or several.
+/// Returns the only world found by served_here(). Fails if it finds no world or more than one.
 ServerAddress served_alone_here() {
   auto here = served_here();
   if (here.size() == 1) return std::move(here[0]);

@@ -9,9 +9,9 @@ namespace muster::cli {
 
 /// The world that a command uses, as given on the command line and in the environment.
 struct Where {
-  std::string world;    ///< value of --world, otherwise of MUSTER_WORLD
+  std::string world;    ///< value of --world or, if it is not given, of MUSTER_WORLD
   std::string connect;  ///< value of --connect: "host:port" or "unix:/path"
-  std::string token;    ///< value of --token, otherwise of MUSTER_TOKEN
+  std::string token;    ///< value of --token or, if it is not given, of MUSTER_TOKEN
   double seconds_max = 10;
 };
 
@@ -19,16 +19,16 @@ struct Where {
 /// world, or of the only served world in the current directory. Fails with Exit::unreachable if
 /// there is none or more than one.
 Client connect(const Where& where);
-/// Asks the server why the world has not answered a command. Returns a sentence, or an empty text
+/// Asks the server why the world has not answered a command. Returns a sentence, or an empty string
 /// if the server does not know.
 std::string why_late(const Where& where);
 /// Connects to the server of this world file.
 Client connect_to_world(const Where& where, const std::string& world);
-/// Returns the path of the world file given by --world or MUSTER_WORLD. Returns an empty text if
+/// Returns the path of the world file given by --world or MUSTER_WORLD. Returns an empty string if
 /// --connect takes precedence, or if neither is given.
 std::string world_meant(const Where& where);
 /// Returns the absolute path of the only world served in the current folder. Fails with
-/// Exit::unreachable if there is none, or several.
+/// Exit::unreachable if there is none or more than one.
 std::string world_served_here();
 /// Returns the absolute path under which a server opens this world file.
 std::string path_served(const std::string& world);

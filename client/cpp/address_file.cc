@@ -13,8 +13,8 @@
 namespace muster {
 namespace {
 
-/// Parses the content of the address file: a flat JSON object of strings and numbers. Does not
-/// support any other JSON.
+/// Parses the content of the address file, which is a flat JSON object of strings and numbers. No
+/// other JSON is supported.
 class FlatObject {
  public:
   explicit FlatObject(std::string_view text) : text_(text) {}
@@ -85,7 +85,7 @@ std::string address_file_of(const std::string& world_path) { return real_path(wo
 
 Result<ServerAddress> read_address_file(const std::string& world_path) {
   const std::string path = address_file_of(world_path);
-  // Without O_NONBLOCK, a FIFO would block.
+  // Without O_NONBLOCK, opening a FIFO would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     const int why = errno;

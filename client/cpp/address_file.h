@@ -3,8 +3,8 @@
 //
 //   town.muster-server.json   {"world": ..., "address": "127.0.0.1:7717", "unix": ..., "token": ..., "pid": ..., "server": ...}
 //
-// The file is readable only by its owner, and removed on a clean shutdown. A file left by a killed
-// server contains the id of a process that no longer exists.
+// The file is readable only by its owner, and is removed on a clean shutdown. A file left behind by
+// a server that was killed contains the id of a process that no longer exists.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct ServerAddress {
 /// Returns the path of the address file that belongs to the world file at `world_path`.
 std::string address_file_of(const std::string& world_path);
 /// Reads the address file of a world. Fails with kind `lost` if there is no such file or the server
-/// has ended, and with `mistaken` if the file is unreadable, invalid, or readable by other users.
+/// is no longer running, and with `mistaken` if the file is unreadable, invalid, or readable by
+/// other users.
 [[nodiscard]] Result<ServerAddress> read_address_file(const std::string& world_path);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// A connection to a server that sends and receives bytes with deadlines. No other part of the
+// A connection to a server that sends and receives bytes and honors deadlines. No other part of the
 // client uses sockets.
 #pragma once
 
@@ -25,8 +25,8 @@ class ByteStream {
   ~ByteStream();
 
   enum class Ready { readable, writable, neither };
-  /// Waits until bytes can be received or, with `want_write`, sent. Returns `neither` after the
-  /// deadline.
+  /// Waits until bytes can be received or, if `want_write` is true, sent. Returns `neither` if the
+  /// deadline passes first.
   [[nodiscard]] Ready wait(Deadline deadline, bool want_write);
   /// Sends without waiting, and returns the number of bytes sent, which may be 0.
   [[nodiscard]] Result<std::size_t> send_some(std::span<const std::byte> bytes);

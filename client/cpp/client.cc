@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
-constexpr std::size_t out_bytes_max = 1u << 20;  // limit on buffered bytes; beyond it, sending
-                                                 // blocks
+constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; once it
+                                                 // is reached, sending blocks
 constexpr std::uint32_t grant_count = 256;
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
@@ -41,7 +41,8 @@ Result<void> Client::Impl::fail(ClientError why) {
 
 Deadline Client::Impl::next_beat() const {
   if (welcome.silence_ns_max == 0) return Deadline::max();
-  // A heartbeat is sent after a third of the limit, so the session survives two late ones.
+  // A heartbeat is sent once a third of the limit has passed, so the session survives two late
+  // heartbeats.
   return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
 }
 
@@ -213,12 +214,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     queue.frames.push_back(std::move(received));
     return {};
   }
-  if (request == 0) return {};  // request id 0: no call waits for this frame
+  if (request == 0) return {};  // no call is waiting for a frame with request id 0
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
-    append_frame(out, builder.bytes(), ++last_request);  // no call waits for the answers to this
-                                                         // request
+    append_frame(out, builder.bytes(), ++last_request);  // no call will wait for the answers to
+                                                         // this request
     return send_now();
   }
   const auto waiting = answers.find(request);
@@ -288,7 +289,7 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
   if (!known) return mistaken("the world has no type " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
-  // This point is reached for types that were not passed to connect().
+  // Execution reaches this point only for types that were not passed to connect().
   std::string text = std::string(name) + " has a different layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)
@@ -325,7 +326,7 @@ Result<std::vector<Received>> Client::wait_any(std::uint64_t request) {
   if (answer == impl_->answers.end()) return mistaken("no answer is expected for request " + std::to_string(request));
   auto pumped = impl_->pump(impl_->deadline(), [&] { return answer->second.done; });
   if (!pumped && !answer->second.done) {
-    // The call has failed, so a late answer is not needed.
+    // The call has failed, so its answer is no longer needed, even if it arrives late.
     impl_->answers.erase(answer);
     return std::unexpected(pumped.error());
   }

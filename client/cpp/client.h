@@ -1,5 +1,6 @@
 // A client of a running world that sends typed messages over a socket. The client knows the game's
-// types from headers, or from the schema that the server sends. It does not link any world code.
+// types from headers, or from the schema that the server sends. It does not link with any world
+// code.
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
@@ -30,8 +31,8 @@
 
 namespace muster {
 
-/// The position of a client in the history of a world. The next client uses it to detect whether
-/// the server was restarted.
+/// A client's position in the history of a world. The next client uses the position to detect
+/// whether the server has been restarted.
 struct SoFar {
   std::uint64_t epoch = 0;     ///< identifies the start of the server
   std::uint64_t session = 0;   ///< the session's number, from Welcome
@@ -45,9 +46,10 @@ struct ClientOptions {
   std::string name = {};        ///< the client's name, shown to other users
   std::string kind = "client";  ///< the kind of program
   SoFar before = {};            ///< so_far() of the previous client, if any
-  /// Limit on how long to wait for an answer, or to send a batch.
+  /// Limit on the time to wait for an answer or to send a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
-  /// Limit on the size of all frames that wait for next(). A watch that exceeds it fails.
+  /// Limit on the total size of the frames that have been received but not yet returned by next().
+  /// A watch that exceeds this limit fails.
   std::size_t watch_bytes_max = 256u << 20;
 };
 
@@ -59,11 +61,11 @@ struct Received {
   std::uint64_t epoch = 0;       ///< the epoch to which the frame's sequences belong
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
-  /// True for the last frame of an answer. For a watch, true if the state is complete and matches
-  /// the world at envelope.sequence.
+  /// Returns true for the last frame of an answer. For a watch, returns true if the state is
+  /// complete and matches the world at envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// True for an event of a watch, which is an input, a message of a handler, or a Gap. False for a
-  /// part of the state.
+  /// Returns true for an event of a watch, which is an input, a message of a handler, or a Gap.
+  /// Returns false for a part of the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
   bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
@@ -115,13 +117,14 @@ struct ShownEntity {
 };
 
 /// A connection to the server of a world. Not thread-safe.
+///
 /// If a type has a different layout or different enum values in the world than in this program's
 /// headers, calls with that type fail with `mistaken` and a sentence that names the type and the
 /// first differing field. Calls by name use the world's layout. If the server refuses a call, the
-/// call fails with the server's sentence. After the connection has ended, all calls fail with
-/// `lost`. Frames of watches that arrive during other calls are stored for next(). Calls send
-/// heartbeats that keep the session alive. A program that does not make a call for longer than
-/// welcome().silence_ns_max must call next(0, 0s) from time to time.
+/// call fails with the sentence that the server sent. After the connection has ended, all calls
+/// fail with `lost`. Frames of watches that arrive during other calls are stored for next(). Every
+/// call sends the heartbeats that keep the session alive. A program that makes no other call for
+/// longer than welcome().silence_ns_max must call next(0, 0s) from time to time.
 class Client {
  public:
   /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
@@ -134,28 +137,29 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// Identifies the start of the server. All sequences that this client receives belong to this
-  /// epoch. Each start of a server has a different epoch.
+  /// Returns a number that identifies the start of the server. All sequences that this client
+  /// receives belong to this epoch. Each start of a server has a different epoch.
   std::uint64_t epoch() const noexcept { return welcome().server; }
   /// Returns the position to pass as ClientOptions::before to the next client.
   SoFar so_far() const noexcept;
-  /// True if the server was restarted since ClientOptions::before. In this case, earlier sequences
-  /// and ids are meaningless, changes that were not durable are lost, and a copy of the world must
-  /// be rebuilt. False if `before` is not set.
+  /// Returns true if the server has been restarted since ClientOptions::before. In this case,
+  /// earlier sequences and ids are meaningless, changes that were not durable are lost, and a copy
+  /// of the world must be rebuilt. Returns false if `before` is not set.
   bool is_started_anew() const noexcept;
-  /// Types of the world and of sessions. This table grows when the world learns types.
+  /// Returns the types of the world and of sessions. The table grows when types are added to the
+  /// world.
   const TypeTable& types() const noexcept;
-  /// Returns the content of a text that was received with a value, or an empty text if it is
-  /// unknown.
+  /// Returns the content of a text that was received with a value, or an empty string if the text
+  /// is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Returns the content of a text. If the client does not know it, sends a question to the server.
+  /// Returns the content of a text. If the client does not know the content, it asks the server.
   Result<std::string> fetch_text(Text text);
-  /// Finds the entity with an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower"). If
-  /// several entities match, the error lists them.
+  /// Finds the entity that has the given id ("12:1", "#12:1"), path ("/town/tower"), or name
+  /// ("tower"). If several entities match, the error lists them.
   Result<Entity> entity(std::string_view text);
 
-  // --- World messages. An Ack counts the targets that were handled, unhandled and dead.
+  // --- World messages. An Ack counts the targets that were handled, unhandled, and dead.
 
   template <MessageType M>
   Result<Acknowledged> push(Entity target, const M& message) {
@@ -171,7 +175,7 @@ class Client {
     builder.append_shared(targets, message);
     return push_batch(builder.bytes());
   }
-  /// Sends a message to all matching entities, which is called a pass.
+  /// Sends a message to all matching entities. This is called a pass.
   template <MessageType M>
   Result<Acknowledged> push(const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
@@ -179,23 +183,24 @@ class Client {
     builder.append_world(message);
     return push_batch(builder.bytes());
   }
-  /// Sends a message by name, with values as texts, as in push("Damage", orc, {{"amount", "5"}}). A
-  /// nil target means the world.
+  /// Sends a message by name, with values given as strings, as in push("Damage", orc, {{"amount",
+  /// "5"}}). A nil target means the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
   /// Sends one whole batch of any kind. Like every push, fails with `mistaken` and sends nothing if
   /// clients may not send the message (remote: "none" in the schema).
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
-  /// Sends a batch without waiting, and returns its id. The results can be fetched with wait_ack(),
-  /// in any order. If `acknowledged` is false, the server sends no result, and the id is 0.
+  /// Sends a batch without waiting for the result, and returns the batch's request id. The results
+  /// can be fetched with wait_ack() in any order. If `acknowledged` is false, the server sends no
+  /// result, and the id is 0.
   Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
   Result<Acknowledged> wait_ack(std::uint64_t request);
 
   // --- edits
 
-  /// Adds a text to the world, for `text` fields. Sends each text only once per session.
+  /// Adds a text to the world for use in `text` fields. Each text is sent only once per session.
   Result<Text> intern(std::string_view text);
-  /// Creates an entity as the last child of `parent`, or as a root if `parent` is nil. An empty
-  /// `name` means no name. The id comes from a grant of this session.
+  /// Creates an entity as the last child of `parent`, or as a root if `parent` is nil. If `name` is
+  /// empty, the entity has no name. The id is one of those granted to this session.
   template <ComponentType... Cs>
   Result<Entity> create(Entity parent, std::string_view name, const Cs&... components) {
     if (auto fits = check<Cs...>(); !fits) return std::unexpected(fits.error());
@@ -249,8 +254,8 @@ class Client {
       return answers;
     }
   }
-  /// Returns the frames of the answer without decoding them. show() needs this because values are
-  /// in a second frame.
+  /// Sends a question and returns the frames of the answer without decoding them. show() needs this
+  /// function because the values are in a second frame.
   template <class Q>
   Result<std::vector<Received>> ask_all(const Q& question) {
     BatchBuilder builder;
@@ -266,11 +271,11 @@ class Client {
   /// Defines the templates in `text`, the content of `file`. If the text has an error, no template
   /// is defined.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
-  /// Waits until every input up to `sequence`, which comes from an Ack, survives a crash and a
-  /// power failure. Returns how much is durable at that time. Refused if the disk fails, or if the
-  /// server writes to disk only on session::Save.
+  /// Waits until every input up to `sequence`, which comes from an Ack, would survive a crash and a
+  /// power failure. Returns the durable state at that time. Fails with `refused` if the server
+  /// cannot write to the disk, or if it writes to the disk only on session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
-  /// Waits until the input of an Ack is durable. Fails with `mistaken` if the Ack is from a
+  /// Waits until the input of an Ack is durable. Fails with `mistaken` if the Ack comes from a
   /// different start of the server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
   /// Ends the recording started by session::BeginTrace and returns the trace in Chrome's
@@ -280,28 +285,28 @@ class Client {
   // --- watches
 
   /// Opens a watch and returns its id. next() returns the watch's frames, beginning with Watching.
-  /// If this call fails, there is no watch. If the call failed with `late` and the server opens the
-  /// watch afterward, a later call ends it.
+  /// If this call fails, no watch exists. If it fails with `late` but the server opens the watch
+  /// afterward, a later call ends that watch.
   Result<std::uint64_t> follow(session::Follow what);
-  /// Changes a watch. Returns after all differences have arrived, which are then available from
-  /// next().
+  /// Changes a watch. Returns after all differences have arrived; next() then returns them.
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
-  /// Adds entities and open nodes to a watch, or removes them.
+  /// Adds entities and open nodes to a watch, or removes them from it.
   Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
-  /// Limits the frames of watches that are in transit or waiting for next() to about `bytes`. The
-  /// frame that reaches the limit is sent completely. Answers count toward the limit, but are not
-  /// stopped by it. After the first call, call this function again each time about half of the
-  /// bytes have been fetched; otherwise watches stop. A credit smaller than the previous one has no
-  /// effect. Without any call, watches send as fast as the stream allows. The server does not
-  /// answer this message. Fails like post_batch(); in that case, nothing changes.
+  /// Limits the total size of the watch frames that are in transit or have not yet been returned by
+  /// next() to about `bytes`. The frame that reaches the limit is sent completely. Answers count
+  /// toward the limit, but the limit does not stop them. After the first call, call this function
+  /// again each time about half of the bytes have been fetched; otherwise, the watches stop. A
+  /// credit smaller than the previous one has no effect. If this function is never called, watches
+  /// send as fast as the stream allows. The server does not answer this message. Fails in the same
+  /// cases as post_batch(), and then changes nothing.
   Result<void> give_credit(std::uint64_t bytes);
-  /// Number of bytes received over the stream so far, including frame headers, as the protocol's
-  /// Credit counts them.
+  /// Returns the number of bytes received over the stream so far, including frame headers. The
+  /// protocol's Credit counts bytes in the same way.
   std::uint64_t received_bytes() const noexcept;
-  /// Returns the next frame of one watch, or of any watch (0). Returns nothing if no frame arrives
-  /// within `time`. If a watch sends a type whose layout differs from this program's, all later
-  /// calls for that watch fail.
+  /// Returns the next frame of one watch, or of any watch if `watch` is 0. Returns nothing if no
+  /// frame arrives within `time`. If a watch sends a type whose layout differs from this program's
+  /// layout, all later calls for that watch fail.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
   // --- For other layers: unprocessed frames

@@ -1,4 +1,4 @@
-// The state of a Client: one connection, and frames that have been received but not fetched.
+// The state of a Client: one connection, and frames that have been received but not yet fetched.
 #pragma once
 
 #include <deque>
@@ -24,8 +24,8 @@ struct Client::Impl {
     std::deque<Received> frames;
     std::size_t bytes = 0;              // total size of the batches in `frames`
     std::uint64_t stream_bytes = 0;     // total size of the frames in the stream
-    std::optional<ClientError> failed;  // set if the watch has failed; returned after `frames`, and
-                                        // later frames are dropped
+    std::optional<ClientError> failed;  // set if the watch has failed; returned after all `frames`.
+                                        // Subsequent frames are dropped
   };
 
   Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
@@ -33,7 +33,8 @@ struct Client::Impl {
   Deadline deadline() const;
   /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
-  /// Sends a Heartbeat if the server would otherwise soon end this session because of silence.
+  /// Sends a Heartbeat if the client has been silent for so long that the server could soon end the
+  /// session.
   Result<void> beat();
   Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
@@ -44,11 +45,11 @@ struct Client::Impl {
   Result<void> take_frames();
   Result<void> take_frame(const WireFrame& frame);
   Result<void> fail(ClientError why);
-  /// True if the server holds back frames of watches, and answers about watches, because the credit
-  /// is used up.
+  /// Returns true if the credit is used up, so that the server holds back frames of watches and
+  /// answers about watches.
   bool is_out_of_credit() const noexcept { return credit_through != 0 && received_bytes >= credit_through; }
-  /// Returns the error for a call whose answer is late: `why`, or an error that names the missing
-  /// credit if that is the cause.
+  /// Returns the error for a call that timed out waiting for a reply: either `why`, or an error
+  /// that names the missing credit if that is the cause.
   ClientError late_watch(ClientError why) const;
 
   ClientOptions options;
@@ -65,8 +66,8 @@ struct Client::Impl {
   Layouts layouts;
   session::Welcome welcome;
   std::uint64_t received_bytes = 0;  // total bytes received from the stream
-  std::uint64_t credit_through = 0;  // position up to which watches may send; 0 if no credit was
-                                     // given
+  std::uint64_t credit_through = 0;  // position up to which watches may send; 0 if no credit has
+                                     // been given
   std::uint64_t last_sequence = 0;   // the newest sequence received
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;

@@ -1,5 +1,5 @@
-// Compares the types with which a program was compiled to those of the connected world. If the
-// layouts of a type differ, the client neither sends nor returns values of that type.
+// Compares the types compiled into a program with the types of the connected world. If the layouts
+// of a type differ, the client neither sends nor returns values of that type.
 #pragma once
 
 #include <cstdint>
@@ -43,23 +43,24 @@ namespace detail {
 /// Not thread-safe.
 class Layouts {
  public:
-  /// Reads the schemas with which the program was compiled. Skips invalid ones.
+  /// Reads the schemas that were compiled into the program. Skips invalid schemas.
   explicit Layouts(CompiledSchemas compiled);
 
-  /// Must be called after the world has learned types. Compares only the new types.
+  /// Compares the types that are new in `world`. Must be called after types have been added to the
+  /// world.
   void compare(const TypeTable& world);
-  /// True if the layout of any type of this program differs from that in the world.
+  /// Returns true if any of this program's types has a different layout in the world.
   bool any_differ() const noexcept { return !faults_.empty(); }
-  /// Returns a sentence that names the type and the first field that differs. Returns null if the
+  /// Returns a sentence that names the type and the first differing field. Returns null if the
   /// layouts are equal, or if the type is unknown to the world or the program.
   const std::string* fault(TypeId type) const noexcept;
-  /// Returns the sentence for the first differing type in a verified batch: its message, the
-  /// components of its rows or Values, or the batch inside a timed one. Returns null if no type
-  /// differs.
+  /// Returns the sentence for the first differing type in a verified batch. The types considered
+  /// are its message, the components of its rows or Values, and the types in the batch inside a
+  /// timed batch. Returns null if no type differs.
   const std::string* fault(BatchView batch) const noexcept;
   /// Returns the reason why a batch from this program must not be sent: one of its types has a
-  /// different layout in the world, or is unknown to the world. Returns an empty text if there is
-  /// no reason, or if the bytes are not a batch.
+  /// different layout in the world, or is unknown to the world. Returns an empty string if the
+  /// batch may be sent, or if the bytes are not a batch.
   std::string fault_of_sent(std::span<const std::byte> batch, const TypeTable& world) const;
 
  private:

@@ -1,5 +1,5 @@
-// Resolves references in written values through a client: entities by path or name, and interned
-// texts.
+// Uses a client to resolve the references in values that users write: entities by path or name, and
+// interned texts.
 #pragma once
 
 #include "client/cpp/client.h"
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Finds the entities and texts that a text refers to. The client must outlive this object. A
-/// connection error is returned as an unknown reference with the client's sentence.
+/// Finds the entities and interned texts to which a string refers. The client must outlive this
+/// object. A connection error is returned as an unknown reference with the client's error text.
 class ClientReferences final : public ValueReferences {
  public:
   explicit ClientReferences(Client& client) : client_(client) {}

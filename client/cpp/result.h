@@ -9,12 +9,12 @@
 namespace muster {
 
 /// The reason why a call failed. If the reason came from the server, `fault` contains the whole
-/// Fault and `text` its sentence.
+/// Fault, and `text` contains its sentence.
 struct ClientError {
   enum class Kind {
     refused,   ///< refused by the server or world; the session continues unless fault.closes is set
     lost,      ///< the connection could not be established or has ended
-    late,      ///< no answer in time; the answer may still arrive, and the message may have been
+    late,      ///< no answer arrived in time; it may still arrive, and the message may have been
                ///< applied
     mistaken,  ///< an error in the call, such as an unknown type or field name
   };

@@ -1,4 +1,4 @@
-// The member functions of Client that open, change and end watches, and fetch their frames.
+// The member functions of Client that open, change, and end watches and that fetch their frames.
 #include <algorithm>
 
 #include "client/cpp/client_impl.h"

@@ -30,7 +30,7 @@ class TextStream : public Assimp::MemoryIOStream {
   std::unique_ptr<std::string> text_;
 };
 
-/// Replaces the names in the "o" lines of `text` by numbered names. Stores the original names in
+/// Replaces the names in the "o" lines of `text` with numbered names. Stores the original names in
 /// `names`.
 std::string numbered_objects(std::string_view text, std::vector<std::string>& names) {
   std::string result;

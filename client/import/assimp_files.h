@@ -12,8 +12,8 @@ namespace muster {
 /// Opens only regular files, so that no call blocks on a pipe.
 ///
 /// Assimp merges all "o" lines of an .obj that have the same name into one object, and truncates
-/// names at spaces. Therefore the lines get unique names when the .obj is read, and `name` returns
-/// the original names. A Collada file is rewritten in a form that Assimp understands
+/// names at spaces. Therefore, each line gets a unique name when the .obj is read, and name()
+/// returns the original name. A Collada file is rewritten in a form that Assimp understands
 /// (collada_text.h).
 class AssimpFiles : public Assimp::DefaultIOSystem {
  public:

@@ -117,7 +117,7 @@ T told(const aiMetadata& data, const char* key, T otherwise) {
   return data.Get(key, value) ? value : otherwise;
 }
 
-/// Reads the axes (right, up and front) and the unit in centimeters from the metadata of an FBX
+/// Reads the axes (right, up, and front) and the unit in centimeters from the metadata of an FBX
 /// file.
 Measures fbx_measures(const aiMetadata& data, std::vector<std::string>& warnings) {
   Measures measures;
@@ -194,8 +194,7 @@ ImportedMesh mesh_of(const aiScene& scene, unsigned index, std::string name, std
   return mesh;
 }
 
-/// The names of nodes and meshes and the transforms of nodes that differ from those in Assimp's
-/// scene.
+/// Node names, mesh names, and node transforms that differ from those in Assimp's scene.
 struct Names {
   std::unordered_map<const aiNode*, std::string> nodes;
   std::unordered_set<const aiNode*> by_id;  // nodes whose name is their id
@@ -267,7 +266,8 @@ class Reader {
   }
 
   /// Removes and returns the lights or cameras that belong to this node. If the node's name is
-  /// unique, these are all with that name; otherwise, only the next one.
+  /// unique, all lights or cameras with that name belong to the node; otherwise, only the next one
+  /// does.
   template <class T>
   std::vector<const T*> take(const char* what, ByName<T>& from, const aiNode& node) {
     const auto found = from.find(node.mName.C_Str());
@@ -367,8 +367,8 @@ class Reader {
     model_.entities[entity_for(place, "camera", taken, frame)].camera = camera;
   }
 
-  /// Returns the entity on which to put a light or camera: the node's own entity, or a new part of
-  /// it if the entity is already used or the frame differs from the node's.
+  /// Returns the entity that receives a light or camera: the node's own entity, or a new part of it
+  /// if the entity is already taken or the frame differs from the node's.
   std::uint32_t entity_for(std::uint32_t place, const char* part, bool taken, const Matrix& matrix) {
     const Decomposed frame = decompose(matrix);
     if (!taken && (!frame.finite || is_identity(frame.transform))) return place;
@@ -384,7 +384,7 @@ class Reader {
   const bool gltf_;  // glTF 1.0
   ImportedModel model_;
   const Measures measures_;
-  ByName<aiLight> lights_;  // lights and cameras that have not been assigned to a node yet
+  ByName<aiLight> lights_;  // lights and cameras that have not yet been assigned to a node
   ByName<aiCamera> cameras_;
   std::unordered_map<std::string_view, std::size_t> nodes_of_name_;
   std::unordered_set<std::string> told_;
@@ -412,8 +412,8 @@ struct ReadScene {
   const AssimpFiles& files;
 };
 
-/// Reads a file. The scene is never freed: the process ends soon, and destroying a deeply nested
-/// tree could crash it.
+/// Reads a file. The scene is never freed, because the process ends soon and destroying a deeply
+/// nested tree could crash it.
 ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   Assimp::Importer& importer = *std::make_unique<Assimp::Importer>().release();
   auto* const files = std::make_unique<AssimpFiles>().release();
@@ -432,9 +432,9 @@ ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   return {*scene, *files};
 }
 
-/// Collada nodes have names, which need not be unique, and ids, which identify the nodes of lights.
-/// Assimp reports only one of the two, so the file is read a second time, with names, into a tree
-/// of the same shape.
+/// Collada nodes have both names, which need not be unique, and ids, which identify the nodes of
+/// lights. Assimp reports only one of the two. The file is therefore read a second time, with
+/// names, into a tree of the same shape.
 Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   Names names;
   const aiScene& by_name = scene_of(file, true).scene;
@@ -455,8 +455,8 @@ Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   return names;
 }
 
-/// For glTF 1.0 nodes, Assimp reports ids instead of names, and applies the scale after the
-/// rotation.
+/// Returns the correct names and placements of glTF 1.0 nodes. Assimp reports ids instead of names,
+/// and applies the scale after the rotation.
 Names gltf_1_names(const aiScene& scene, const std::filesystem::path& file) {
   Names names;
   const auto nodes = nodes_of_gltf_1(file);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double half_degree = std::numbers::pi / 360;
 
-/// Returns the number in a child element, or nothing if it is not above 0.
+/// Returns the number in a child element, or nothing if it is not greater than 0.
 std::optional<double> number(pugi::xml_node of, const char* name) {
   const double value = of.child(name).text().as_double(0);
   return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
@@ -96,7 +96,7 @@ class Cameras {
   std::string name_;
 };
 
-/// Calls f for each element of that name.
+/// Calls f for each element with the given name.
 template <class F>
 void each(pugi::xml_node root, std::string_view name, const F& f) {
   for (pugi::xml_node at = root; at;) {

@@ -1,4 +1,4 @@
-// Decomposes a 4x4 matrix into position, rotation and scale.
+// Decomposes a 4x4 matrix into position, rotation, and scale.
 #pragma once
 
 #include <array>

@@ -49,7 +49,7 @@ class BinaryValues {
   std::string_view left_;
 };
 
-/// Returns at most `count` numbers from a binary record, after the three texts that follow a
+/// Returns at most `count` numbers from a binary record, after the three strings that follow a
 /// property's name.
 std::vector<double> binary_numbers(std::string_view behind_name, std::size_t count) {
   BinaryValues values(behind_name);
@@ -64,7 +64,7 @@ std::vector<double> binary_numbers(std::string_view behind_name, std::size_t cou
   return numbers;
 }
 
-/// Returns at most `count` numbers from the end of a line of text, after three quoted texts.
+/// Returns at most `count` numbers from the end of a line of text, after three quoted strings.
 std::vector<double> text_numbers(std::string_view behind_name, std::size_t count) {
   std::string_view line = behind_name.substr(0, behind_name.find('\n'));
   line.remove_prefix(std::min(line.rfind('"') + 1, line.size()));

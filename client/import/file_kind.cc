@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// The first bytes of files in a format. Formats whose mark is missing, or too short to be
-/// reliable, are not listed.
+/// The bytes with which files of a format begin. Formats that have no such mark, or whose mark is
+/// too short to be reliable, are not listed.
 struct Mark {
   std::string_view suffix, bytes;
 };
@@ -73,7 +73,7 @@ bool is_text(std::string_view head) {
                   // marks of UTF-16
   return std::ranges::none_of(head, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    // DOS programs ended texts with 0x1a
+    // DOS programs terminated text files with 0x1a
     return byte < 0x20 && (byte < '\t' || byte > '\r') && byte != 0x1a;
   });
 }

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// The name and the first bytes of a file, at most 4096.
+/// The name of a file, and at most 4096 of its first bytes.
 struct FileKind {
   std::string name;  ///< file name without directories, with ASCII letters in lower case
   std::string head;
@@ -17,9 +17,9 @@ struct FileKind {
 /// Reads the name and the first bytes of `file`. If the file cannot be opened, the head is empty.
 [[nodiscard]] FileKind kind_of(const std::filesystem::path& file);
 
-/// Returns the reason why no reader should try the file: it is missing, unreadable, empty, a
-/// directory, a pipe or device, shorter than its header says, or not of the format that its suffix
-/// indicates. Returns an empty text if there is no such reason. Never blocks on a pipe.
+/// Returns the reason why no reader should be tried on the file: it is missing, unreadable, empty,
+/// a directory, a pipe, a device, shorter than its header says, or not of the format that its
+/// suffix indicates. Returns an empty string if there is no such reason. Never blocks on a pipe.
 [[nodiscard]] std::string unfit(const std::filesystem::path& file);
 
 /// Returns true if the file is named .gltf or .glb, or begins like a .glb.

@@ -30,8 +30,8 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// Returns a parser's error without its number. The message is shortened, because the text that it
-/// quotes may be of any length.
+/// Returns a parser's error message without its number. The message is shortened, because the text
+/// that it quotes may be arbitrarily long.
 std::string json_fault(std::string_view what, const std::string& place = {}) {
   if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
   constexpr std::string_view begins = "parse error at ";
@@ -110,7 +110,7 @@ std::string percent_decoded(std::string_view uri) {
 }
 
 /// Decodes base64 in either alphabet, with or without trailing "=", and with white space anywhere.
-/// Returns nothing if there is any other character.
+/// Returns nothing if the text contains any other character.
 std::optional<std::string> base64_decoded(std::string_view text) {
   constexpr std::string_view space = " \t\r\n\f";
   text = text.substr(0, text.find_last_not_of("= \t\r\n\f") + 1);

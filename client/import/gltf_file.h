@@ -20,12 +20,13 @@ std::string place_text(const char* list, std::size_t index, const char* member =
 
 /// Returns a member of an object, or null if `of` is not an object or has no such member.
 const Json* member(const Json& of, const char* name);
-/// Returns a member that is a text, or an empty text if there is none.
+/// Returns a string member, or an empty string if there is none.
 std::string text_of(const Json& of, const char* name);
-/// Returns a member that is a number. Throws ReadFailure if it exists but is not a number.
+/// Returns a numeric member, or nothing if it does not exist. Throws ReadFailure if it exists but
+/// is not a number.
 std::optional<double> number_of(const Json& of, const char* name, const std::string& place);
-/// Returns a member that is a list of N numbers. Throws ReadFailure if it exists but is not such a
-/// list.
+/// Returns a member that is a list of N numbers, or nothing if it does not exist. Throws
+/// ReadFailure if it exists but is not such a list.
 template <std::size_t N>
 std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name, const std::string& place) {
   const Json* const list = member(of, name);
@@ -39,7 +40,7 @@ std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name
   if (!good) throw ReadFailure(place + "." + name + " is not a list of " + std::to_string(N) + " numbers");
   return numbers;
 }
-/// Returns the value as an integer. Throws ReadFailure if it is not an integer of at least 0.
+/// Returns the value as an integer. Throws ReadFailure if it is not a non-negative integer.
 std::size_t whole(const Json& value, const std::string& place);
 
 /// The JSON text of a file: a .gltf without its byte order mark, or the first chunk of a .glb.
@@ -47,7 +48,7 @@ struct GltfParts {
   std::string json;
   bool is_binary = false;
   std::uint32_t version = 2;  ///< version of the .glb container
-  /// Range of the binary chunk in the file; 0, 0 if there is none.
+  /// Range of the binary chunk in the file. Both members are 0 if there is no such chunk.
   std::uint64_t data_at = 0, data_bytes = 0;
 };
 /// Splits a file into its parts. Throws ReadFailure for a .glb whose chunks do not fit in the file.
@@ -55,7 +56,8 @@ GltfParts parts_of(const std::filesystem::path& file);
 
 class GltfFile {
  public:
-  /// Parses the JSON, and checks that each buffer exists and is long enough. Throws ReadFailure.
+  /// Parses the JSON, and checks that each buffer exists and is long enough. Throws ReadFailure if
+  /// any of this fails.
   explicit GltfFile(std::filesystem::path file);
 
   /// Returns true for a glTF 1.0 file. For such a file, only this function and json() may be
@@ -63,10 +65,10 @@ class GltfFile {
   bool is_gltf_1() const;
 
   const Json& json() const { return json_; }
-  /// Returns a top-level list such as "nodes", or an empty one if the file does not have it.
+  /// Returns a top-level list such as "nodes", or an empty list if the file does not have it.
   const Json& list(const char* name) const;
   /// Returns an element of a list. Throws ReadFailure if it does not exist. `from` is the path of
-  /// the member that refers to it, for the error.
+  /// the member that refers to the element, and is used in the error.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
   /// Returns the index in a member, or nothing if there is no such member. Throws ReadFailure if
   /// the index is invalid.
@@ -81,8 +83,9 @@ class GltfFile {
   std::optional<Box> said_box(std::size_t accessor) const;
   /// Returns the number of elements in the accessor.
   std::size_t count(std::size_t accessor) const;
-  /// Returns all values of an accessor of this type ("VEC3", with 3 components), element by
-  /// element. Normalized integers become floats. Throws ReadFailure.
+  /// Returns all values of an accessor of the given type (for example "VEC3", with 3 components),
+  /// element by element. Normalized integers are converted to floats. Throws ReadFailure if the
+  /// values cannot be read.
   std::vector<double> values(std::size_t accessor, const char* type, std::size_t components) const;
 
  private:

@@ -16,8 +16,8 @@ scene::Vec3 vec3(const std::array<double, 3>& v) {
 
 bool fits_float(double value) { return std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()); }
 
-/// The largest float, printed with nine digits, is slightly above its actual value; accept that
-/// too.
+/// Clamps a value that is only slightly beyond the range of float. The largest float, printed with
+/// nine digits, is slightly above its actual value.
 double near_float(double value) {
   constexpr double most = static_cast<double>(std::numeric_limits<float>::max());
   return std::abs(value) < most * (1 + 1e-8) ? std::clamp(value, -most, most) : value;

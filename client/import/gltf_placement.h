@@ -1,4 +1,4 @@
-// The placement of a glTF node in its parent's space. Used for both glTF 1.0 and 2.0.
+// Handles the placement of a glTF node in its parent's space, for both glTF 1.0 and 2.0.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct GltfPlacement {
   Trs trs;
 };
 
-/// Reads the placement of a node. Throws ReadFailure if a member is not a list with the right
-/// number of numbers. `from` is the path of the node in the file.
+/// Reads the placement of a node. Throws ReadFailure if a member is not a list of numbers with the
+/// required length. `from` is the path of the node in the file.
 GltfPlacement placement_of(const Json& node, const std::string& from);
 
 /// Sets the transform of an entity. Adds a warning that names the parts that could not be
@@ -43,7 +43,8 @@ struct Gltf1Node {
   GltfPlacement placement;
 };
 
-/// Returns the nodes of a glTF 1.0 file by id. Throws ReadFailure.
+/// Returns the nodes of a glTF 1.0 file, keyed by id. Throws ReadFailure if the file cannot be
+/// read.
 std::unordered_map<std::string, Gltf1Node> nodes_of_gltf_1(const std::filesystem::path& file);
 
 }  // namespace muster

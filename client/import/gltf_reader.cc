@@ -1,4 +1,4 @@
-// Reads glTF 2.0: nodes, lights, cameras, bounding boxes and colors of meshes, and instances.
+// Reads glTF 2.0: nodes, lights, cameras, the bounding boxes and colors of meshes, and instances.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// A model file as a plain list of the entities to create. Depends on files, but not on registries
-// or sockets.
+// Represents a model file as a plain list of the entities to create. This code depends on files,
+// but not on registries or sockets.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct ImportedEntity {
                                      ///< come before their children
   std::uint32_t depth = 0;           ///< levels below the root, whose depth is 0
   bool is_part = false;
-  bool is_named = true;  ///< false if `name` was made up or is an id; such names get a suffix if
-                         ///< they clash with others
+  bool is_named = true;  ///< false if `name` was generated or is an id; such a name gets a suffix
+                         ///< if it conflicts with another name
   std::string name;      ///< valid UTF-8; may be empty and need not be unique
   scene::Transform transform;
   std::optional<ImportedMesh> mesh;
@@ -62,8 +62,8 @@ struct ModelError {
 struct ModelLimits {
   std::uint32_t entities_max = 1'000'000;
   std::uint32_t depth_max = 1024;  ///< levels below the root
-  /// Limits on the reader's memory and processor time, with the amounts that each MiB of the file
-  /// adds to them.
+  /// Limits on the reader's memory and processor time, and the amounts by which each MiB of the
+  /// file increases them.
   std::uint64_t memory_mib = 1024, memory_mib_per_mib = 32;
   std::uint32_t seconds = 10, seconds_per_mib = 1;
 };
@@ -75,23 +75,24 @@ struct ModelLimits {
 ///
 /// glTF 2.0 (.gltf, .glb) has its own reader; Assimp reads the other formats. docs/cli.md lists the
 /// contents that are imported from each format.
-/// - If a node has only one mesh, the mesh is on the node's entity. If a node has several meshes,
-///   each is on its own part, named after the mesh.
-/// - A light or camera is on its node's entity. However, files in formats other than glTF may
-///   rotate or move a light or camera relative to its node, or put several on one node. These are
-///   put on parts named "light" or "camera", so that all of them point along -Z.
-/// - Instances (EXT_mesh_gpu_instancing) are parts named "instance".
-/// - Position, rotation and scale cannot express shear. A transform with shear keeps its position,
-///   first axis and mirroring, and is otherwise replaced by the nearest transform without shear. A
-///   warning names the transform.
+/// - If a node has only one mesh, the mesh is placed on the node's entity. If a node has several
+///   meshes, each mesh is placed on its own part, which is named after the mesh.
+/// - A light or camera is placed on its node's entity. However, files in formats other than glTF
+///   may rotate or move a light or camera relative to its node, or put several on one node. These
+///   lights and cameras are placed on parts named "light" or "camera", so that all of them point
+///   along -Z.
+/// - Instances (EXT_mesh_gpu_instancing) become parts named "instance".
+/// - Position, rotation, and scale cannot express shear. A transform with shear keeps its position,
+///   first axis, and mirroring; the rest is replaced by that of the nearest transform without
+///   shear. A warning names the transform.
 /// - Numbers that a world refuses (not finite, or outside the range of their field in scene.fbs)
-///   are clamped. A transform that is not finite becomes the identity. A name of more than 255
-///   bytes is shortened. Each of these changes causes a warning.
+///   are clamped. A transform that is not finite becomes the identity. A name longer than 255 bytes
+///   is shortened. Each of these changes causes a warning.
 ///
 /// The file is read in a child process, to which the limits apply. The function returns an error if
-/// the file exceeds a limit, crashes the reader, or is broken, missing or empty. The child does not
-/// use the caller's threads or descriptors. Any thread may call this function, which blocks until
-/// the file has been read.
+/// the file exceeds a limit, crashes the reader, or is broken, missing, or empty. The child does
+/// not use the caller's threads or descriptors. May be called from any thread, and blocks until the
+/// file has been read.
 [[nodiscard]] std::expected<ImportedModel, ModelError> read_model(const std::filesystem::path& file,
                                                                   const ModelLimits& limits = {});
 

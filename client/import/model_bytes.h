@@ -1,5 +1,5 @@
 // Serializes a model to pass it from the process that reads the file to the process that imports
-// it. Both run the same program, so the bytes need no version.
+// it. Both processes run the same program, so the format needs no version.
 #pragma once
 
 #include <cstddef>

@@ -70,9 +70,9 @@ std::string with_suffix(std::string_view name, unsigned number) {
   return std::string(name) + suffix;
 }
 
-/// Returns the prefix that a name shares with all names that become the same text when truncated
-/// for a suffix. Suffixes are counted for all of these names together, so that no two names ever
-/// get the same result.
+/// Returns the prefix that a name shares with all names that become identical when truncated to
+/// make room for a suffix. Suffixes are counted for all of these names together, so that no two
+/// names ever produce the same result.
 std::string_view stem(std::string_view name) {
   constexpr std::size_t suffix_bytes_max = 8;  // length of "~1000000"
   if (name.size() + suffix_bytes_max <= name_bytes_max) return name;
@@ -80,7 +80,7 @@ std::string_view stem(std::string_view name) {
 }
 
 /// Returns the names of the entities, made unique among siblings. The first of several equal names
-/// is unchanged. Names from the file take precedence over made-up names.
+/// is unchanged. Names from the file take precedence over generated names.
 std::vector<std::string> unique_names(const ImportedModel& model, const std::string& root_name) {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children;
   std::vector<std::string> names;
@@ -97,9 +97,9 @@ std::vector<std::string> unique_names(const ImportedModel& model, const std::str
       for (const std::uint32_t child : siblings)
         if (model.entities[child].is_named == is_named && !names[child].empty() && !taken.insert(names[child]).second)
           equal.push_back(child);
-    // Assign suffixes after all names to be kept are known. The search for each stem continues
-    // where the last search ended. Otherwise, ten thousand equal names would take fifty million
-    // attempts.
+    // Assign suffixes only after all names that remain unchanged are known. The search for each
+    // stem continues where the previous search for that stem ended. Otherwise, ten thousand equal
+    // names would take fifty million attempts.
     std::unordered_map<std::string, unsigned> next;
     for (const std::uint32_t child : equal) {
       unsigned& suffix = next.try_emplace(std::string(stem(names[child])), 2u).first->second;
@@ -168,8 +168,8 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
     for (const std::uint32_t i : level) groups[components_of(model.entities[i])].push_back(i);
 
     // A group is inserted among the siblings that earlier groups of this level have created. Each
-    // child goes before the nearest later sibling that already exists. Going from back to front,
-    // `following` contains this sibling for each parent.
+    // child goes before the nearest later sibling that already exists. The loop goes from back to
+    // front, and `following` contains this sibling for each parent.
     for (unsigned set = 0; set < all_sets; ++set) {
       if (groups[set].empty()) continue;
       if (sets[set].entries().empty()) sets[set] = row_set(set);

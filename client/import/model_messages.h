@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Where to place a model in a world, and how to name its root and its file there.
+/// Determines where a model is placed in a world, and how its root and its file are named there.
 struct ModelPlacement {
   Entity parent;          ///< nil makes the model's root a root of the world
   std::string root_name;  ///< name for the root, which must be free (see free_name); empty means
@@ -33,8 +33,8 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
 /// free. A long name is truncated before the suffix.
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken);
 
-/// Returns an empty text if a world with these types can take imports; otherwise a sentence that
-/// names the type that is missing or has a different layout.
+/// Returns an empty string if a world with these types can accept imports; otherwise a sentence
+/// that names the type that is missing or has a different layout.
 std::string missing_import_types(const TypeTable& types);
 
 }  // namespace muster

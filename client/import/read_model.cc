@@ -8,8 +8,8 @@
 namespace muster {
 namespace {
 
-/// Limit on the number of warnings for one model. A broken model could cause one for each of its
-/// numbers.
+/// Limit on the number of warnings for one model. A broken model could cause one warning for each
+/// of its numbers.
 constexpr std::size_t warnings_max = 200;
 
 ImportedModel read_here(const std::filesystem::path& file, const ModelLimits& limits) {

@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 /// A transform is reported to have shear if its error exceeds this fraction of the longest axis.
-/// The errors of FBX pivots combined as floats are smaller.
+/// The errors that arise when FBX pivots are combined as floats are smaller.
 constexpr double shear_tolerance = 1e-3;
 
 std::string shown(double value) {

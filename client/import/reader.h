@@ -24,8 +24,8 @@ class ReadFailure : public std::runtime_error {
 /// Reads glTF 2.0. Returns nothing if the file is glTF 1.0. Throws ReadFailure.
 std::optional<ImportedModel> read_gltf(const std::filesystem::path& file, const ModelLimits& limits);
 
-/// Reads any other format. Must be called in a process that ends soon, because Assimp's data is not
-/// freed. Throws ReadFailure.
+/// Reads any other format. Must be called in a process that exits soon, because Assimp's data is
+/// not freed. Throws ReadFailure.
 ImportedModel read_with_assimp(const std::filesystem::path& file, const ModelLimits& limits);
 
 /// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns the entity's
@@ -40,11 +40,11 @@ void place_by_matrix(ImportedModel& model, std::uint32_t place, const Matrix& ma
 /// Shortens names that a world would refuse, with a warning for each.
 void shorten_names(ImportedModel& model);
 
-/// Checks the numbers of one light, camera or mesh. Files may contain negative, infinite or absurd
-/// numbers, which a world refuses.
+/// Checks the numbers of one light, camera, or mesh. Files may contain negative, infinite, or
+/// absurd numbers, which a world refuses.
 class Numbers {
  public:
-  /// `of` names the light, camera or mesh in warnings, as in "camera \"Eye\"".
+  /// `of` names the light, camera, or mesh in warnings, as in "camera \"Eye\"".
   Numbers(std::string of, std::vector<std::string>& warnings) : of_(std::move(of)), warnings_(warnings) {}
 
   /// Returns the number clamped to 0..most, or `otherwise` if it is not finite. Adds a warning if

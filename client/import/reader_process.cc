@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Stack space for the readers of nested formats, which recurse once per level. The kernel keeps
-/// this much address space free below the stack, whatever the limit was.
+/// this much address space free below the stack, whatever the previous limit was.
 constexpr rlim_t stack_bytes = 120u << 20;
 
 void limit(int resource, rlim_t soft) {

@@ -1,4 +1,4 @@
-// A client of a running world: see client/cpp/client.h.
+// The client of a running world. See client/cpp/client.h.
 #pragma once
 
 #include "schema/language.h"

@@ -1,4 +1,5 @@
-// What servers, savers, replays and replicas need of a registry, and what explains and measures it.
+// For programs that host a registry (servers, savers, replays, and replicas), and for those that
+// explain or measure it.
 #pragma once
 
 #include "schema/language.h"

@@ -1,4 +1,4 @@
-// Types, batches and the verifier, for tools that use the protocol without a world.
+// Types, batches, and the verifier, for tools that use the protocol without a world.
 #pragma once
 
 #include "schema/language.h"

@@ -1,4 +1,4 @@
-// The registry alone: entities, components, handlers, messages. No sockets, no database.
+// The registry alone: entities, components, handlers, and messages, without sockets or a database.
 #pragma once
 
 #include "schema/language.h"

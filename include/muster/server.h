@@ -1,4 +1,4 @@
-// Registry, world and server, for programs that serve their world.
+// Registry, world, and server, for programs that serve their world.
 #pragma once
 
 #if !__has_include("server/plugins/plugin_digest.h")

@@ -1,6 +1,6 @@
-// Checks values that messages of muster.fbs contain as plain bytes. These checks determine only
-// whether a client may send such numbers and texts; the registry checks whether the values fit the
-// world. Values that do not match their type are skipped here.
+// Checks values that messages of muster.fbs carry as plain bytes. These checks determine only
+// whether a client may send such numbers and strings; the registry checks whether the values are
+// valid in the world. Values that do not match their type are skipped here.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ constexpr bool carries_template(TypeId message) noexcept { return message == Typ
 
 /// Checks a `table` that is a DefineTemplate accepted by check_table(). A fault names the type and
 /// field of the value; its text names the node, and its offset is `offset`. Returns bad_table if
-/// shared values add up to a multiple of the table's length.
+/// values are shared so often that their total size exceeds a small multiple of the table's length.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_template(std::span<const std::byte> table,
                                                                      std::size_t offset, const TypeTable& types,
                                                                      const VerifierLimits& limits);

@@ -36,8 +36,8 @@ class TableCheck {
   }
 
  private:
-  // --- Each function returns false, or nothing, after the first fault. Offsets have type size_t
-  // and never wrap, because lengths are below 2^32.
+  // --- Each function returns false, or std::nullopt, once a fault has been found. Offsets are of
+  // type size_t and never wrap, because lengths are below 2^32.
 
   bool fail(std::size_t offset, std::string what, Fault fault = Fault::bad_table) {
     fault_ = BatchFault{fault, static_cast<std::uint32_t>(std::min(offset, bytes_.size())), 0, path_,
@@ -179,7 +179,7 @@ class TableCheck {
     return !beyond || fail(at, number_fault_text(types_, field, kind, bytes_.data() + at), *beyond);
   }
 
-  /// Replaces the integer `found` by `put`. Returns false if corrections are not allowed.
+  /// Replaces the integer `found` with `put`. Returns false if corrections are not allowed.
   bool mend(std::size_t at, FieldKind kind, std::int64_t found, std::int64_t put) {
     if (!mending_.mended) return false;
     std::memcpy(mending_.at(bytes_, at), &put, scalar_bytes(kind));
@@ -187,8 +187,8 @@ class TableCheck {
         {static_cast<std::uint32_t>(at), *name_, path_, integer_text(kind, found), integer_text(kind, put)});
     return true;
   }
-  /// Returns an enum field's default, or 0 if 0 is a value of the enum; otherwise the enum's first
-  /// value.
+  /// Returns an enum field's default if the enum has that value. Otherwise returns 0 if the enum
+  /// has the value 0, or else the enum's first value.
   static std::int64_t default_of(const FieldDescriptor& field) {
     const std::vector<EnumValue>& values = field.enumeration->values;
     const auto known = [&](auto&& is) { return std::ranges::find_if(values, is); };
@@ -221,8 +221,8 @@ class TableCheck {
       return fail(at + 4 + length, "the string does not end with a zero byte");
     return !limits_.values || text(at, length);
   }
-  /// Reads each text only once, even if several fields share it. If texts overlapped, one would
-  /// contain the other's length, and therefore a zero byte.
+  /// Checks each string only once, even if several fields share it. Strings that overlap are also
+  /// refused, because one would contain the other's length, and therefore a zero byte.
   bool text(std::size_t at, std::size_t length) {
     if (read_texts_.empty()) read_texts_.resize(bytes_.size() / 4 + 1);
     if (read_texts_[at / 4]) return true;
@@ -241,8 +241,8 @@ class TableCheck {
     const std::size_t bytes = structure ? type->size : scalar_bytes(field.element);
     const std::size_t begin = at + 4;
     if (!inside(begin, count * bytes, "vector") || !work(1, at)) return false;
-    // The start of an empty vector of 8-byte elements may be only a multiple of 4, because there is
-    // no element that could be misaligned.
+    // An empty vector of 8-byte elements may start at an odd multiple of 4, because it has no
+    // element that could be misaligned.
     if (count > 0 && !aligned(begin, structure ? type->align : bytes, "vector")) return false;
     if (limits_.values && (field.element == FieldKind::float32 || field.element == FieldKind::float64)) {
       if (!work(count * bytes, at)) return false;

@@ -24,10 +24,10 @@ struct Mending {
 /// Returns the first fault of `table`, with its offset from the table's first byte, or nothing if
 /// the table is valid. `table` must be aligned to 16. Checks everything that FlatBuffers' own
 /// verifier checks (offsets, alignment, vtables, lengths, terminators, required fields, depth), and
-/// also bools, enums and padding of structs. Refuses a table whose parts are shared so often that
+/// also bools, enums, and padding of structs. Refuses a table whose parts are shared so often that
 /// the work would exceed a small multiple of the table's length. Skips slots that are not in the
-/// descriptor, because a newer schema may define them. With `mending`, corrects impossible field
-/// values as mend_batch() does.
+/// descriptor, because a newer schema may define them. If corrections are allowed by `mending`,
+/// corrects invalid field values as mend_batch() does.
 [[nodiscard]] std::optional<BatchFault> check_table(std::span<const std::byte> table, const TypeDescriptor& type,
                                                     const TypeTable& types, const VerifierLimits& limits,
                                                     const Mending& mending = {});

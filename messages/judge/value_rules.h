@@ -1,5 +1,5 @@
-// Rules that determine whether bytes are a valid struct value: bools, enums and padding. Limits on
-// values from outside are in value_limits.h.
+// Rules that determine whether bytes are a valid struct value: bools, enums, and padding.
+// value_limits.h checks limits on values from outside.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace muster {
 
-/// Returns the first rule, in byte order, that `value` violates, or null. `rules` are the rules of
-/// the value's type.
+/// Returns the first rule, in byte order, that `value` violates, or null if it violates none.
+/// `rules` are the rules of the value's type.
 [[nodiscard]] const ValueRule* first_broken(std::span<const ValueRule> rules, const std::byte* value) noexcept;
 
 /// Returns a fault that describes how `value`, at `offset` in the batch, violates the rule.

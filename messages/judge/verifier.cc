@@ -73,14 +73,14 @@ class Judge {
     return {};
   }
 
-  /// Checks another batch that begins with the same header as the last one. The last batch must
-  /// have been valid, without a row set.
+  /// Checks another batch that begins with the same header as the previous one. The previous batch
+  /// must have been valid and must not have contained a row set.
   Result run_again(std::span<const std::byte> bytes) {
     bytes_ = bytes;
     return h_.kind == BatchKind::shared ? shared() : items();
   }
-  /// Returns true if a quick check shows that a batch suitable for run_again() is valid. The quick
-  /// check works for rows of floats and unrestricted numbers. If the result is false, call
+  /// Returns true if a quick check finds that a batch suitable for run_again() is valid. The quick
+  /// check supports only rows of floats and unrestricted numbers. If it returns false, call
   /// run_again().
   bool is_good_again(std::span<const std::byte> bytes) const noexcept {
     if (!quick_) return false;
@@ -165,8 +165,8 @@ class Judge {
     return {};
   }
 
-  /// Checks header_units, payload_offset, payload_bytes and item_bytes, each of which is determined
-  /// by kind, flags, type and row set.
+  /// Checks header_units, payload_offset, payload_bytes, and item_bytes, each of which is
+  /// determined by kind, flags, type, and row set.
   Result layout() {
     PayloadShape shape{};
     const bool sized = h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
@@ -275,8 +275,8 @@ class Judge {
     return {};
   }
 
-  /// Checks that the size of the body is exactly the `needed` bytes, which `count` items (of any
-  /// kind) take.
+  /// Checks that the body is exactly `needed` bytes long, which is the size of its `count` items
+  /// (of any kind).
   Result body(std::uint64_t needed) const {
     const std::uint64_t whole = std::uint64_t{h_.header_units} * 16 + ((needed + 15) & ~std::uint64_t{15});
     if (whole == h_.bytes) return {};
@@ -426,7 +426,7 @@ class Judge {
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
   bool quick_ = false;  // true if is_good_again() may be used
-  // The checks that the contents of payloads need.
+  // The kind of checks that payload contents require.
   enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;
 };
 
@@ -521,8 +521,8 @@ std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, cons
   const std::uint64_t before = mended.count;
   if (Result result = Judge(bytes, 0, types, limits, {bytes.data(), bytes.data(), &mended}).run(false); !result)
     return std::unexpected(std::move(result.error()));
-  // Tables may share parts, so check that a corrected part is still valid for all tables that share
-  // it.
+  // Tables may share parts, so check that each corrected part is still valid in all tables that
+  // share it.
   if (mended.count != before) return verify_batch(bytes, types, limits);
   return BatchView(bytes);
 }

@@ -1,5 +1,5 @@
-// Verifies batches from outside: they must be well-formed and of known types, and contain only
-// values that their types allow. Rights are checked by server/session/judge.h, and
+// Verifies batches that come from outside: each must be well-formed, have a known type, and contain
+// only values that its type allows. server/session/judge.h checks rights, and
 // registry/apply/structure.h checks whether a batch can be applied.
 #pragma once
 
@@ -40,7 +40,7 @@ enum class Fault : std::uint8_t {
   out_of_range,  ///< a number outside its field's `range`
   not_finite,    ///< a float that is infinite or not a number
   bad_text,      ///< bytes that are not UTF-8, or include a zero byte
-  not_zero,      ///< a `reserved` field, or bytes after a SetField's value, are not zero
+  not_zero,      ///< a `reserved` field, or the bytes after a SetField's value, are not zero
 };
 
 /// The first fault found in a batch. `type` and `field` are empty if the fault was found before the
@@ -61,26 +61,27 @@ struct VerifierLimits {
   std::uint32_t count_max = 1u << 20;
   std::uint32_t table_depth_max = 32;
   std::uint32_t table_tables_max = 1u << 16;
-  /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf and
-  /// DefineTemplate. Floats must be finite, numbers within their field's `range`, texts UTF-8
-  /// without a zero byte, and `reserved` fields of Muster's own types zero. Servers set this for
-  /// batches from clients. Clients do not set it, because C++ handlers may produce other values,
-  /// and a client must be able to show them.
+  /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf, and
+  /// DefineTemplate. Floats must be finite, numbers must be within their field's `range`, texts
+  /// must be UTF-8 without zero bytes, and `reserved` fields of Muster's own types must be zero.
+  /// Servers set this for batches from clients. Clients do not set it, because C++ handlers may
+  /// produce other values, and a client must be able to show them.
   bool values = false;
 };
-/// Limits for batches that this program, or a similar one, wrote to its own files. They allow
-/// everything that such a program can write.
+/// Limits for batches that this program, or a similar one, wrote to its own files. These limits
+/// allow everything that such a program can write.
 inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
                                            .count_max = ~0u,
                                            .table_depth_max = TableEncoder::depth_max,
                                            .table_tables_max = ~0u};
 
 /// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks that the
-/// header, counts and sizes agree with each other and with the types. Also checks bools, enums
+/// header, counts, and sizes agree with each other and with the types. Also checks bools, enums
 /// (bit_flags: only known bits) and padding of every payload, row sets, tables against the schema,
-/// and one level of `timed`. Padding must be zero, so that equal messages have equal bytes. Checks
-/// values if `limits.values` is set. Does not check whether entities are alive or whether the
-/// sender has the right to send. Thread-safe as long as no schema is added to `types`.
+/// and one nested batch of a timed batch. Padding must be zero, so that equal messages have equal
+/// bytes. Checks values if `limits.values` is set. Does not check whether entities are alive or
+/// whether the sender has the right to send the batch. Thread-safe while no schema is being added
+/// to `types`.
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});
@@ -94,16 +95,16 @@ class BatchVerifier {
   BatchVerifier(const BatchVerifier&) = delete;
   BatchVerifier& operator=(const BatchVerifier&) = delete;
 
-  /// `types` and `limits` must be the same as in the previous call, and `types` must not have
-  /// grown, unless forget() has been called since.
+  /// `types` and `limits` must be the same as in the previous call, and no types may have been
+  /// added to `types`, unless forget() has been called in the meantime.
   [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
                                                             const VerifierLimits& limits);
-  /// Returns true if a quick check shows that the batch is valid and has the same header as the
-  /// last batch that verify() accepted. If the result is false, call verify(). The types and limits
-  /// must be the same as in that call.
+  /// Returns true if a quick check finds that the batch is valid and has the same header as the
+  /// most recent batch that verify() accepted. If it returns false, call verify(). The types and
+  /// limits must be the same as in that call.
   bool again(std::span<const std::byte> bytes) const noexcept;
-  /// Returns true if the last batch had the same header as the previous one, which was valid and
-  /// had neither a row set nor tables.
+  /// Returns true if the most recent batch had the same header as the one before it, which was
+  /// valid and had neither a row set nor tables.
   bool repeats() const noexcept { return repeats_; }
   void forget() noexcept;
 
@@ -113,11 +114,11 @@ class BatchVerifier {
   bool repeats_ = false;
 };
 
-/// Checks the bools, enums and padding of one struct value.
+/// Checks the bools, enums, and padding of one struct value.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                                            const TypeTable& types);
 
-// --- For bytes from this program's own code, which were never verified ---
+// --- For unverified bytes from this program's own code ---
 
 /// An invalid value of a field, and the value that replaced it.
 struct MendedValue {
@@ -142,9 +143,10 @@ struct Mended {
 /// change. `value` must have the type's size. Offsets in `mended` start at `offset`.
 void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
                 std::size_t offset = 0);
-/// Like verify_batch(), but corrects payloads, row sets and tables as mend_value() does, instead of
-/// reporting a fault. In a table, an enum without a known default gets the enum's first value. If a
-/// fault of a different kind is found, some values may already have been corrected.
+/// Like verify_batch(), but corrects payloads, row sets, and tables as mend_value() does, instead
+/// of reporting a fault. In a table, an enum without a known default is set to the enum's first
+/// value. If the batch has a fault that cannot be corrected, some values may already have been
+/// changed.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
                                                               const VerifierLimits& limits, Mended& mended);
 

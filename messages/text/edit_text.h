@@ -1,5 +1,5 @@
-// Describes edits as text. Edits are built-in messages that refer to fields and components by
-// number.
+// Describes edits as text. Edits are built-in messages that refer to fields and components by their
+// ids.
 #pragma once
 
 #include <cstddef>

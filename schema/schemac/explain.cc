@@ -23,8 +23,8 @@ struct Token {
   std::size_t line = 1, column = 1;
 };
 
-/// Splits a schema's text into words, strings, numbers and single characters. Omits comments. Ends
-/// with an empty token.
+/// Splits a schema's text into words, strings, numbers, and single characters, omitting comments.
+/// The last token is empty.
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   std::size_t at = 0, line = 1, line_begin = 0;
@@ -82,7 +82,7 @@ std::vector<Token> tokens_of(std::string_view text) {
 }
 
 /// Returns flatc's name for a type that is known under a different name elsewhere, or an empty
-/// text.
+/// string if there is none.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
@@ -126,7 +126,7 @@ class Nearest {
     const std::size_t distance = edit_distance(written_, lower(name));
     if (distance < distance_) name_ = name, distance_ = distance;
   }
-  /// The closest name, or an empty text if none is close.
+  /// Returns the closest name, or an empty string if no name is close.
   const std::string& name() const { return name_; }
 
  private:
@@ -144,7 +144,8 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& include_folders) : include_folders_(include_folders) {}
 
-  /// Returns an explanation of the first mistake in the file and its includes, or an empty text.
+  /// Returns an explanation of the first mistake in the file and its includes, or an empty string
+  /// if there is none.
   std::string read(const std::string& path) {
     std::error_code error;
     if (was_read_.size() >= files_max ||
@@ -236,8 +237,8 @@ class Reader {
     return said;
   }
 
-  /// Explains a mistake in the underlying type of an enum. When called, the file is at the enum's
-  /// name; the call advances it to the type.
+  /// Explains a mistake in the underlying type of an enum. `file` must be at the enum's name; this
+  /// function advances it to the type.
   static std::string about_numbers(File& file, const std::string& name) {
     const Token named = file.now();
     if (!named.is_word) return {};

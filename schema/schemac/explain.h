@@ -1,5 +1,5 @@
-// Finds mistakes in a schema's text that flatc rejects with unhelpful messages, and reports the
-// field and the fix.
+// Finds mistakes in a schema's text for which flatc prints unhelpful messages, and reports the
+// field and how to correct it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace muster::schemac {
 
 /// Describes the first mistake, in the order in which flatc reads, in the schema `source` or in a
 /// schema that it includes: "game.fbs:3:5: game.Orc.name: a struct cannot hold a string; ...".
-/// Returns an empty text if it finds none of the known mistakes.
+/// Returns an empty string if it finds none of the known mistakes.
 std::string explain_refusal(const std::string& source, const std::vector<std::string>& include_folders);
 
 }  // namespace muster::schemac

@@ -14,7 +14,7 @@ struct FlatcFailure {
   std::string what;
 };
 
-/// A temporary folder, which the destructor removes. The path is empty if the folder could not be
+/// A temporary folder that the destructor removes. The path is empty if the folder could not be
 /// created.
 class ScratchFolder {
  public:
@@ -23,15 +23,15 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::string& path() const { return path_; }
-  /// Returns true if 64 KiB more can be written to the folder.
+  /// Returns true if another 64 KiB can be written to the folder.
   bool can_be_written() const;
 
  private:
   std::string path_;
 };
 
-/// Runs flatc with an -I for each include folder, followed by `words`. The output of flatc goes to
-/// the output of schemac.
+/// Runs flatc with one -I option for each include folder, followed by `words`. The output of flatc
+/// becomes part of the output of schemac.
 [[nodiscard]] std::expected<void, FlatcFailure> call_flatc(const std::string& flatc,
                                                            const std::vector<std::string>& include_folders,
                                                            const std::vector<std::string>& words);

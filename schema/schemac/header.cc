@@ -52,8 +52,8 @@ const char* kind_name(FieldKind kind) {
   return "";
 }
 
-/// Orders structs so that each comes after the structs that it contains, and otherwise in the
-/// schema's order.
+/// Orders structs so that each struct follows the structs that it contains, and otherwise in the
+/// order of the schema.
 void place_struct(const Output& out, const TypeDescriptor& type, std::string_view file, std::set<TypeId>& placed,
                   std::vector<const TypeDescriptor*>& order) {
   if (type.file != file || !placed.insert(type.id).second) return;
@@ -62,7 +62,7 @@ void place_struct(const Output& out, const TypeDescriptor& type, std::string_vie
   order.push_back(&type);
 }
 
-/// Returns the value of an enum's attribute native_type, or an empty text.
+/// Returns the value of an enum's attribute native_type, or an empty string if there is none.
 std::string_view native_type(std::span<const std::byte> bfbs, const EnumDescriptor& type) {
   const auto* const found = reflection::GetSchema(bfbs.data())->enums()->LookupByKey(type.name.c_str());
   const auto* const attribute =
@@ -180,7 +180,7 @@ std::string write_header(const HeaderInput& input) {
     const std::string array = "bfbs_" + hex(hash64(bytes), 16).substr(2);
     const std::string size = std::to_string(input.bfbs.size());
     out.enter("muster::schemas");
-    // Compilers that follow the standard's recommended limits warn about longer strings but accept
+    // Compilers that apply the standard's recommended limits warn about longer strings, but accept
     // them.
     const bool is_long = input.bfbs.size() >= 65536;
     if (is_long)
@@ -192,8 +192,8 @@ std::string write_header(const HeaderInput& input) {
         << (is_long ? "#ifdef __GNUC__\n#pragma GCC diagnostic pop\n#endif\n" : "")
         << "inline constexpr std::span<const std::uint8_t> " << array << "{" << array << "_and_zero, " << size
         << "};\n";
-    // A client compares the world's schemas with those compiled into its program. Muster's own
-    // types are part of the library and need no comparison.
+    // A client compares the world's schemas with the schemas compiled into its program. Muster's
+    // own types are part of the library and need no comparison.
     if (std::ranges::any_of(all, [](const TypeDescriptor* type) { return !type->name.starts_with("muster."); }))
       out << "#ifdef __ELF__\n/// For client/cpp/layouts.h: that the program was compiled with this.\n"
           << "[[gnu::section(\"muster_schemas\"), gnu::used, gnu::retain]] static constexpr const std::span<const "

@@ -26,7 +26,7 @@ struct HeaderInput {
 std::string write_header(const HeaderInput& input);
 
 /// Returns the files from which a binary schema was compiled, the main file first: "//game.fbs",
-/// "//../schema/muster.fbs". Empty if flatc recorded none.
+/// "//../schema/muster.fbs". The result is empty if flatc did not record any files.
 std::vector<std::string> source_files(std::span<const std::byte> verified_bfbs);
 
 /// Returns the header of a source file: "//../schema/muster.fbs" -> "schema/muster.h",

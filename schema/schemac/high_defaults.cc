@@ -104,8 +104,8 @@ flatbuffers::DetachedBuffer field_with(const reflection::Field& from, std::uint6
   return to.Release();
 }
 
-/// Appends the field to the schema's bytes and makes the link at `link` point to it. It is appended
-/// because links can only point forward.
+/// Appends the field to the schema's bytes, and makes the link at `link` point to it. The field is
+/// appended because links can only point forward.
 void replace(std::vector<std::byte>& bfbs, std::size_t link, const flatbuffers::DetachedBuffer& field) {
   constexpr std::size_t alignment = 16;
   const std::size_t begin = (bfbs.size() + alignment - 1) / alignment * alignment;

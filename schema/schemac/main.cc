@@ -63,7 +63,7 @@ int complain(const std::string& file, const std::string& what, int code) {
   return code;
 }
 
-/// Returns an error, or an empty text if the options are valid.
+/// Returns an error, or an empty string if the options are valid.
 std::string read_options(int count, char** words, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];

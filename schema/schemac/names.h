@@ -1,4 +1,4 @@
-// Spells the names and values of a schema in C++.
+// Converts the names and values of a schema to C++.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace muster::schemac {
 
 /// Returns the identifier, with an underscore appended if C++ reserves it ("class_").
 std::string cpp_name(std::string_view identifier);
-/// Split a full name: "game.battle.Damage" -> "game::battle" and "Damage".
+/// These functions split a full name: "game.battle.Damage" -> "game::battle" and "Damage".
 std::string cpp_namespace(std::string_view full_name);
 std::string cpp_last_name(std::string_view full_name);
 /// Returns the name qualified from the root, such as "::game::battle::Damage".
@@ -23,7 +23,7 @@ std::string cpp_type_name(std::string_view full_name, std::string_view inside);
 
 /// Returns the C++ type of a scalar, muster::Entity or muster::Text: "std::int32_t", "float".
 std::string cpp_scalar(FieldKind kind, std::string_view inside);
-/// Returns the C++ element type of a struct's field: an enum, a scalar or a struct. `type_name` is
+/// Returns the C++ element type of a struct's field: an enum, a scalar, or a struct. `type_name` is
 /// the full name of the nested struct.
 std::string cpp_element(FieldKind kind, const EnumDescriptor* enumeration, std::string_view type_name,
                         std::string_view inside);

@@ -1,4 +1,4 @@
-// State that the writers of structs and tables share: the schema, and the text written so far.
+// State shared by the writers of structs and tables: the schema, and the text written so far.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Output {
     std::abort();  // the loader rejects such schemas
   }
 
-  /// Opens the namespace of the following code ("game::battle"; empty for none), closing the
+  /// Opens the namespace of the code that follows ("game::battle"; empty for none), and closes the
   /// previous one.
   void enter(const std::string& space) {
     if (space == space_) return;
@@ -47,7 +47,7 @@ class Output {
   std::string space_;
 };
 
-/// `native` is the existing C++ enum that the schema names for this enum, or empty.
+/// `native` is the existing C++ enum that the schema names for this enum, or an empty string.
 void write_enum(Output& out, const EnumDescriptor& type, std::string_view native);
 void write_struct(Output& out, const TypeDescriptor& type);
 /// Writes two classes for each table: one that holds it, and one that reads it in place.
@@ -59,9 +59,9 @@ void write_traits(Output& out, const TypeDescriptor& type, std::string_view sche
 /// Writes the QuestionTraits of a question.
 void write_question_traits(Output& out, const QuestionDescriptor& question);
 
-/// Returns the C++ names of the type's fields, which are all different.
+/// Returns the C++ names of the type's fields. All names are distinct.
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
-/// Returns the role as the enumerator's name, such as "table_message".
+/// Returns the role as the name of the enumerator, such as "table_message".
 const char* role_name(TypeRole role);
 /// Formats a number in hexadecimal, such as "0x0000002a".
 std::string hex(std::uint64_t value, int digits);

@@ -14,9 +14,9 @@ std::filesystem::path own_schemas();
 
 /// Returns the header of the included schema `file`. If the name and content of `file` equal those
 /// of a file in `own`, this is one of Muster's own headers, such as `muster/schema/scene.h`.
-/// Otherwise the header is named like `parts.h`, as by header_of. `source_file` comes from
-/// source_files(). A `file` that cannot be read is considered Muster's if it has the name of one of
-/// Muster's schemas and its folder is called `schema`.
+/// Otherwise the header is named as by header_of(), such as `parts.h`. `source_file` comes from
+/// source_files(). A `file` that cannot be read is considered one of Muster's schemas if it has the
+/// name of one and its folder is called `schema`.
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file);
 

@@ -1,5 +1,5 @@
 // Writes the files that depend on the questions in schema/session.fbs: the C++ declarations of
-// their handlers with the table that finds them, and the table of questions in docs/protocol.md.
+// their handlers, with the table used to find them, and the table of questions in docs/protocol.md.
 // Equal schemas produce equal bytes on every machine.
 #pragma once
 

@@ -45,11 +45,11 @@ struct Placer {
   }
 };
 
-/// The properties of one field that the writers below need.
+/// The properties of one field that are needed by the functions below.
 struct Member {
   const FieldDescriptor& field;
   std::string name;
-  /// The C++ type of the scalar, struct, table or vector element. Bools in vectors are bytes.
+  /// The C++ type of the scalar, struct, table, or vector element. Bools in vectors are bytes.
   std::string element;
   std::string absent;  ///< for scalars, the literal of the default
   bool by_pointer = false;
@@ -115,7 +115,7 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
     std::string held = m.element, value = "{}";
     if (m.is_vector()) {
       held = "std::vector<" + m.element + ">";
-      // The field has no initializer if it needs a class that is defined later.
+      // The field has no initializer if its type is a class that is defined later.
       if (order.back_edges.contains(&m.field) && m.field.type != type.id) value.clear();
     } else if (m.by_pointer) {
       held = "std::unique_ptr<" + m.element + ">";
@@ -136,7 +136,8 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
   out << "\n  friend bool operator==(const " << name << "& a, const " << name << "& b);\n};\n\n";
 }
 
-/// Writes the comparison of natives with pointers. It compares the values pointed to.
+/// Writes the comparison of native classes that contain pointers. It compares the values that the
+/// pointers refer to.
 void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::vector<Member> members = members_of(out, type, order);
   if (std::ranges::none_of(members, &Member::by_pointer)) return;
@@ -212,7 +213,7 @@ void write_view(Output& out, const TypeDescriptor& type, const TableOrder& order
   out << "\n private:\n  ::muster::TableReader table_;\n};\n\n";
 }
 
-/// Writes the accessors that return views of tables declared later.
+/// Writes the accessors that return views of tables that are declared later.
 void write_late_accessors(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string view = cpp_last_name(type.name) + "View";
   for (const Member& m : members_of(out, type, order)) {

@@ -31,8 +31,8 @@ std::string stem_of(std::string_view file) {
   return std::string(file);
 }
 
-/// Returns `text` as a documentation comment on its own lines, preceded by `indent`. Returns an
-/// empty text if `text` is empty.
+/// Returns `text` as a documentation comment on separate lines, each preceded by `indent`. Returns
+/// an empty string if `text` is empty.
 std::string comment(std::string_view text, const std::string& indent) {
   if (text.empty()) return {};
   std::string lines;
@@ -99,7 +99,7 @@ class Typescript {
   }
 
   /// Names each type by the last part of its full name. If several types in a file have the same
-  /// last part, they get their full names ("game_fx_Flash").
+  /// last part, these types get their full names ("game_fx_Flash").
   void name_all() {
     std::map<std::pair<std::string, std::string>, int> uses;
     const auto each = [&](auto&& f) {
@@ -176,7 +176,7 @@ class Typescript {
     return element(field, field.kind) + (may_lack ? " | null" : "");
   }
 
-  /// A `text` field is a number in TypeScript, so the comment says that the number identifies a
+  /// A `text` field is a number in TypeScript, so its comment states that the number identifies a
   /// text.
   static std::string documentation(const FieldDescriptor& field) {
     const bool text =

@@ -9,8 +9,8 @@
 
 namespace muster::schemac {
 
-/// Returns the module's text. Ignores `input.includes`. Included files that are referenced are
-/// imported as "./parts.js", except those listed in `input.parts`, whose types are written into
+/// Returns the text of the module. Ignores `input.includes`. Included files whose types are used
+/// are imported as "./parts.js", except those listed in `input.parts`, whose types are written into
 /// this module.
 std::string write_typescript(const HeaderInput& input);
 
