@@ -134,7 +134,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
   Subscription keep(std::unique_ptr<Handler> handler);
 
-  BatchWriter& arena_;  // RegistryCore::cascade, or the worker's own writer during a parallel pass
+  BatchWriter& arena_;  // RegistryState::cascade, or the worker's own writer during a parallel pass
   TypesKnown& types_;
   TextTable& texts_;
   std::uint64_t& next_timer_;

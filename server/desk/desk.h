@@ -4,8 +4,8 @@
 // each session. It never waits for a socket.
 //
 //   listener's thread                         world thread
-//   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
-//                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
+//   desk.take_next(batch) ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
+//   desk.hand_over()                          after_flush: questions in slices, edits between them   server/questions/question_queue.h
 //
 // A question begins after the session's earlier edits have been pushed, so a session reads its own
 // writes. The number of steps in each half is limited. While there is more to do and no tick is

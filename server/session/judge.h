@@ -1,6 +1,7 @@
 // Judges bytes from outside. Checks the batch against the schema, and the message against its
-// direction and the sender's rights. No other code does this, and a batch that passes needs no
-// further checks. Does not perform I/O or use a registry. May be called on any thread.
+// direction and the sender's rights. No other code does this. The world thread later checks what
+// only the world knows: ids, costs, and limits. Does not perform I/O or use a registry. May be
+// called on any thread.
 #pragma once
 
 #include <expected>

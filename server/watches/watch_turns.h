@@ -1,5 +1,5 @@
 // The watches of all sessions, on the watch thread. Takes looks, orders, and events from the world
-// thread, in order, and gives each watch its turns. Never accesses the world.
+// thread, in order, and gives each watch its turns. Never accesses the registry.
 //
 //   look      -> SeenWorld, RecentChanges        once for all watches
 //   order     -> Watch                           opens, changes, or closes a watch

@@ -113,9 +113,9 @@ class World {
   /// Opens, locks, and reads the world at `path`, or prepares a new world, whose file is created by
   /// the first commit. Throws WorldError on failure; the file is then unchanged, byte for byte.
   ///
-  /// `install` runs first, on an empty registry, so that compiled types are known before saved
-  /// ones. It subscribes handlers and adds types, but must not push messages. Types known only from
-  /// the file are kept, along with their components.
+  /// `install` runs before rows are loaded, on an empty registry, so that compiled types are known
+  /// before saved ones. It subscribes handlers and adds types, but must not push messages. Types
+  /// known only from the file are kept, along with their components.
   ///
   /// If there is a journal after the checkpoint, it is replayed (server/world/journal/recovery.h)
   /// with all options. Handlers added after `install` do not take part. If the replay was not
@@ -146,7 +146,7 @@ class World {
   /// or poll (WorldOptions::durability).
   bool is_new() const noexcept;
   /// Returns the tick number of the last frame. Before the first frame, returns the tick of the
-  /// checkpoint.
+  /// checkpoint or, if a journal was replayed, of its last input.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
   /// Returns the pace of the clock. The pace is not saved, so a world always starts at speed 1.

@@ -1,15 +1,15 @@
 // Replays a journal on a registry that was loaded from its checkpoint.
 //
-// Opening a world consists of the following steps. Any of steps 1 to 9 can refuse the file, which
-// then remains unchanged.
+// Opening a world consists of the following steps. Any of steps 1 to 13 can fail; if one of steps 1
+// to 9 does, the file remains unchanged.
 //
-//    1  world_file.cc         path, links, rights; a new world ends here with an empty registry
+//    1  world_file.cc         path, links, rights; a new world skips steps 4 to 7 and 9 to 13
 //    2  lock.cc               takes WORLD-lock, reads what was reported durable
-//    3  place/left_behind.cc  refuses a -wal, -shm or -work of another file
+//    3  place/left_behind.cc  if there is no file: refuses if its -wal, -work or -users exists
 //    4  file_header.cc        checks that the file is a world in a known format
 //    5  world_file.cc         check_wal(): checks that the -wal belongs to this file (salts, birth, world)
 //    6  world_file.cc         open_database(): tables, quick_check, sync of a foreign -wal, meta
-//    7  file_journal.cc       check_mark(): checks that no group in the lock file's mark is missing
+//    7  world_file.cc         check_mark(): checks that nothing that was reported durable is missing
 //    8  world.cc              install: compiled types and handlers are known
 //    9  file_source.cc        load: rows into a registry, converted if layouts changed
 //   10  work_mark.cc          finds the input at which processes died: the suspect
