@@ -151,8 +151,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     requires NativeTable<M>
   void post(Entity target, const M& message);
   /// Delivers posted messages, then the contents of the inbox, and then everything that handlers
-  /// push. The counts in the receipt are totals. If there was nothing to deliver, the call is not
-  /// an input.
+  /// push. The counts in the receipt are totals. If there was nothing to deliver, the call does not
+  /// count as an input.
   Receipt flush();
 
   // --- time: the host moves the registry's clock ---
@@ -213,10 +213,11 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- templates ---
 
-  /// Spawns a tree from a template with a single message. The components in `root` are added to
-  /// those that the template gives the root, or replace them. The result is the id of the root, or
-  /// of the first root if options.count is greater than one. Refused without effect if the template
-  /// is unknown, if options.count is 0, or if the parent, the sibling, or the name is not valid.
+  /// Spawns a tree from a template with a single message. The components in `root` are added to the
+  /// root's components from the template, replacing those of the same type. The result is the id of
+  /// the root, or of the first root if options.count is greater than one. Refused without effect if
+  /// the template is unknown, if options.count is 0, or if the parent, the sibling, or the name is
+  /// not valid.
   template <ComponentType... Cs>
   [[gnu::always_inline]] Created spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     return Created(spawn_with<Cs...>(what, options, root...));
@@ -317,10 +318,11 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Removes a manager. Its state is stored, saved with the registry, and passed to the next
   /// manager of that name, for example when a plugin is reloaded.
   void remove_manager(Manager& manager);
-  /// Return the calls that servers, savers, replays, and replicas need. Defined in registry/host.h.
+  /// Return an object with the calls that servers, savers, replays, and replicas need. Defined in
+  /// registry/host.h.
   RegistryHost host() noexcept;
   RegistryReader host() const noexcept;
-  /// Return timing statistics and traces. Defined in registry/profile.h.
+  /// Return an object that provides timing statistics and traces. Defined in registry/profile.h.
   RegistryProfile profile() noexcept;
   RegistryFigures profile() const noexcept;
 
@@ -384,8 +386,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Delivers a push that sinks have already seen, while no messages are pending. Equivalent to
   /// Inputs::push.
   Receipt push_direct(MessageRoute& route, Entity target, void* message);
-  /// Returns data about the chunk of a place from Storage::locate(). Returns null if `place` is not
-  /// a row, or if no handler processes the route's message for it.
+  /// Returns data about the chunk that contains `place`, a result of Storage::locate(). Returns
+  /// null if `place` is not a row, or if no handler processes the route's message for it.
   const KnownChunk* learn_chunk(MessageRoute& route, std::uint64_t place);
   template <MessageType M>
   void tell_pushed(InputSink& sink, MessageRoute& route, Entity target, const M& message);

@@ -21,7 +21,8 @@ class ManagerRows {
   virtual ~ManagerRows() = default;
   /// Receives the row that contains the name. It is written at every save, after the parts.
   virtual void head(std::uint64_t key, std::span<const std::byte> bytes) = 0;
-  /// Same as in ManagerSink, except that versions are unique over the registry's whole lifetime.
+  /// Like the functions of ManagerSink, except that each version is unique over the registry's
+  /// whole lifetime.
   virtual bool has(std::uint64_t key, std::uint32_t number, std::uint64_t version) = 0;
   virtual void part(std::uint64_t key, std::uint32_t number, std::uint64_t version,
                     std::span<const std::byte> bytes) = 0;
@@ -62,11 +63,11 @@ class Managers {
   ///   parts  the manager's bytes, ascending by number
   void save(ManagerRows& to) const;
   /// Must be called immediately before the registry's state is exchanged for the one that contains
-  /// `incoming`. Moves each manager's state from `incoming` to the manager. A manager that has no
-  /// state there returns to the state that it had when it was added. The managers' old states are
-  /// moved to the registry's state. Returns an error text, or an empty string on success. On an
-  /// error, `key` identifies the manager, and all managers and both states are unchanged. Stops the
-  /// program if a manager refuses a state that it saved itself.
+  /// `incoming`. Moves each manager's state from `incoming` to the manager. A manager without a
+  /// state in `incoming` returns to the state that it had when it was added. The managers' old
+  /// states are moved to the registry's state. Returns an error text, or an empty string on
+  /// success. On an error, `key` identifies the manager, and all managers and both states are
+  /// unchanged. Stops the program if a manager refuses a state that it saved itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
  private:
@@ -81,7 +82,7 @@ class Managers {
   void tell();
   /// Loads a saved state into a manager. Returns an error text, or an empty string on success.
   static std::string give(std::string_view name, Manager& manager, const SavedManager& saved);
-  /// Like give(), but if the manager throws an exception, returns its text.
+  /// Like give(), but if the manager throws an exception, returns the exception's message.
   static std::string give_caught(std::string_view name, Manager& manager, const SavedManager& saved);
   static void save_present(const std::string& name, const Present& present, ManagerRows& to);
   static void save_waiting(std::uint64_t key, const SavedManager& saved, ManagerRows& to);

@@ -1,6 +1,6 @@
-// Remembers where rows with a given list of components are placed. Used when the host creates
-// entities, or adds or removes components, and no handler has to be called
-// (registry/direct_rows.h). Supports only archetypes without runtime components.
+// Remembers where rows with a given list of components are placed. Used when no handler has to be
+// called while the host creates entities or adds or removes components (registry/direct_rows.h).
+// Supports only archetypes without runtime components.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class SealedBytes {
   std::size_t room_ = 0;
 };
 
-/// The open chunk most recently found for an archetype at depth 0.
+/// The most recently found open chunk of an archetype at depth 0.
 struct OpenChunk {
   std::uint64_t changes = 0;  ///< Storage::chunk_changes() when the chunk was found; 0 if never
   Chunk* chunk = nullptr;
@@ -63,7 +63,7 @@ struct OpenChunk {
   void reopen(Storage& storage, Archetype& archetype, std::span<const TypeId> types);
 };
 
-/// The site of entities that are created at depth 0 with a given list of components.
+/// The site for entities created at depth 0 with a given list of components.
 struct CreateSite {
   std::uint64_t key = 0;
   Archetype* archetype = nullptr;
@@ -71,7 +71,7 @@ struct CreateSite {
   SealedBytes sealed;
 };
 
-/// The site of entities of one archetype that gain a given list of components, or lose one
+/// The site for entities of one archetype that gain a given list of components or lose one
 /// component.
 struct MoveSite {
   std::uint64_t key = 0;
@@ -104,18 +104,18 @@ struct MoveSite {
  private:
   friend class HostCall;
   friend class RowSites;
-  /// Moves the row of an entity at depth 0, with the values that it keeps, to `to`, and touches all
+  /// Moves the row of an entity at depth 0 to `to`, including the values to keep. Touches all
   /// columns of the row. `place` holds the bits of the entity's Locator. Returns the number of the
   /// new row in the open chunk.
   [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
     return way(*this, storage, e, place);
   }
-  /// Like move_known(), for any row of `from`. `from_chunk` is the row's chunk.
+  /// Like move_known(), but for any row of `from`. `from_chunk` is the row's chunk.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
-  /// Like move(), for the row of an entity that has a parent. Looks up the open chunk instead of
-  /// remembering it.
+  /// Like move(), but for the row of an entity that has a parent. Looks up the open chunk instead
+  /// of remembering it.
   Row move_below(Storage& storage, Entity e, Row row) const;
-  /// Like move(), for rows with values of unusual sizes.
+  /// Like move(), but for rows with values of unusual sizes.
   std::uint32_t move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
   /// The function that move_known() calls; null if any value has an unusual size.
   using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, std::uint32_t place);

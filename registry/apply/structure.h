@@ -87,14 +87,13 @@ class Structure {
   }
   /// Destroys the entities in `ids` that are alive, in order, and returns their number.
   std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
-  /// Functions for messages to the world: Grant, ReturnGrant, and the table of InternText.
+  /// These functions apply messages to the world: Grant, ReturnGrant, and the table of InternText.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::span<const std::byte> table);
 
   const TemplateTable& templates() const noexcept { return templates_; }
-  /// Returns the data that is remembered for spawning a template, or null if the template is
-  /// unknown.
+  /// Returns the cached data for spawning a template, or null if the template is unknown.
   TemplateTable::Entry* find_template(Text name) noexcept { return templates_.find(name); }
   /// Adds, replaces, or removes a template.
   Refusal define(std::span<const std::byte> table);
@@ -104,12 +103,12 @@ class Structure {
     return edited(TypeTraits<Spawn>::id, ids, payload, rows, {},
                   [&] { return spawn_all(message, ids, payload, rows); });
   }
-  /// Spawns a single tree for a call of the host, with ids that were just taken
+  /// Spawns a single tree for a call by the host. The ids must just have been taken
   /// (HostCall::take_ids). The template must be planned(), and the message must not have a name or
   /// a `before` sibling. The spawn cannot be refused. Equivalent to spawn() without rows.
   void spawn_taken(const HostCall& call, TemplateTable::Entry& entry, const Spawn& message,
                    std::span<const Entity> ids);
-  /// True if the previous spawn of this template created a tree without a name and without rows.
+  /// True if the previous spawn of this template created an unnamed tree and had no `rows`.
   static bool planned(const TemplateTable::Entry& entry) noexcept {
     return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
   }
@@ -117,7 +116,7 @@ class Structure {
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload) {
     return edited(TypeTraits<MergeTemplate>::id, ids, payload, {}, {}, [&] { return merge_all(message, ids); });
   }
-  /// For each id passed to the previous merge: 1 if the entity already existed.
+  /// Parallel to the ids passed to the previous merge: 1 if the entity already existed.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
   /// A change that the previous merge made to a component of an existing entity.
   struct Merged {
@@ -231,7 +230,7 @@ class Structure {
   /// Creates the row of a node, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
-  /// Writes the ids of other nodes into those values of a node that refer to them.
+  /// Writes the ids of other nodes into a node's values that refer to them.
   static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
   /// Creates a node with its row, name, and links. `depth` is the depth of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,

@@ -97,7 +97,7 @@ class Inputs {
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called. It
+  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, which
   /// determines how that code may use the registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
@@ -143,7 +143,7 @@ class Inputs {
     clean_up();
     return whole;
   }
-  /// Completes a flush with an input of its own.
+  /// Adds the flush's own input, which completes the flush.
   void tell_flush(Receipt& sum);
   /// Delivers an Advance message and all timed messages that become due, and then completes the
   /// call.

@@ -1,6 +1,6 @@
-// The parts of a registry that its inlined calls use, together with its limits and counters. Every
-// input passes through here: tell() numbers it and shows it to the sinks, and count() counts its
-// results.
+// The parts of a registry that are used by its inlined calls, together with the registry's limits
+// and counters. Every input passes through here: tell() numbers it and shows it to the sinks, and
+// count() counts its results.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ struct RegistryOptions {
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see RegistryHost::set_executor
 
-  /// Passes that are expected to take less than this, based on their rows and on recent times, run
-  /// on a single worker. If 0, every pass is spread, for tests. The results do not depend on this
-  /// setting.
+  /// A pass runs on a single worker if, based on its rows and on recent times, it is expected to
+  /// take less than this. If 0, every pass is spread; intended for tests. The results do not depend
+  /// on this setting.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// The size of the segments in which memory for queued messages is allocated; must be a multiple
   /// of 64 and at least 1024. After a burst, if a queue holds more than 256 segments, all but 64
@@ -137,13 +137,14 @@ struct RegistryCore {
   RunContext* context = nullptr;  // owned by Delivery; the objects that a handler may use during a
                                   // call
 
-  // The single batch of a push that waits for posted messages to be delivered. Otherwise empty.
+  // The single batch of a push while the push waits for posted messages to be delivered. Otherwise
+  // empty.
   Arena pushing{4096};
   RegistryState state;  // has a fixed address, but its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
-  // The workers' calls in a parallel pass, indexed by worker number. Workers with higher numbers
-  // have no entry.
+  // The workers' calls in a parallel pass, indexed by worker number. Workers whose numbers are too
+  // high for the array have no entry.
   std::array<WorkerCall, 16> workers;
 
   /// True if no handler is running and no messages are pending. A push can then bypass the queue.

@@ -97,8 +97,8 @@ Splitting splitting(const Handler& h) noexcept {
 namespace {
 
 /// The terms that determine which handlers this handler can never_meet(): the components of its own
-/// row that it requires and some handler excludes, and those that it excludes and some handler
-/// requires. Both lists are in ascending order.
+/// row that it requires and some other handler excludes, and those that it excludes and some other
+/// handler requires. Both lists are in ascending order.
 struct Selection {
   std::vector<TypeId> requires_, excludes;
   bool empty() const noexcept { return requires_.empty() && excludes.empty(); }

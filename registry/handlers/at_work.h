@@ -1,5 +1,5 @@
 // Publishes which handler is being called, so that another thread can name a handler that does not
-// return. The registry's thread publishes this with plain stores.
+// return. The registry's thread publishes the handler with plain stores.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace muster {
 
 struct Handler;
 
-/// A value that one thread writes and other threads may read. This costs the writing thread
-/// nothing: its stores are never torn, and its own reads are plain reads.
+/// A value that one thread writes and other threads may read. The writing thread incurs no extra
+/// cost: its stores are never torn, and its own reads are plain reads.
 template <class T>
 class Shown {
  public:
@@ -58,8 +58,8 @@ inline const Handler* handler_in(Inside inside) noexcept {
   return reinterpret_cast<const Handler*>(static_cast<std::uintptr_t>(inside));  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// The current call. If the call changes while it is being read, the result may combine parts of
-/// both calls.
+/// The current call. If the current call changes while it is being read, the result may combine
+/// parts of the old and new calls.
 struct AtWork {
   std::uint64_t sequence = 0;  ///< sequence number of the most recent input that sinks have seen
 
