@@ -46,7 +46,7 @@ class RegistryProfile : public RegistryFigures {
   /// Records, in the batches that handlers push, the message that caused each push
   /// (messages/causes.h), so that traces show the chain of causes. Messages in a run are then
   /// delivered one at a time, with the same results. Initially off, which adds no bytes. Messages
-  /// from timers have no cause.
+  /// sent by timers have no cause.
   void record_causes(bool on);
 
  private:

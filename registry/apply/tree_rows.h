@@ -1,5 +1,5 @@
 // Creates the rows and links of trees that all have the same shape. A TreePlan contains everything
-// that follows from the shape: which rows are adjacent, the values of whole columns, and the
+// that can be derived from the shape: which rows are adjacent, the values of whole columns, and the
 // siblings of each node. Creating a tree then only requires writing its ids to the planned places.
 #pragma once
 

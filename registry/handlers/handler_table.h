@@ -53,10 +53,10 @@ struct MessageRoute {
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
-  /// A sealed batch that contains one message. It is filled in for each push that sinks see. Null
+  /// A sealed batch with a single message, which is filled in for each push that sinks see. Null
   /// until the first such push.
   std::unique_ptr<Unit[]> sealed;
-  /// Schedule of the active handlers. Null until a pass has been spread over workers.
+  /// The schedule of the active handlers. Null until a pass has been spread over workers.
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
   RunRules rules;  ///< rules for the active handlers
@@ -69,7 +69,7 @@ struct MessageRoute {
 struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
 
-  /// Ordinals of handlers of this process that pending HandlerRequest messages will start and end.
+  /// Ordinals of this process's handlers that pending HandlerRequest messages will start or end.
   /// Not saved: ordinals in a loaded state belong to the process that saved it and have no effect
   /// here.
   std::vector<std::uint64_t> beginning, ending;
@@ -106,7 +106,8 @@ class HandlerTable {
   /// stops the program instead.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
-  /// Stores, until begin(), a handler that was subscribed inside another handler. Sets its ordinal.
+  /// Stores a handler that was subscribed inside another handler, until begin() is called for it.
+  /// Sets the handler's ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
   /// Adds a handler that was stored by keep(). Returns false if the handler has ended in the
   /// meantime. Throws the same exceptions as add(), except that an exception from the handler's
@@ -153,8 +154,9 @@ class HandlerTable {
   /// True if a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// For each of these messages: true if a handler must be called. This may be a handler of the
-  /// message itself, of Activated, Loaded, or Deactivated, or of changes to components.
+  /// For each of these messages: true if the message requires a handler to be called. The handler
+  /// may be one of the message itself, of Activated, Loaded, or Deactivated, or of changes to
+  /// components.
   struct Told {
     bool create = false, set = false, remove = false, destroy = false, spawn = false;
   };
@@ -175,7 +177,7 @@ class HandlerTable {
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
   /// Returns the number of handlers compared, plus the number of handlers, terms, and archetypes
-  /// visited because handlers were added, removed, or enabled. Used by complexity tests.
+  /// visited when handlers were added, removed, or enabled. Used by complexity tests.
   std::uint64_t steps() const noexcept;
 
  private:

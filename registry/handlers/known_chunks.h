@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Valid as long as the storage's stamp does not change. In that case, the chunk still exists, and
-/// the columns that a single handler writes are still touched.
+/// Valid until the storage's stamp changes. Until then, the chunk exists, and the columns that a
+/// single handler writes remain touched.
 struct KnownChunk {
   std::uint64_t stamp = 0;         ///< Storage::stamp() when the chunk was learned; 0 if unknown
   const CallSite* site = nullptr;  ///< calls at least one handler
@@ -24,10 +24,10 @@ struct KnownChunk {
 /// Owned by a route. Used only on the registry's thread.
 class KnownChunks {
  public:
-  /// Looks up the chunk of a place from Storage::locate(). Returns null if `place` is not a row or
-  /// its chunk is not in the cache.
+  /// Looks up the chunk that contains `place`, a result of Storage::locate(). Returns null if
+  /// `place` is not a row or its chunk is not in the cache.
   [[gnu::always_inline]] const KnownChunk* find(std::uint64_t place, std::uint64_t stamp) const noexcept {
-    // Places that are not rows result in numbers above size_max.
+    // A place that is not a row yields a number above size_max.
     const std::uint64_t number = place >> Locator::row_bits;
     static_assert(Locator::no_row >> Locator::row_bits > size_max);
     if (number >= size_) return nullptr;

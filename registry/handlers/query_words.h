@@ -396,7 +396,7 @@ struct Parameter<Lookup<const T>> : NoTerm {
   static Lookup<const T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<const T>(*storage); }
 };
 
-/// `const T` or `const T*`, where T is a component with data. For values from other entities.
+/// `const T` or `const T*`, where T is a component with data. Used for values from other entities.
 template <class T>
 concept ElsewhereValue =
     std::is_const_v<std::remove_pointer_t<T>> && ValueType<std::remove_cv_t<std::remove_pointer_t<T>>>;

@@ -39,7 +39,7 @@ class TypesKnown {
       make_known<T>();
     seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
   }
-  /// True if need() would have no effect. May be false for a type that is known.
+  /// True if need() is certain to have no effect. May be false even if the type is known.
   template <GeneratedType T>
   bool seen() const noexcept {
     return seen_[TypeTraits<T>::id % std::size(seen_)].load(std::memory_order_relaxed) == TypeTraits<T>::id;
@@ -68,7 +68,7 @@ class TypesKnown {
     return second.type == TypeTraits<M>::id ? second.route : nullptr;
   }
   /// Stores the route of a message type for seen_route(). `sealed` is a SingleBatch of this type
-  /// with any message.
+  /// that contains an arbitrary message.
   void remember_route(TypeId known, std::span<const std::byte> sealed);
   /// Returns the route of a change to a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);

@@ -1,6 +1,6 @@
-// Statistics about a registry while it was observed (RegistryProfile::observe), for each handler
-// and each message type. Counts are exact and do not depend on the number of workers. Times are
-// measured with the machine's clock.
+// Statistics for each handler and each message type, collected while a registry is observed
+// (RegistryProfile::observe). Counts are exact and do not depend on the number of workers. Times
+// are measured with the machine's clock.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct MessageFigures {
   std::uint64_t dead = 0;                                 ///< dropped, because the target was not
                                                           ///< alive
 
-  /// Number of messages left pending by cut cascades. A message is counted each time this happens.
+  /// Number of messages left pending by cut cascades. A message is counted each time that it is
+  /// left pending.
   std::uint64_t carried = 0;
   /// Time spent in the handlers of this type and in the registry's own action for it.
   std::uint64_t ns = 0;

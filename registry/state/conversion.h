@@ -1,6 +1,6 @@
-// Lets a game itself convert values that were saved with older layouts. Needed if the rules in
-// docs/schema.md ("Worlds that were saved with an older schema") are not sufficient, for example if
-// a field was split in two or its unit was changed.
+// Lets a game supply its own conversions for values that were saved with older layouts. This is
+// needed if the rules in docs/schema.md ("Worlds that were saved with an older schema") are not
+// sufficient, for example if a field was split in two or its unit was changed.
 #pragma once
 
 #include <cstddef>

@@ -92,9 +92,9 @@ struct LoadReport {
   /// changed, such as "game.Health: armor is new". Their values have been converted
   /// (registry/state/layout_change.h).
   std::vector<std::string> converted = {};
-  /// Number of requests, made inside handlers, to subscribe or end a handler that were still
-  /// pending when the state was saved. They belong to the process that made them and have no effect
-  /// here.
+  /// Number of requests to subscribe or end a handler that were made inside handlers and were still
+  /// pending when the state was saved. Such requests belong to the process that made them and have
+  /// no effect here.
   std::uint64_t lost_requests = 0;
 };
 

@@ -111,8 +111,8 @@ struct Archetype {
   std::uint32_t row_bytes = 0;             ///< size of a row, including id and parent
   std::vector<Group> groups;               ///< indexed by depth
 
-  /// Results of RegistryReader::components() for rows that lack some types. They are from this
-  /// input and possibly from earlier ones.
+  /// Results that RegistryReader::components() returned for rows that lack some types, during the
+  /// current input and possibly during earlier ones.
   std::set<std::vector<TypeId>> present;
   std::uint64_t present_sequence = 0;
   std::uint64_t rows() const noexcept {

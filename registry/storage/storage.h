@@ -1,5 +1,5 @@
-// The passive part of a registry: ids, archetypes, chunks, and their versions. It knows nothing
-// about messages; callers change it on behalf of one. Users access it through EntityRegistry.
+// The passive part of a registry: ids, archetypes, chunks, and their versions. Storage is unaware
+// of messages; callers change it while applying them. Users access it through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -139,7 +139,7 @@ class Storage : private StorageContents {
   /// Fills `ids` with new ids in the state `reserved`.
   void reserve(std::span<Entity> ids);
   /// A position in the sequence of issued ids (reserve, take_ids). undraw() takes back all ids
-  /// issued since then. In the meantime, no id may have been released or created.
+  /// issued after that position. Since then, no id may have been released or created.
   struct Drawn {
     std::size_t indices, free;
   };
@@ -281,8 +281,8 @@ class Storage : private StorageContents {
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Sets the directory entries of the chunk's rows. Their ids must be in `state`, so that no id
-  /// gets two rows. At the first id that is not, stops and returns false; the entries of the rows
-  /// before it have then been set.
+  /// gets two rows. At the first id in another state, stops and returns false; the entries of the
+  /// preceding rows have then been set.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return next_archetype_; }
@@ -324,8 +324,8 @@ class Storage : private StorageContents {
   /// Puts the never-used indices [first, first + count) in the state `granted`. Returns false and
   /// has no effect if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones among the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are held for later grants; shorter runs go to the FIFO.
+  /// Takes back those of the granted indices [first, first + count) that are unused. Runs of at
+  /// least ReturnedIds::run_min are held for later grants; shorter runs go to the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
 
   // Archetypes. Their numbers are part of the state.
@@ -469,7 +469,7 @@ class Storage : private StorageContents {
     ids_.give_back(e.index);
   }
   void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
-  /// Like take_ids(), for ids that are not contiguous in the queue.
+  /// Like take_ids(), but for ids that are not contiguous in the queue.
   void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
@@ -484,7 +484,7 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// Like mark_id(), for an index that was marked before. Every index ever issued has been marked.
+  /// Like mark_id(), but for an index that is already marked, as every issued index is.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
