@@ -418,8 +418,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
   /// Spawns an unnamed tree from a template that was already spawned that way. Requires that no
-  /// messages are pending and no handler has to be called. Equivalent to the general way. If the
-  /// general way is required, returns nil and has no effect.
+  /// messages are pending and no handler has to be called. Equivalent to the general path. If the
+  /// general path is required, returns nil and has no effect.
   Entity spawn_direct(std::string_view what, const SpawnOptions& options);
 
   // --- registry/direct_rows.h ---

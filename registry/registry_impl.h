@@ -63,7 +63,7 @@ struct EntityRegistry::Impl {
   /// Returns the observer, or null if the registry is not being observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
   /// Passes the observer to all parts that need it. While an observer is set, pushes take the
-  /// general way.
+  /// general path.
   void note_observed() {
     delivery.set_observer(watching());
     inputs.set_observer(watching());

@@ -52,7 +52,7 @@ class LeftColumns {
     copy_each<16, fills, after12, counts.all()>(column, to, old, hole, last);
     if constexpr (leaves && fills) fill_left(column + counts.all(), old, hole, last);
   }
-  /// Like copy_counted(), for any counts.
+  /// Like copy_counted(), but for arbitrary counts.
   template <bool fills>
   [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
                                    std::uint32_t last) const noexcept {
@@ -65,9 +65,10 @@ class LeftColumns {
   }
   bool leaves_any() const noexcept { return counts_.all() != columns_.size(); }
   /// Prefetches the values of the Storage::asked_rows rows that will leave a few moves later,
-  /// assuming that rows leave in order from `row` on. If `last` is the group's last chunk, also
-  /// prefetches the values of the rows that will fill the holes (the same number). If `from_end` is
-  /// true, rows leave from the end, so the leaving rows are the ones that would fill the holes.
+  /// assuming that rows leave in order, starting with `row`. If `last` is the group's last chunk,
+  /// also prefetches the values of the rows that will fill the holes (the same number). If
+  /// `from_end` is true, rows leave from the end, so the leaving rows are the ones that would fill
+  /// the holes.
   void ask(const Chunk& old, std::uint32_t row, const Chunk& last, bool from_end) const noexcept;
   /// Copies all kept values, regardless of size, to any row.
   void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }

@@ -28,14 +28,14 @@ class ManagerRows {
                     std::span<const std::byte> bytes) = 0;
 };
 
-// --- reading managers' rows into a state; each returns an error text, or "" on success ---
+// --- reading managers' rows into a state; each returns an error message, or "" on success ---
 
 /// Stores a saved head.
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> head);
 /// Stores a part. The head of its manager must already have been stored.
 std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uint32_t number,
                               std::span<const std::byte> bytes);
-/// Checks the complete states. Must be called after the last row. On an error, `key` identifies the
+/// Checks the complete states. Must be called after the last row. On error, `key` identifies the
 /// manager.
 std::string check_managers(const ManagerStates& states, std::uint64_t& key);
 
@@ -65,8 +65,8 @@ class Managers {
   /// Must be called immediately before the registry's state is exchanged for the one that contains
   /// `incoming`. Moves each manager's state from `incoming` to the manager. A manager without a
   /// state in `incoming` returns to the state that it had when it was added. The managers' old
-  /// states are moved to the registry's state. Returns an error text, or an empty string on
-  /// success. On an error, `key` identifies the manager, and all managers and both states are
+  /// states are moved to the registry's state. Returns an error message, or an empty string on
+  /// success. On error, `key` identifies the manager, and all managers and both states are
   /// unchanged. Stops the program if a manager refuses a state that it saved itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
@@ -80,7 +80,7 @@ class Managers {
   using ByName = std::map<std::string, Present, std::less<>>;
 
   void tell();
-  /// Loads a saved state into a manager. Returns an error text, or an empty string on success.
+  /// Loads a saved state into a manager. Returns an error message, or an empty string on success.
   static std::string give(std::string_view name, Manager& manager, const SavedManager& saved);
   /// Like give(), but if the manager throws an exception, returns the exception's message.
   static std::string give_caught(std::string_view name, Manager& manager, const SavedManager& saved);

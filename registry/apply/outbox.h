@@ -154,7 +154,7 @@ class Spawner : detail::WrongUnnamedCreations {
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
   }
-  /// Like create(), for a child of `parent`. `name` may be empty. If a sibling already has the
+  /// Like create(), but for a child of `parent`. `name` may be empty. If a sibling already has the
   /// name, the next free suffix is appended.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {

@@ -35,7 +35,8 @@ enum class RefusalCode : std::uint8_t {
   other_layout,  ///< DefineTemplate: a value was written with a different layout of its type
   /// DefineTemplate: `field` of muster.TemplateNode or TemplateValue is invalid.
   bad_template,
-  /// A timed message from outside chose its own timer number, or a number that is already in use.
+  /// A timed message from outside the registry chose its own timer number, or a number that is
+  /// already in use.
   timer_chosen,
 };
 const char* name(RefusalCode code) noexcept;

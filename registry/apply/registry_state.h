@@ -52,7 +52,7 @@ struct CascadeBounds {
   std::uint64_t bytes_max = 128u << 20;
 };
 
-/// How much of a batch has been delivered. Needed because limits count messages rather than
+/// Records how much of a batch has been delivered. Needed because limits count messages rather than
 /// batches.
 struct BatchCursor {
   std::uint32_t message = 0;

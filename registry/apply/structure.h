@@ -216,7 +216,7 @@ class Structure {
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
-  /// Plans the root, including the components that are added to those of the template.
+  /// Plans the root, including the components that are added to the template's own.
   void plan_root(TemplateTable::Entry& entry, bool named);
   void plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes);
   void plan_tree(TemplateTable::Entry& entry);

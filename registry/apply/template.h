@@ -159,7 +159,7 @@ class TemplateTable {
   std::map<Text, Entry> entries_;
 };
 
-/// Where to spawn trees, their name, and how many to spawn.
+/// Specifies where to spawn trees, their name, and how many to spawn.
 struct SpawnOptions {
   Entity parent = {};  ///< the parent of the tree; if nil, the tree becomes a root of the world
   Entity before = {};  ///< the next sibling; if nil, the tree becomes the last child

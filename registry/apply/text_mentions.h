@@ -21,8 +21,8 @@ class TextMentions {
   explicit TextMentions(std::span<const std::uint64_t> hashes) : left_(hashes.begin(), hashes.end()) {}
 
   void in(Text text) { left_.erase(text.hash); }
-  /// Searches the messages from `first` on. In a table's batch, `first` begins at `offset` in the
-  /// body. The texts in a DropTexts do not count as mentioned.
+  /// Searches the messages, starting with `first`. In a table's batch, `first` begins at `offset`
+  /// in the body. The texts in a DropTexts do not count as mentioned.
   void in(BatchView batch, std::uint32_t first = 0, std::size_t offset = 0);
   void in(const Template& what, DefineTemplateView definition, const TypeTable& types);
   /// Searches all rows.

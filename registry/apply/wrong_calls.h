@@ -114,7 +114,7 @@ struct WrongMessages {
     std::unreachable();
   }
 };
-/// Like WrongMessages, for post().
+/// Like WrongMessages, but for post().
 struct WrongPosts {
   template <class M>
     requires(!PushedType<M>)

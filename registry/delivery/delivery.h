@@ -112,8 +112,8 @@ class Delivery {
   RunContext& context() noexcept { return context_; }
   /// Registers the messages that report the lifecycle of entities.
   void know_lifecycle();
-  /// Returns the handler that is being called, for error texts, or null if no handler is being
-  /// called.
+  /// Returns the handler that is being called, for use in error messages, or null if no handler is
+  /// being called.
   const Handler* running() const noexcept {
     const Handler* const one = context_.running;
     return one ? one : running_here();

@@ -31,9 +31,9 @@ struct Envelope {
   std::uint64_t request = 0;  ///< number chosen by the session, or 0 if there is none
   InputKind kind = InputKind::push;
   /// The number of times that the registry resumed a cut cascade between the previous input and
-  /// this one. A cascade is cut when the messages that handlers push exceed a limit. Each call from
-  /// outside first resumes such a cascade, even if the call then has no input. A replay must resume
-  /// the cascade the same number of times.
+  /// this one. A cascade is cut when the messages that handlers push exceed a limit. Each call to
+  /// the registry first resumes such a cascade, even if the call then has no input. A replay must
+  /// resume the cascade the same number of times.
   std::uint32_t resumed = 0;
   std::uint32_t drawn = 0;  ///< number of ids that were issued before sinks saw the input
 

@@ -14,7 +14,7 @@
 // serve only the host's own calls (registry/delivery/host_call.h): create, set, remove, and destroy
 // (registry/direct_rows.h), and spawn (EntityRegistry::spawn_direct). There are no shortcuts for
 // structure messages from sessions. Tests verify that each shortcut is equivalent to the general
-// way (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
+// path (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
 // direct_spawn_test.cc).
 #pragma once
 

@@ -34,14 +34,14 @@ struct RegistryOptions {
   std::uint64_t cascade_bytes_max = 128u << 20;
   /// If true, a state that was saved with different limits is not loaded, and the error names both.
   bool insist_on_bounds = false;
-  /// If false, every input takes the general way (registry/delivery/inputs.h), to which all
+  /// If false, every input takes the general path (registry/delivery/inputs.h), to which all
   /// shortcuts must be equivalent. Intended for tests. The results do not depend on this setting.
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see RegistryHost::set_executor
 
   /// A pass runs on a single worker if, based on its rows and on recent times, it is expected to
-  /// take less than this. If 0, every pass is spread; intended for tests. The results do not depend
-  /// on this setting.
+  /// take less than this time. If 0, every pass is spread; intended for tests. The results do not
+  /// depend on this setting.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// The size of the segments in which memory for queued messages is allocated; must be a multiple
   /// of 64 and at least 1024. After a burst, if a queue holds more than 256 segments, all but 64
@@ -76,7 +76,7 @@ struct RegistryCore {
 
   // Bits of the target of the previous push that called a handler directly.
   Shown<std::uint64_t> pushed_to = 0;
-  std::uint64_t general_way = 0;                   // reasons why pushes must take the general way
+  std::uint64_t general_way = 0;                   // reasons why pushes must take the general path
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
   static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
   bool told_pushes = false;                        // true if any sink wants the receipts of pushes

@@ -95,9 +95,9 @@ struct RunContext {
   Outbox& outbox;
   Spawner& spawner;
   Delivery* delivery = nullptr;
-  // The handler being called and its entity, for error texts and observers (see AtWork). Code that
-  // sets `entity` must reset it to 0 before the next push that calls its handler directly, because
-  // such a push does not set `entity`.
+  // The handler being called and its entity, for error messages and observers (see AtWork). Code
+  // that sets `entity` must reset it to 0 before the next push that calls its handler directly,
+  // because such a push does not set `entity`.
   Shown<const Handler*> running = {};
   /// Bits of the entity. 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
@@ -121,7 +121,7 @@ using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std
 /// are added, and read for every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// Like RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
+/// Like RunOne, but for a row of a known chunk (registry/handlers/known_chunks.h).
 struct KnownChunk;
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
@@ -157,8 +157,8 @@ struct ItemCounts {
 };
 /// Calls the handler for each message whose target is alive and matches the handler.
 using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
-/// Like RunItems, for a short run. `first` points to `count` items without causes; `count` must be
-/// greater than 0.
+/// Like RunItems, but for a short run. `first` points to `count` items without causes; `count` must
+/// be greater than 0.
 using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
 /// Options of EntityRegistry::subscribe.

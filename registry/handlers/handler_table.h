@@ -137,7 +137,7 @@ class HandlerTable {
   void bind_again(Archetype& archetype);
   /// Must be called with archetypes that are about to be dropped. They must not have any rows.
   void forget(std::span<Archetype* const> leaving);
-  /// Binds all handlers anew, and clears everything remembered about archetypes and chunks. Must be
+  /// Rebinds all handlers, and clears everything remembered about archetypes and chunks. Must be
   /// called after all archetypes and the contents of the HandlerStates were exchanged. An exception
   /// from a filter stops the program, as in bind().
   void bind_all(std::span<const std::unique_ptr<Archetype>> archetypes);

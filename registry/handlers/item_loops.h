@@ -33,7 +33,7 @@ inline Entity target_of(const std::byte* item) noexcept {
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
-/// Like Storage::locate(), for loops that have the directory in a local variable.
+/// Like Storage::locate(), but for loops that have the directory in a local variable.
 [[gnu::always_inline]] inline std::uint64_t locate_in(const DirectoryEntry* directory, std::size_t indices,
                                                       Entity e) noexcept {
   return e.index < indices ? locator_of(directory[e.index], e) : ~std::uint64_t{0};

@@ -1,7 +1,7 @@
 // A cache of chunks that belongs to a message route and is indexed by chunk number. Holds the call
-// site for messages to the rows of a chunk, and the start of the handler's first column. With this,
-// a push can get from an entity's directory entry to its row without reading the chunk or its
-// archetype.
+// site for messages to the rows of a chunk, and the start of the handler's first column. With this
+// cache, a push can get from an entity's directory entry to its row without reading the chunk or
+// its archetype.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace muster {
 /// Valid until the storage's stamp changes. Until then, the chunk exists, and the columns that a
 /// single handler writes remain touched.
 struct KnownChunk {
-  std::uint64_t stamp = 0;         ///< Storage::stamp() when the chunk was learned; 0 if unknown
+  std::uint64_t stamp = 0;         ///< Storage::stamp() when learn() was called; 0 if unknown
   const CallSite* site = nullptr;  ///< calls at least one handler
   Chunk* chunk = nullptr;
   std::byte* base = nullptr;  ///< start of the column that Handler::known_base identifies

@@ -24,7 +24,7 @@ namespace muster::detail {
 /// have been added and removed for some time, its branch is mispredicted too often.
 ///
 /// Valid for a single run of rows in a chunk. During the run, rows are not added, removed, moved,
-/// or given another parent, and columns are not laid out anew, so the place of a value remains
+/// or given another parent, and columns are not laid out again, so the place of a value remains
 /// valid. The value itself is not stored. A Spawner may move the directory when it takes new ids,
 /// so directory_moved() is called after each call of a handler that has a Spawner.
 class Elsewhere {
@@ -205,7 +205,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
       if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
     return touched(rows, slot);
   }
-  /// Like base(), for a column that has been touched since the last begin_version.
+  /// Like base(), but for a column that has been touched since the last begin_version.
   static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
     return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
   }

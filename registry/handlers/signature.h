@@ -361,7 +361,7 @@ struct Invoker {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// The rest of one(), for columns that have not been touched. This is a separate function with
+  /// The slow path of one(), for columns that have not been touched. It is a separate function with
   /// the same arguments, so that one() only calls the handler and does not have to save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
@@ -384,7 +384,7 @@ struct Invoker {
     if (known_parameter == sizeof...(Ps)) return no_column;
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
-  /// Like one(), for a row of a known chunk, in which the columns have been touched.
+  /// Like one(), but for a row of a known chunk, whose columns have been touched.
   static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};

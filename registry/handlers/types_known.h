@@ -119,12 +119,12 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// Like need(), for use while several workers run handlers. Checks under a lock, and adds types
-  /// in turn.
+  /// Like need(), but for use while several workers run handlers. Checks under a lock, and adds
+  /// types in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
-  std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
+  std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error messages
   std::atomic<TypeId> seen_[64] = {};   // caches the types that need() has registered
   Seen pushed_[pushed_places];
   Seen routes_[64];  // routes of types that were looked up by run-time id

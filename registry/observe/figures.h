@@ -30,7 +30,7 @@ struct HandlerFigures {
 struct MessageFigures {
   TypeId type = 0;
   std::string name;
-  /// Number of messages from outside. A message to a span is counted once.
+  /// Number of messages that came from outside the registry. A message to a span is counted once.
   std::uint64_t pushed = 0;
   std::uint64_t caused = 0;                               ///< messages from handlers or timers
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt

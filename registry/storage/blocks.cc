@@ -72,8 +72,8 @@ std::size_t Blocks::usual_blocks(const Shelf& shelf) const noexcept {
 }
 
 void Blocks::make_way(const Shelf& shelf) noexcept {
-  // Memory that was returned is needed again. From now on, hold more memory, so that repeatedly
-  // adding and removing rows does not require a system call each time.
+  // Memory that was returned to the system is needed again. From now on, hold more memory, so that
+  // repeatedly adding and removing rows does not require a system call each time.
   if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
   if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
 }

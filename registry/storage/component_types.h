@@ -36,7 +36,7 @@ class ComponentTypes {
   void take_back(std::size_t count) noexcept;
   /// Turns a type without data into a type with values. The values are default-constructed in all
   /// rows that have the type. If `ops` is null, turns it back into a type without data. In every
-  /// storage that shares the types, the chunks of the affected archetypes are laid out anew.
+  /// storage that shares the types, the chunks of the affected archetypes are laid out again.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
 
  private:

@@ -27,7 +27,7 @@ std::string escape_name(std::string_view name);
 /// so that the smallest one can be found without testing suffixes that are taken.
 ///
 /// Every suffix below end() has been taken or given back. Suffixes that were taken by other means
-/// are not known until one of them is tried; the caller must then call take().
+/// are unknown until one of them is tried; the caller must then call take().
 class FreeSuffixes {
  public:
   static constexpr std::uint32_t first = 2;

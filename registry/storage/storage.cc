@@ -27,9 +27,9 @@ namespace muster {
 
 namespace {
 
-/// If `ahead` is true, prefetches the rows from `row` on; otherwise, prefetches those before it.
-/// The processor does not prefetch the beginning and end of a chunk's columns, so without this, the
-/// first access to each column would have to wait.
+/// If `ahead` is true, prefetches `row` and the rows after it; otherwise, prefetches the rows
+/// before it. The processor does not prefetch the beginning and end of a chunk's columns, so
+/// without this, the first access to each column would have to wait.
 void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
   constexpr std::size_t line = 64, lines = 4;
   const Archetype& archetype = *chunk.archetype;

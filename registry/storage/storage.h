@@ -220,7 +220,7 @@ class Storage : private StorageContents {
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
   };
-  /// Changes whenever a chunk is added, removed, or laid out anew, or a version begins. Code that
+  /// Changes whenever a chunk is added, removed, or laid out again, or a version begins. Code that
   /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and the
@@ -256,7 +256,7 @@ class Storage : private StorageContents {
     ++chunk_changes_;
     return version_++;
   }
-  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. Until it
+  /// Changes whenever a chunk is dropped or laid out again, or a version begins; never 0. Until it
   /// changes, chunk numbers and column addresses remain valid, and touched columns stay touched.
   std::uint64_t stamp() const noexcept { return stamp_; }
   /// Calls the preserver from now on until it is removed. There may be several preservers.
@@ -367,8 +367,8 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Removes the row and releases the id. The last row of the group fills the hole. `park` is
-  /// reserved for undo; it parks the id.
+  /// Removes the row and releases the id. The last row of the group fills the hole. If `park` is
+  /// true, parks the id; reserved for undo.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
   /// Removes the row of `e` in a plain() archetype and releases the id. Inlined into loops.
