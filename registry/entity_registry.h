@@ -74,7 +74,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- reading: pointers and references are valid until the next push, flush, or advance ---
 
-  /// Reads a single array element. False for ids that are nil, stale, or were never issued.
+  /// Reads a single array element. False for ids that are nil, that are stale, or that were never
+  /// issued.
   bool alive(Entity e) const noexcept { return storage().alive(e); }
   /// Returns null if the entity is not alive or does not have C. Tags have no value; use has().
   template <ComponentType C>
@@ -251,7 +252,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// text has the same hash, the text is refused and the result is the empty text. Servers do not
   /// drop texts that were interned in this process. Therefore, code that stores a Text where the
   /// registry cannot see it (in a handler, a manager, or a runtime component) must intern the text
-  /// at each start.
+  /// at each startup.
   Text intern(std::string_view text);
   /// Returns the bytes of a text, or an empty view if it is unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
@@ -301,7 +302,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// they had when they were added. If a manager refuses the state or throws an exception, the
   /// managers before it get their previous state back. Restore hooks are called last. A load is not
   /// an input, so sinks do not see it. Texts that were passed to intern() earlier must be interned
-  /// again, as at a start. Requires memory for both states.
+  /// again, as at startup. Requires memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
   /// Returns the sequence number of the most recent input that was shown to sinks.
   std::uint64_t sequence() const noexcept { return core_.state.sequence; }

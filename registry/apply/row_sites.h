@@ -30,7 +30,7 @@ consteval std::uint64_t site_key(std::uint64_t kind) {
 }
 
 /// The batch of a call with a given list of components. It is kept between calls, so that the next
-/// call writes only its target and values.
+/// call has to write only a new target and new values.
 class SealedBytes {
  public:
   void keep(std::span<const std::byte> sealed);
@@ -82,8 +82,9 @@ struct MoveSite {
   /// A move takes the slow path once the open chunk has this number of rows, either because the
   /// chunk is full or because rows that will fill holes must be prefetched.
   std::uint32_t stop = 0;
-  /// Number of the chunk that the previous row left; valid only while `aimed` is. The chunk belongs
-  /// to `from`, is at depth 0, and has been touched. chunks_max if any value has an unusual size.
+  /// Number of the chunk that the previous row left; valid only while `aimed` is valid. The chunk
+  /// belongs to `from`, is at depth 0, and has been touched. chunks_max if any value has an unusual
+  /// size.
   std::uint32_t known = Locator::chunks_max;
   Chunk* old = nullptr;
   OpenChunk open;  ///< the open chunk of `to`
@@ -125,14 +126,14 @@ struct MoveSite {
   Way way = nullptr;
 };
 
-/// All sites of a registry. There are two places for each component list. If other lists occupy
-/// both, the list takes over the first one.
+/// All sites of a registry. There are two places for each component list. If both are occupied by
+/// other lists, the list takes over the first place.
 class RowSites {
  public:
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
-  /// Returns the site most recently used at this list's place. It may belong to another key.
+  /// Returns the most recently used site at this list's place. The site may belong to another key.
   [[gnu::always_inline]] MoveSite& recent(std::uint64_t key) noexcept { return *recent_[first_place(key, 0)]; }
   RowSites() { recent_.fill(moves_.data()); }
   RowSites(const RowSites&) = delete;

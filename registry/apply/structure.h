@@ -64,7 +64,7 @@ class Structure {
   /// Sets the log that receives the edits of sessions from now on, or removes it if null. The log
   /// must outlive this object or remain valid until the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
-  /// While this object exists, the messages being applied are those of an input from `editor`.
+  /// While this object exists, the messages being applied belong to an input from `editor`.
   class EditedBy {
    public:
     EditedBy(Structure& structure, const Editor& editor) noexcept : structure_(structure) {

@@ -77,8 +77,8 @@ struct HandlerStates {
 
 class HandlerTable {
  public:
-  /// `states` must outlive the table. Whenever its contents are exchanged, bind_all() must be
-  /// called afterward.
+  /// `states` must outlive the table. Whenever the contents of `states` are exchanged, bind_all()
+  /// must be called afterward.
   explicit HandlerTable(HandlerStates& states) : states_(states) {}
   /// Destroys the handlers in the order in which they were added.
   ~HandlerTable();

@@ -335,7 +335,8 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Creates a chunk only when its first column arrives, because a damaged state may announce many.
+  /// Creates a chunk only when its first column arrives, because a damaged state may announce many
+  /// chunks.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =

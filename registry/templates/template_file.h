@@ -56,8 +56,8 @@ class TemplateFile {
   TemplateFile(const TemplateFile&) = delete;
   TemplateFile& operator=(const TemplateFile&) = delete;
 
-  /// Builds the next template in the file, and any others in the file on which it depends. Returns
-  /// false at the end of the file or on an error.
+  /// Builds the next template in the file, together with any other templates in the file on which
+  /// that template depends. Returns false at the end of the file or on an error.
   bool go_on();
   /// Returns the result, as read_templates() would. Must be called exactly once, after go_on() has
   /// returned false.
