@@ -204,7 +204,7 @@ struct Invoker {
   }
   // Used for handlers that take values from parents. The loop processes rows whose values are found
   // immediately and leaves the others to rows_apart(). Thus, the loop does not have to test for
-  // missing values or join two paths, which took a quarter of its instructions.
+  // missing values or join two paths, which used to take a quarter of its instructions.
 
   /// False for handlers that spawn, because spawning may move the values that were found, and for
   /// handlers that may consume the message.

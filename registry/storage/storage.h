@@ -74,7 +74,7 @@ struct StorageContents {
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  // One element per depth, down to the deepest rows, whose ancestors are at all depths above them.
+  // One element per depth that has rows. Depths have no gaps, because ancestors have rows, too.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
