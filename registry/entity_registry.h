@@ -14,7 +14,7 @@
 // (registry/host.h). Handlers must not use the registry; if one does, the program is stopped with
 // an error that names the handler. Handlers may call only alive, name, path, parent, and children,
 // whose results cannot change before the handlers return. If an InputSink throws an exception, the
-// call that made the input passes it on, and the input does not take place.
+// call that made the input propagates the exception, and the input does not take place.
 #pragma once
 
 #include <cstdint>

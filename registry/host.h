@@ -97,7 +97,7 @@ class RegistryReader {
 };
 
 /// Extends RegistryReader with calls that change the registry. If an InputSink throws an exception,
-/// the call that made the input passes it on, and the input does not take place.
+/// the call that made the input propagates the exception, and the input does not take place.
 class RegistryHost : public RegistryReader {
  public:
   explicit RegistryHost(EntityRegistry& registry) noexcept : RegistryReader(registry), registry_(registry) {}
@@ -175,8 +175,8 @@ class RegistryHost : public RegistryReader {
   /// subscribed. A server numbers its plugins, so that a reloaded plugin returns to its old
   /// position.
   void begin_part(std::uint32_t part);
-  /// Returns the id for DynamicShape::message that lets a handler defined by run-time ids follow
-  /// the changes of a component. Throws SetupError if the component is unknown.
+  /// Returns an id to use as DynamicShape::message, so that a handler defined by run-time ids can
+  /// follow the changes of a component. Throws SetupError if the component is unknown.
   TypeId change_message(ChangeKind kind, TypeId component);
   /// Forgets every runtime type for whose functions `whose` returns true, even if handlers use the
   /// type. For hosts that unload code. The handlers must be ended before the next message.
@@ -192,11 +192,11 @@ class RegistryHost : public RegistryReader {
 
   // --- state ---
 
-  /// Exchanges the registry's state with another state that it created or had earlier. Unlike
-  /// EntityRegistry::load(), leaves the values of runtime components in their state and does not
-  /// call restore hooks. Managers receive their saved state. On failure, the error names a manager,
-  /// and nothing has changed. The time depends on the number of archetypes and handlers, not on the
-  /// number of rows, unless a preserver reads the rows.
+  /// Exchanges the registry's state with another state that the registry created or had earlier.
+  /// Unlike EntityRegistry::load(), leaves the values of runtime components in their state and does
+  /// not call restore hooks. Managers receive their saved state. On failure, the error names a
+  /// manager, and nothing has changed. The time depends on the number of archetypes and handlers,
+  /// not on the number of rows, unless a preserver reads the rows.
   [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
   /// Starts a new version. Later changes receive a version greater than the one returned.
   std::uint64_t begin_version() noexcept { return registry_.core_.state.storage.begin_version(); }

@@ -1,6 +1,6 @@
-// An owner of component data outside the registry's chunks, such as several values per entity, big
-// arrays, or objects of another engine. A manager chooses its own layout and lookup. It subscribes
-// to messages like any other subscriber and names the data it touches in the options'
+// An owner of component data outside the registry's chunks, such as several values per entity,
+// large arrays, or objects of another engine. A manager chooses its own layout and lookup. It
+// subscribes to messages like any other subscriber and names the data it touches in the options'
 // external_reads and external_writes. The registry calls only the functions below, all of which
 // have default implementations.
 #pragma once

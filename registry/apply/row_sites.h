@@ -138,9 +138,9 @@ class RowSites {
   RowSites() { recent_.fill(moves_.data()); }
   RowSites(const RowSites&) = delete;
   RowSites& operator=(const RowSites&) = delete;
-  /// Returns the site for rows of the archetype of `chunk`. Checks the most recently used site
-  /// first: its address does not depend on the chunk, so its contents can be read before the chunk
-  /// is known.
+  /// Returns the site for rows of `chunk`'s archetype. Checks the most recently used site first:
+  /// its address does not depend on the chunk, so its contents can be read before the chunk is
+  /// known.
   [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Chunk& chunk) noexcept {
     MoveSite* const recent = recent_[first_place(key, 0)];
     if (recent->key == key && recent->from == chunk.archetype) [[likely]]

@@ -136,8 +136,8 @@ class Structure {
   /// Rebuilds the index of names after rows were loaded. Returns the first entity that has the same
   /// name as a sibling, or nil if all names are valid.
   Entity restore_names();
-  /// Returns `e` and all its descendants in order of destruction. This is reverse pre-order, so
-  /// children come before their parents.
+  /// Returns `e` and all its descendants in order of destruction. The order is reverse pre-order,
+  /// so children come before their parents.
   std::span<const Entity> doomed(Entity e);
 
  private:
@@ -224,8 +224,8 @@ class Structure {
   Refusal judge_spawn(const Spawn& message, std::span<const Entity> ids, std::uint32_t size, const RowSetSpan& rows);
   void spawn_tree(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids, std::uint32_t depth,
                   const std::byte* payload);
-  /// Creates the rows of a tree, with everything that the template specifies. The rows must fit
-  /// (see TreeRows::fits). Does not link the root to `parent`.
+  /// Creates the rows of a tree, including everything that the template specifies. The rows must
+  /// fit (see TreeRows::fits). Does not link the root to `parent`.
   Row spawn_rows(const TemplateTable::Entry& entry, std::span<const Entity> ids, Entity parent);
   /// Creates the row of a node, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,

@@ -181,8 +181,8 @@ void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& ho
   else
     out.append_rows_shared(ids, how, root...);
 }
-/// Appends a Spawn of `what` with granted ids. For threads that write to an inbox lane. Sets
-/// `how.what`. The name in `how` must be known to the world.
+/// Appends a Spawn of `what` with granted ids. Intended for threads that write to an inbox lane.
+/// Sets `how.what`. The name in `how` must be known to the world.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, const Template& what, std::span<const Entity> ids, Spawn how, const Cs&... root) {
   how.what = text_of(what.name());

@@ -23,9 +23,9 @@ namespace muster {
 
 class ParallelPass;
 
-/// Calls a handler that writes components whose changes another handler follows. Compares the
-/// values before and after each row. Adds ComponentChanged messages to `changed`, after the
-/// handler's own pushes for the row. `before` is scratch memory.
+/// Calls a handler that writes components if another handler follows changes to those components.
+/// Compares the values before and after each row. Adds ComponentChanged messages to `changed`,
+/// after the handler's own pushes for the row. `before` is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed);

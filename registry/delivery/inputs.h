@@ -35,7 +35,7 @@
 namespace muster {
 
 /// Owned by the registry and used only on its thread. If a sink throws an exception, push,
-/// push_batches, flush, and advance pass it on; see registry/delivery/input_sink.h.
+/// push_batches, flush, and advance propagate the exception; see registry/delivery/input_sink.h.
 class Inputs {
  public:
   struct Parts {
@@ -68,8 +68,8 @@ class Inputs {
   /// `waited` must be true only if wait_over() was just called.
   template <class Finish>
   Receipt push(Finish finish, bool waited = false);
-  /// Like push(finish), for a batch whose targets are new ids. The ids are issued and then written
-  /// to `ids` and to the batch.
+  /// Like push(finish), but for a batch whose targets are new ids. The ids are issued and then
+  /// written to `ids` and to the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
   /// Pushes the consecutive batches in `bytes`, each as a separate input. The counts in the receipt
   /// are totals.
@@ -115,7 +115,7 @@ class Inputs {
     observer_ = observer;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Sets the sink that sees deliveries of the cascade, or null to remove it.
+  /// Sets the sink that is notified of cascade deliveries, or removes it if null.
   void set_pushed_sink(PushedSink* sink) noexcept {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;

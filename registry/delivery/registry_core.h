@@ -32,7 +32,8 @@ struct RegistryOptions {
   // affect the state and are saved with it, so a loaded registry uses the saved limits.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
-  /// If true, a state that was saved with different limits is not loaded, and the error names both.
+  /// If true, a state that was saved with different limits is not loaded, and the error names both
+  /// the saved limits and the registry's own.
   bool insist_on_bounds = false;
   /// If false, every input takes the general path (registry/delivery/inputs.h), to which all
   /// shortcuts must be equivalent. Intended for tests. The results do not depend on this setting.
@@ -103,9 +104,9 @@ struct RegistryCore {
     told = sinks.empty() ? nullptr : sinks.size() == 1 ? sinks.front() : &several_;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
-  /// Numbers an input and shows it to the sinks. If a sink throws an exception, passes it on; in
-  /// that case, the number is not used, and on_withdrawn is called for the sinks that saw the
-  /// input.
+  /// Numbers an input and shows it to the sinks. If a sink throws an exception, propagates the
+  /// exception; in that case, the number is not used, and on_withdrawn is called for the sinks that
+  /// saw the input.
   void tell(Envelope& envelope, std::span<const std::byte> batch) {
     if (InputSink* const sink = told) return tell_to(*sink, envelope, batch);
     number();

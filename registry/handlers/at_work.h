@@ -32,7 +32,8 @@ class Shown {
   /// Returns the current value. May be called only on the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// Returns the current value or an earlier one. For all threads except the writing thread.
+  /// Returns the current value or an earlier one. May be called on any thread except the writing
+  /// thread.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:

@@ -170,7 +170,7 @@ struct HandlerOptions {
   /// flush or advance, the name is reported once through RegistryOptions::on_warning.
   std::vector<std::string> before = {}, after = {};
   /// Called once for each matching archetype. If it throws an exception during subscribe(), the
-  /// exception is passed on and the handler is not subscribed. For archetypes that are created
+  /// exception is propagated and the handler is not subscribed. For archetypes that are created
   /// later, an exception stops the program, as an exception from a handler does.
   std::function<bool(const Archetype&)> filter = {};
   /// Called before each pass, on the thread that pushed it, after all handlers for which this one
@@ -228,12 +228,12 @@ struct Handler {
   std::uint32_t few_bytes = 0;  ///< size of an item that has no causes
   std::shared_ptr<void> state;  ///< the callable object
 
-  /// Recent time per row in passes. Measured only if there are several workers.
+  /// The recent time per row in passes. Measured only if there are several workers.
   double row_ns = 0;
 
   /// Number of value terms with the source `self`, which is the length of a column list.
   std::uint32_t values = 0;
-  std::uint32_t written = 0;  ///< bit mask of the values among the first 32 that are written
+  std::uint32_t written = 0;  ///< bit mask: which of the first 32 values are written
 
   /// The columns of the value terms with the source `self`, indexed by archetype index. Null if the
   /// handler does not match the archetype.

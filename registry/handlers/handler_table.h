@@ -102,8 +102,8 @@ class HandlerTable {
 
   /// Adds a handler. Throws SetupError and changes nothing if the message already has a handler
   /// with that name, if the order is contradictory, or if UnkeptHandlers::check refuses the
-  /// handler. If the handler's filter throws an exception, passes it on; if `filter_stops` is true,
-  /// stops the program instead.
+  /// handler. If the handler's filter throws an exception, propagates the exception; if
+  /// `filter_stops` is true, stops the program instead.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
   /// Stores a handler that was subscribed inside another handler, until begin() is called for it.

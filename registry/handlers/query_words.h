@@ -84,8 +84,9 @@ class Elsewhere {
   /// Returns true if the values of Parent or SelfOrParent are taken from the rows' parents. Returns
   /// false if they are the rows' own values or are absent.
   bool looks_above() const noexcept { return above_; }
-  /// Like find(), if the value of Parent or SelfOrParent can be found from cached data. Otherwise
-  /// returns false and does not find a value. `above` is true if looks_above() is known to be true.
+  /// Like find(), but succeeds only if the value of Parent or SelfOrParent can be found from cached
+  /// data. Otherwise, returns false without finding a value. `above` is true if looks_above() is
+  /// known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);

@@ -489,7 +489,7 @@ struct InvokerOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
 
-/// The signature of a function type or member function, without noexcept, or void otherwise.
+/// The signature of a function type or member function, without noexcept; void for other types.
 template <class>
 struct PlainSignature {
   using type = void;

@@ -40,7 +40,7 @@ struct MessageFigures {
   /// Number of messages left pending by cut cascades. A message is counted each time that it is
   /// left pending.
   std::uint64_t carried = 0;
-  /// Time spent in the handlers of this type and in the registry's own action for it.
+  /// Time spent in the handlers of this message type and in the registry's own action for the type.
   std::uint64_t ns = 0;
 };
 

@@ -293,8 +293,8 @@ template <class F>
   if (chunk.place + std::size_t{1} < chunks.size()) part(*chunks[chunk.place + 1], rows);
 }
 
-/// Returns the capacity of the chunk at `place` of a group. It is small for the first chunk; the
-/// other chunks have the full size.
+/// Returns the capacity of the chunk at `place` of a group. The first chunk has a small capacity,
+/// and all other chunks have the full capacity.
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
 
 }  // namespace muster

@@ -18,8 +18,8 @@ constexpr std::size_t share_small = 8, share_large = 32;
 constexpr std::size_t share_unused = 8;  // fraction of the used memory
 constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
-// Limit on a slab for announced blocks, so that the memory of a column that shrinks can be
-// returned.
+// Limit on the size of a slab for announced blocks, so that the memory of a column that shrinks can
+// be returned.
 constexpr std::size_t known_bytes_max = 4u << 20;
 // Detects writes past the end of a block.
 constexpr std::size_t gap = poisons ? block_line : 0;

@@ -30,8 +30,8 @@ class BulkRows {
 
  private:
   friend class Structure;  // registry/apply/structure.h
-  /// Consecutive rows of one chunk whose values are copied to consecutive rows of another. The
-  /// first row is described by its destination and origin.
+  /// A copy of values from consecutive rows of one chunk to consecutive rows of another. `to` and
+  /// `from` are the places of the first row.
   struct Moved {
     Locator to, from;
     std::uint32_t rows;

@@ -259,7 +259,8 @@ Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
   Chunk& chunk =
       new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
-  // Columns of expected chunks continue the previous ones, so a prefetch would only interfere.
+  // The columns of expected chunks continue those of the previous chunks, so a prefetch would only
+  // interfere.
   if (expected_chunks_ == 0)
     ask_for_rows(chunk, 0, true);
   else

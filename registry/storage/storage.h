@@ -21,7 +21,7 @@
 namespace muster {
 
 /// Memory is prefetched if a storage has at least this many rows. Smaller storages fit into the
-/// last-level cache, where prefetching costs more than waiting: 12% in a battle of 100,000 units.
+/// last-level cache, where prefetching costs more than waiting (12% in a battle of 100,000 units).
 constexpr std::uint64_t rows_far_away = 300'000;
 
 /// Preserves the old bytes of columns. Called on the storage's thread before a column is changed
@@ -145,7 +145,7 @@ class Storage : private StorageContents {
   };
   Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
   void undraw(const Drawn& before) noexcept;
-  /// True if `e` is current and does not have a row because it is in this state.
+  /// True if `e` is a current id that does not have a row and is in this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
   }
@@ -215,7 +215,7 @@ class Storage : private StorageContents {
   /// The chunk that receives the rows of an archetype, and the chunk whose rows fill the holes.
   /// Both belong to plain() archetypes, are at depth 0, and have been touched.
   struct MoveAim {
-    /// `open` is a chunk of the other archetype with free rows; `last` is the last of its group.
+    /// `open` is a chunk of the other archetype and has free rows. `last` is the last of its group.
     Chunk *open = nullptr, *last = nullptr;
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
@@ -259,7 +259,7 @@ class Storage : private StorageContents {
   /// Changes whenever a chunk is dropped or laid out again, or a version begins; never 0. Until it
   /// changes, chunk numbers and column addresses remain valid, and touched columns stay touched.
   std::uint64_t stamp() const noexcept { return stamp_; }
-  /// Calls the preserver from now on until it is removed. There may be several preservers.
+  /// Calls the preserver until it is removed. There may be several preservers.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
 
@@ -579,7 +579,7 @@ class Storage : private StorageContents {
   }
   void make_move_plan(const Archetype& from, const Archetype& to);
   void touch_all(Chunk& chunk) {
-    // Ids are touched only in this function, so if they have the current version, all columns do.
+    // Ids are touched only in this function. If they have the current version, so do all columns.
     if (chunk.slots()[column_ids].version != version_) [[unlikely]]
       first_touch_all(chunk);
   }
