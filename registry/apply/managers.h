@@ -19,7 +19,8 @@ namespace muster {
 class ManagerRows {
  public:
   virtual ~ManagerRows() = default;
-  /// Receives the row that contains the name. It is written at every save, after the parts.
+  /// Receives the row that contains the manager's name. The row is written at every save, after the
+  /// parts.
   virtual void head(std::uint64_t key, std::span<const std::byte> bytes) = 0;
   /// Like the functions of ManagerSink, except that each version is unique over the registry's
   /// whole lifetime.

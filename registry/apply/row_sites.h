@@ -18,7 +18,7 @@ namespace muster {
 
 constexpr std::size_t site_components_max = 8;
 
-/// Returns a nonzero key for a list of component types, which depends on their order.
+/// Returns a nonzero key for a list of component types. The key depends on the order of the types.
 template <ComponentType... Cs>
 consteval std::uint64_t site_key(std::uint64_t kind) {
   std::uint64_t key = kind;

@@ -16,8 +16,8 @@ namespace muster {
 class Inbox;
 
 /// A writer's end of the inbox. The messages of a lane are delivered in the order in which they
-/// were put. Lanes are emptied in the order in which they were opened. May be used from any thread,
-/// but must not outlive its registry.
+/// were put into it. Lanes are emptied in the order in which they were opened. May be used from any
+/// thread, but must not outlive its registry.
 class InboxLane {
  public:
   /// Copies one or more consecutive batches, which must be complete and verified. Each batch

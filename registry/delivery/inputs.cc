@@ -233,7 +233,7 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
 
 Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                              std::uint64_t user) {
-  // Usually there is only one batch. The receipt is the sum over all batches.
+  // Usually there is only one batch. The receipt contains the totals of all batches.
   if (bytes.size() >= sizeof(BatchHeader)) [[likely]] {
     const BatchView first(bytes);
     const BatchHeader& header = first.header();

@@ -170,9 +170,9 @@ class Inputs {
   Receipt deliver_waiting();
   /// Delivers all posted messages, with one input per batch. There must be at least one.
   Receipt deliver_posts();
-  /// Delivers the oldest posts, up to the first batch that is not of kind `each` or that the
-  /// registry acts on. Equivalent to live() for each batch, provided that neither post receipts,
-  /// observation, nor causes are needed. Returns the number of batches delivered.
+  /// Delivers the oldest posts. Stops at the first batch that is not of kind `each` or on which the
+  /// registry itself acts. Equivalent to calling live() for each batch. Must be used only if post
+  /// receipts, observation, and causes are not needed. Returns the number of batches delivered.
   std::size_t deliver_plain(Receipt& sum);
   /// Delivers the messages that handlers pushed, up to the limit. Returns true if all were
   /// delivered.

@@ -17,9 +17,9 @@ class UnknownNames {
  public:
   /// True if handlers have been added since look() was last called.
   bool has_new(const HandlerTable& handlers) const noexcept { return handlers.next_ordinal() != looked_at_; }
-  /// Checks the handlers added since the previous call. Returns a sentence for each name that does
-  /// not match anything now. Returns at most 16 such sentences; if there are more names, another
-  /// sentence states how many.
+  /// Checks the handlers added since the previous call, and composes a sentence for each name that
+  /// currently does not match anything. Returns at most 16 such sentences; if there are more names,
+  /// another sentence states how many.
   std::vector<std::string> look(const HandlerTable& handlers);
 
  private:

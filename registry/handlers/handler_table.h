@@ -173,7 +173,8 @@ class HandlerTable {
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Returns the handler with this name, or null if there is none.
   Handler* find(std::string_view name) noexcept;
-  /// Returns the ordinal of the next handler. It is greater than those of all current handlers.
+  /// Returns the ordinal of the next handler. This ordinal is greater than those of all current
+  /// handlers.
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
   /// Returns the number of handlers compared, plus the number of handlers, terms, and archetypes

@@ -221,7 +221,7 @@ struct Invoker {
     if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
     return quick_loop<false>(f, m, bases, begin, end, all);
   }
-  /// `above` is true if all values are found at parents. This case has a separate loop, because
+  /// `above` is true if all values come from parents. This case has a separate loop, because
   /// compilers that do not unswitch loops (-O2) would test each row.
   template <bool above, class Kept, class Bases, std::size_t... I>
   [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,

@@ -26,7 +26,7 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// A component type in the form in which Storage uses it. Owned by Storage, and never moves.
+/// A component type in the form in which Storage uses it. Owned by Storage and never moved.
 struct StoredType {
   TypeId id = 0;
   std::uint32_t size = 0;  ///< 0 for tags, which have no column

@@ -1,5 +1,5 @@
-// The component types that a registry stores. They are shared by all of its states: the current
-// state and those held outside the registry (registry/apply/registry_state.h).
+// The component types that a registry stores. These types are shared by all states of the registry:
+// the current state and those held outside the registry (registry/apply/registry_state.h).
 #pragma once
 
 #include <cstddef>

@@ -154,8 +154,8 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Returns the first index of the next grant of `count` ids. It is in a returned range if one is
-  /// large enough, and otherwise equals ids().indices().
+  /// Returns the first index of the next grant of `count` ids. The index is in a returned range if
+  /// one is large enough. Otherwise, it equals ids().indices().
   std::uint32_t next_grant(std::uint32_t count) const noexcept;
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
@@ -223,9 +223,9 @@ class Storage : private StorageContents {
   /// Changes whenever a chunk is added, removed, or laid out again, or a version begins. Code that
   /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and the
-  /// directory entries of their ids. These rows will soon fill holes, and the processor does not
-  /// detect backward reads. Useful for registries with at least rows_far_away rows.
+  /// Prefetches `asked_rows` rows some distance before the last row of a group's last chunk, and
+  /// the directory entries of their ids. These rows will soon fill holes, and the processor does
+  /// not detect backward reads. Useful for registries with at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
   /// Like ask_for_last_rows(), but prefetches only the ids and directory entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
@@ -358,7 +358,7 @@ class Storage : private StorageContents {
   /// Like create_run() above, but for up to `count` new ids, which are issued as by take_ids() and
   /// written to the rows. If `far` is true, prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// Returns the chunk in which the next row of a group is placed.
+  /// Returns the chunk in which the next row of a group will be placed.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
       Chunk* const last = archetype.groups[depth].last;
@@ -430,7 +430,7 @@ class Storage : private StorageContents {
     if (from % asked_rows == 0) [[unlikely]]
       rows_left(group);
   }
-  /// Moves the row of `e` and returns the new row. Columns that both archetypes have keep their
+  /// Moves the row of `e` and returns the new row. Columns that exist in both archetypes keep their
   /// values. All others are set to zero, so new enableable types are still absent.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   /// Gives a row an enableable type of its archetype, identified by the slot of its presence
