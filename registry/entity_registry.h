@@ -237,8 +237,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// types arrive.
   TypeTable& types() noexcept;
   const TypeTable& types() const noexcept;
-  /// Registers a compiled type. Otherwise, this happens when the type is first used. Throws
-  /// SetupError if a known type with the same name has a different layout.
+  /// Registers a compiled type, which would otherwise be registered on first use. Throws SetupError
+  /// if a known type with the same name has a different layout.
   template <GeneratedType T>
   void add_type() {
     known().need<T>();

@@ -181,9 +181,9 @@ class RegistryHost : public RegistryReader {
   /// Forgets every runtime type for whose functions `whose` returns true, even if handlers use the
   /// type. For hosts that unload code. The handlers must be ended before the next message.
   void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
-  /// Destroys all values of T before the plugin that defines it is unloaded. The component remains
-  /// present in its entities, which receive new values when the type is registered again. Throws
-  /// SetupError if a handler uses T.
+  /// Destroys all values of T. Must be called before the plugin that defines T is unloaded. The
+  /// component remains present in its entities, which receive new values when the type is
+  /// registered again. Throws SetupError if a handler uses T.
   template <RuntimeType T>
   void remove_runtime_type() {
     forget_runtime_type(TypeTraits<T>::id);

@@ -44,7 +44,8 @@ class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
 
-  /// Throws SetupError if the name is empty or taken, or if the manager refuses its saved state.
+  /// Adds a manager. Throws SetupError if the name is empty or taken, or if the manager refuses its
+  /// saved state.
   void add(std::string name, Manager& manager);
   /// Removes a manager. Its state is stored and passed to the next manager of that name.
   void remove(Manager& manager);

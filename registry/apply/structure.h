@@ -230,7 +230,7 @@ class Structure {
   /// Creates the row of a node, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
-  /// Writes the ids of other nodes into a node's values that refer to them.
+  /// If values of a node refer to other nodes, writes the ids of those nodes into the values.
   static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
   /// Creates a node with its row, name, and links. `depth` is the depth of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,

@@ -86,8 +86,8 @@ class Inputs {
   /// delivers the cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
   /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), with one input
-  /// per batch. If there were any, a flush input marks their end. Finally, delivers everything that
-  /// these inputs caused.
+  /// per batch. If there were any batches, a flush input marks their end. Finally, delivers
+  /// everything that these inputs caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   /// Repeats an input that a sink of another registry saw; see RegistryHost::replay.
@@ -162,8 +162,8 @@ class Inputs {
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
   /// Like tell(), but the envelope also records what has happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
-  /// Issues the ids that a Create, Spawn, or MergeTemplate from the host names, up to the first id
-  /// that is not the next one. Returns the number of ids issued.
+  /// Issues the ids that a Create, Spawn, or MergeTemplate from the host names. Stops at the first
+  /// id that is not the next one to be issued. Returns the number of ids issued.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);

@@ -32,7 +32,7 @@ class ColumnStarts {
   /// every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
-  /// Returns the size of a value, if any chunk has a start address.
+  /// Returns the size of a value. Valid only if some chunk has a start address.
   std::uint32_t bytes() const noexcept { return bytes_; }
   /// Returns the value of the nearest ancestor that has one, or null. Used for rows whose parent is
   /// in a chunk without a known start address. Remembers the start address if possible.
