@@ -58,8 +58,8 @@ class RegistryReader {
   /// True if the text was passed to intern() in this process.
   bool is_host_text(Text text) const noexcept;
   const HandlerTable& handlers() const noexcept { return read_.core_.types.handlers(); }
-  /// Returns the states of absent managers, keyed by the hash64 of their names. For hosts that
-  /// replace managers and may have to undo the replacement.
+  /// Returns the states of absent managers, keyed by the hash64 of their names. Intended for hosts
+  /// that replace managers and may have to undo the replacement.
   const ManagerStates& waiting_managers() const noexcept;
   /// Calls take(manager name, component) for each component that a manager holds for a living
   /// entity, in the order of manager names.
@@ -179,7 +179,7 @@ class RegistryHost : public RegistryReader {
   /// follow the changes of a component. Throws SetupError if the component is unknown.
   TypeId change_message(ChangeKind kind, TypeId component);
   /// Forgets every runtime type for whose functions `whose` returns true, even if handlers use the
-  /// type. For hosts that unload code. The handlers must be ended before the next message.
+  /// type. Intended for hosts that unload code. The handlers must be ended before the next message.
   void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
   /// Destroys all values of T. Must be called before the plugin that defines T is unloaded. The
   /// component remains present in its entities, which receive new values when the type is

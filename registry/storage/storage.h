@@ -351,9 +351,9 @@ class Storage : private StorageContents {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Appends rows at depth 0 for the first of `ids`, which must be from take_ids(). Appends as many
-  /// rows as fit into the open chunk of a plain() archetype, but at least one. The rows have all
-  /// types of the archetype.
+  /// Appends rows at depth 0 for the first of `ids`, which must be from take_ids(). Appends only
+  /// the rows that fit into the open chunk of a plain() archetype, but at least one. The rows have
+  /// all types of the archetype.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
   /// Like create_run() above, but for up to `count` new ids, which are issued as by take_ids() and
   /// written to the rows. If `far` is true, prefetches the directory.
