@@ -174,7 +174,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- structure: each call is a message that is pushed and delivered immediately ---
 
-  /// Creates a root without a name. This is never refused.
+  /// Creates an unnamed root. The creation is never refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
   /// Creates a root with a name. Refused without effect if another root has the name, or if a
@@ -281,7 +281,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
                          HandlerOptions options = {});
   using WrongSubscriptions::subscribe;  // last, because compilers list candidates in this order
   /// Enables or disables all handlers with this name, for all messages, including handlers that are
-  /// added later. This is a message, so the setting is saved.
+  /// added later. The call is a message, so the setting is saved.
   Receipt set_handler_enabled(std::string_view name, bool enabled);
 
   // --- state ---

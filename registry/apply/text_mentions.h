@@ -14,8 +14,8 @@
 namespace muster {
 
 /// Starts with a set of texts and removes every text that it finds mentioned. In a table or in a
-/// value with unknown fields, any number that equals a text's hash counts as a mention. This may
-/// keep a text unnecessarily, but a text in use is never dropped.
+/// value with unknown fields, any number that equals a text's hash counts as a mention. This rule
+/// may keep a text unnecessarily, but a text in use is never dropped.
 class TextMentions {
  public:
   explicit TextMentions(std::span<const std::uint64_t> hashes) : left_(hashes.begin(), hashes.end()) {}

@@ -1,5 +1,5 @@
-// Holds messages until the registry's clock reaches their due times. They are ordered by due time,
-// and then by id.
+// Holds messages until the registry's clock reaches their due times. The messages are ordered by
+// due time, and then by id.
 #pragma once
 
 #include <cstdint>

@@ -166,7 +166,7 @@ class ParallelPass {
   std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // number of the first unfinished task
   std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,
                          waiting_turn_ MUSTER_GUARDED_BY(mutex_) = 0;
-  // Counts events that waiting threads need to know about. Also read without the lock.
+  // Counts events that waiting threads need to know about. The count is also read without the lock.
   std::atomic<std::uint32_t> news_ = 0;
 };
 

@@ -70,8 +70,8 @@ struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
 
   /// Ordinals of this process's handlers that pending HandlerRequest messages will start or end.
-  /// Not saved: ordinals in a loaded state belong to the process that saved it and have no effect
-  /// here.
+  /// The sets are not saved: ordinals in a loaded state belong to the process that saved the state
+  /// and have no effect here.
   std::vector<std::uint64_t> beginning, ending;
 };
 
@@ -135,7 +135,8 @@ class HandlerTable {
   void bind(Archetype& archetype);
   /// Must be called for each archetype whose slots were reassigned.
   void bind_again(Archetype& archetype);
-  /// Must be called with archetypes that are about to be dropped. They must not have any rows.
+  /// Must be called with archetypes that are about to be dropped. These archetypes must not have
+  /// any rows.
   void forget(std::span<Archetype* const> leaving);
   /// Rebinds all handlers, and clears everything remembered about archetypes and chunks. Must be
   /// called after all archetypes and the contents of the HandlerStates were exchanged. An exception
@@ -154,7 +155,7 @@ class HandlerTable {
   /// True if a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// For each of these messages: true if the message requires a handler to be called. The handler
+  /// Each member is true if the message of that name requires a handler to be called. The handler
   /// may be one of the message itself, of Activated, Loaded, or Deactivated, or of changes to
   /// components.
   struct Told {

@@ -87,8 +87,8 @@ class TypesKnown {
     std::size_t components, messages;
   };
   Mark mark() const noexcept;
-  /// Forgets the types added since the mark. They must not be used by any archetype, batch, or
-  /// handler.
+  /// Forgets the types added since the mark. The forgotten types must not be used by any archetype,
+  /// batch, or handler.
   void take_back(const Mark& mark);
 
  private:

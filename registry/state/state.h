@@ -81,8 +81,8 @@ struct MendedState {
   std::string text() const;  ///< a sentence for users
 };
 
-/// Corrections that were made during loading. They do not prevent loading, so everything that was
-/// saved can be loaded again.
+/// Corrections that were made during loading. Corrections do not prevent loading, so everything
+/// that was saved can be loaded again.
 struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< number of corrected values

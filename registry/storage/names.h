@@ -1,7 +1,7 @@
 // Finds children by name. Names are unique among the children of a parent. The names themselves are
 // Name components; Names is the index from (parent, text) to entity. Children that were created in
 // one tree together with their parent are initially left out of the index, because most of them are
-// never looked up. They are added by the first lookup that is allowed to change the index.
+// never looked up. Such children are added by the first lookup that is allowed to change the index.
 #pragma once
 
 #include <bit>
