@@ -8,8 +8,7 @@
 // - A span parameter always covers a whole chunk. Other handlers can be split at any row.
 // - The time that each handler takes per row is measured. A pass runs on the registry's thread if
 //   it is expected to take less than pass_serial_below_ns or not to benefit from several workers.
-//   If several workers turn out to be slower, the following passes also run on that thread for some
-//   time.
+//   If several workers turn out to be slower, passes run on that thread for some time.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>

@@ -70,7 +70,7 @@ struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
 
   /// Ordinals of this process's handlers that pending HandlerRequest messages will start or end.
-  /// The sets are not saved: ordinals in a loaded state belong to the process that saved the state
+  /// The ordinals are not saved: those in a loaded state belong to the process that saved the state
   /// and have no effect here.
   std::vector<std::uint64_t> beginning, ending;
 };
