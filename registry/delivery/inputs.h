@@ -143,7 +143,7 @@ class Inputs {
     clean_up();
     return whole;
   }
-  /// Adds the flush's own input, which completes the flush.
+  /// Completes a flush: numbers its own input, shows it to the sinks, and delivers the cascade.
   void tell_flush(Receipt& sum);
   /// Delivers an Advance message and all timed messages that become due, and then completes the
   /// call.
