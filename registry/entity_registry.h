@@ -14,7 +14,7 @@
 // (registry/host.h). Handlers must not use the registry; if one does, the program is stopped with
 // an error that names the handler. Handlers may call only alive, name, path, parent, and children,
 // whose results cannot change before the handlers return. If an InputSink throws an exception, the
-// call that made the input passes it on, and the input does not take place.
+// call that made the input propagates the exception, and the input does not take place.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- reading: pointers and references are valid until the next push, flush, or advance ---
 
-  /// Reads a single array element. False for ids that are nil, stale, or were never issued.
+  /// Reads a single array element. False for ids that are nil, that are stale, or that were never
+  /// issued.
   bool alive(Entity e) const noexcept { return storage().alive(e); }
   /// Returns null if the entity is not alive or does not have C. Tags have no value; use has().
   template <ComponentType C>
@@ -151,8 +152,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
     requires NativeTable<M>
   void post(Entity target, const M& message);
   /// Delivers posted messages, then the contents of the inbox, and then everything that handlers
-  /// push. The counts in the receipt are totals. If there was nothing to deliver, the call is not
-  /// an input.
+  /// push. The counts in the receipt are totals. If there was nothing to deliver, the call does not
+  /// count as an input.
   Receipt flush();
 
   // --- time: the host moves the registry's clock ---
@@ -173,7 +174,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- structure: each call is a message that is pushed and delivered immediately ---
 
-  /// Creates a root without a name. This is never refused.
+  /// Creates an unnamed root. The creation is never refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
   /// Creates a root with a name. Refused without effect if another root has the name, or if a
@@ -213,10 +214,11 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
 
   // --- templates ---
 
-  /// Spawns a tree from a template with a single message. The components in `root` are added to
-  /// those that the template gives the root, or replace them. The result is the id of the root, or
-  /// of the first root if options.count is greater than one. Refused without effect if the template
-  /// is unknown, if options.count is 0, or if the parent, the sibling, or the name is not valid.
+  /// Spawns a tree from a template with a single message. The components in `root` are added to the
+  /// root's components from the template, replacing those of the same type. The result is the id of
+  /// the root, or of the first root if options.count is greater than one. Refused without effect if
+  /// the template is unknown, if options.count is 0, or if the parent, the sibling, or the name is
+  /// not valid.
   template <ComponentType... Cs>
   [[gnu::always_inline]] Created spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     return Created(spawn_with<Cs...>(what, options, root...));
@@ -235,8 +237,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// types arrive.
   TypeTable& types() noexcept;
   const TypeTable& types() const noexcept;
-  /// Registers a compiled type. Otherwise, this happens when the type is first used. Throws
-  /// SetupError if a known type with the same name has a different layout.
+  /// Registers a compiled type, which would otherwise be registered on first use. Throws SetupError
+  /// if a known type with the same name has a different layout.
   template <GeneratedType T>
   void add_type() {
     known().need<T>();
@@ -250,7 +252,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// text has the same hash, the text is refused and the result is the empty text. Servers do not
   /// drop texts that were interned in this process. Therefore, code that stores a Text where the
   /// registry cannot see it (in a handler, a manager, or a runtime component) must intern the text
-  /// at each start.
+  /// at each startup.
   Text intern(std::string_view text);
   /// Returns the bytes of a text, or an empty view if it is unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
@@ -279,7 +281,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
                          HandlerOptions options = {});
   using WrongSubscriptions::subscribe;  // last, because compilers list candidates in this order
   /// Enables or disables all handlers with this name, for all messages, including handlers that are
-  /// added later. This is a message, so the setting is saved.
+  /// added later. The call is a message, so the setting is saved.
   Receipt set_handler_enabled(std::string_view name, bool enabled);
 
   // --- state ---
@@ -300,7 +302,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// they had when they were added. If a manager refuses the state or throws an exception, the
   /// managers before it get their previous state back. Restore hooks are called last. A load is not
   /// an input, so sinks do not see it. Texts that were passed to intern() earlier must be interned
-  /// again, as at a start. Requires memory for both states.
+  /// again, as at startup. Requires memory for both states.
   [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
   /// Returns the sequence number of the most recent input that was shown to sinks.
   std::uint64_t sequence() const noexcept { return core_.state.sequence; }
@@ -317,10 +319,11 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Removes a manager. Its state is stored, saved with the registry, and passed to the next
   /// manager of that name, for example when a plugin is reloaded.
   void remove_manager(Manager& manager);
-  /// Return the calls that servers, savers, replays, and replicas need. Defined in registry/host.h.
+  /// Return an object with the calls that servers, savers, replays, and replicas need. Defined in
+  /// registry/host.h.
   RegistryHost host() noexcept;
   RegistryReader host() const noexcept;
-  /// Return timing statistics and traces. Defined in registry/profile.h.
+  /// Return an object that provides timing statistics and traces. Defined in registry/profile.h.
   RegistryProfile profile() noexcept;
   RegistryFigures profile() const noexcept;
 
@@ -384,8 +387,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Delivers a push that sinks have already seen, while no messages are pending. Equivalent to
   /// Inputs::push.
   Receipt push_direct(MessageRoute& route, Entity target, void* message);
-  /// Returns data about the chunk of a place from Storage::locate(). Returns null if `place` is not
-  /// a row, or if no handler processes the route's message for it.
+  /// Returns data about the chunk that contains `place`, a result of Storage::locate(). Returns
+  /// null if `place` is not a row, or if no handler processes the route's message for it.
   const KnownChunk* learn_chunk(MessageRoute& route, std::uint64_t place);
   template <MessageType M>
   void tell_pushed(InputSink& sink, MessageRoute& route, Entity target, const M& message);
@@ -416,8 +419,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
   /// Spawns an unnamed tree from a template that was already spawned that way. Requires that no
-  /// messages are pending and no handler has to be called. Equivalent to the general way. If the
-  /// general way is required, returns nil and has no effect.
+  /// messages are pending and no handler has to be called. Equivalent to the general path. If the
+  /// general path is required, returns nil and has no effect.
   Entity spawn_direct(std::string_view what, const SpawnOptions& options);
 
   // --- registry/direct_rows.h ---

@@ -30,8 +30,8 @@ std::span<const TypeId> RegistryReader::components(Entity e) const noexcept {
   read_.check_reading();
   const Row row = storage().find(e);
   if (!row) return {};
-  // Limit on remembered sets of components. Their number grows as callers keep changing and reading
-  // components.
+  // Limit on the number of remembered component sets, which grows as callers keep changing and
+  // reading components.
   constexpr std::size_t kept_max = 256;
   std::vector<TypeId> types;
   const std::span<const TypeId> here = types_of(row, types);
@@ -122,7 +122,7 @@ Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte
   require(recorded.sequence == registry_.core_.state.sequence + 1,
           "RegistryHost::replay: not the input that comes next");
   if (!registry_.core_.state.input.empty()) {
-    // A batch that was saved as posted. The replay must deliver it first.
+    // The state contained a posted batch, and the replay must deliver that batch first.
     require(recorded.kind == InputKind::post, "RegistryHost::replay: something else was posted");
     registry_.core_.state.input.seal();
     registry_.core_.state.input.pop_front();

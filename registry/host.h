@@ -1,7 +1,7 @@
 // The calls that hosts (servers, savers, replays, replicas) need in addition to those of
 // EntityRegistry. registry.host() returns a RegistryHost, or a RegistryReader if the registry is
-// const. Both merely refer to the registry and cost nothing to create. They may be used on the
-// registry's thread during its lifetime. Handlers must not use them.
+// const. Both merely refer to the registry and cost nothing to create. They may be used only on the
+// registry's thread and during the registry's lifetime. Handlers must not use them.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ class RegistryReader {
   /// True if the text was passed to intern() in this process.
   bool is_host_text(Text text) const noexcept;
   const HandlerTable& handlers() const noexcept { return read_.core_.types.handlers(); }
-  /// Returns the states of absent managers, keyed by the hash64 of their names. For hosts that
-  /// replace managers and may have to undo the replacement.
+  /// Returns the states of absent managers, keyed by the hash64 of their names. Intended for hosts
+  /// that replace managers and may have to undo the replacement.
   const ManagerStates& waiting_managers() const noexcept;
   /// Calls take(manager name, component) for each component that a manager holds for a living
   /// entity, in the order of manager names.
@@ -97,7 +97,7 @@ class RegistryReader {
 };
 
 /// Extends RegistryReader with calls that change the registry. If an InputSink throws an exception,
-/// the call that made the input passes it on, and the input does not take place.
+/// the call that made the input propagates the exception, and the input does not take place.
 class RegistryHost : public RegistryReader {
  public:
   explicit RegistryHost(EntityRegistry& registry) noexcept : RegistryReader(registry), registry_(registry) {}
@@ -110,22 +110,22 @@ class RegistryHost : public RegistryReader {
   /// session (`author`, or 0 for the host), its request number, and its user.
   Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0,
                      std::uint64_t user = 0);
-  /// Posts batches. They must meet the same conditions as for push_batch().
+  /// Posts batches. The batches must meet the same conditions as those passed to push_batch().
   void post_batch(std::span<const std::byte> batches);
   /// Repeats an input of another registry, of any kind, from the envelope and bytes that a sink
   /// received there. If both registries had the same state, handlers, and options before the first
   /// such input, they have the same state, sequence, and receipts after each push, flush, and
   /// advance.
   ///
-  /// A replayed post or lane batch is delivered, and the messages that its handlers push wait for
-  /// the next push, flush, or advance. The bytes must have been verified (verify_batch). Stops the
-  /// program if the input is not the next one, or if anything was posted to this registry. Batches
-  /// in this registry's lanes wait for a flush(). If `batch` is empty for a push, post, or lane
-  /// batch, the input was not recorded because its handlers could not change anything. In that
-  /// case, nothing is delivered, but the call counts as an input.
+  /// A replayed post or lane batch is delivered, but the messages that its handlers push remain
+  /// pending until the next push, flush, or advance. The bytes must have been verified
+  /// (verify_batch). Stops the program if the input is not the next one, or if anything was posted
+  /// to this registry. Batches in this registry's lanes wait for a flush(). If `batch` is empty for
+  /// a push, post, or lane batch, the input was not recorded because its handlers could not change
+  /// anything. In that case, nothing is delivered, but the call counts as an input.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
-  /// Sets the counters to the values recorded at this point, which include messages that were not
-  /// recorded. For replays.
+  /// Sets the counters to the values recorded at this point, which also count messages that were
+  /// not recorded themselves. Intended for replays.
   void set_counters(const RegistryCounters& recorded) noexcept { registry_.core_.state.counters = recorded; }
   /// Returns the inbox. Other threads put batches into it, and flush() delivers them.
   Inbox& inbox() noexcept;
@@ -133,12 +133,13 @@ class RegistryHost : public RegistryReader {
   /// before it is destroyed.
   void add_sink(InputSink& sink);
   void remove_sink(InputSink& sink) noexcept;
-  /// Sets the sink that sees messages from handlers and timers as they are delivered. If null,
-  /// there is no sink, which costs nothing. The sink must outlive the registry or remain valid
+  /// Sets the sink that sees messages from handlers and timers as they are delivered. Null removes
+  /// the sink; there is no cost without a sink. The sink must outlive the registry or remain valid
   /// until the next call.
   void set_pushed_sink(PushedSink* sink) noexcept;
-  /// Sets the log that sees the edits of sessions as they are applied. If null, there is no log,
-  /// which costs nothing. The log must outlive the registry or remain valid until the next call.
+  /// Sets the log that sees the edits of sessions as they are applied. Null removes the log; there
+  /// is no cost without a log. The log must outlive the registry or remain valid until the next
+  /// call.
   void set_edit_log(EditLog* log) noexcept;
 
   // --- ids and texts ---
@@ -152,10 +153,10 @@ class RegistryHost : public RegistryReader {
   /// registry itself uses up shorter runs. Ids that are used or were never granted are ignored. The
   /// grantee must not create any further entities with these ids.
   void return_grant(Entity first, std::uint32_t count);
-  /// Drops the given texts that are not referenced by components, names, templates, pending
-  /// messages (posted, carried, or timed), or disabled handlers. This is a message, so a replay
-  /// also drops the texts. The caller must omit texts that are still referenced elsewhere, such as
-  /// by sessions or the host. The order of the remaining texts does not change.
+  /// Drops those of the given texts that are not referenced by components, names, templates,
+  /// pending messages (posted, carried, or timed), or disabled handlers. The drop is a message, so
+  /// a replay also drops the texts. The caller must omit texts that are still referenced elsewhere,
+  /// such as by sessions or the host. The order of the remaining texts does not change.
   Receipt drop_texts(std::span<const Text> texts);
 
   // --- plugins and workers ---
@@ -174,15 +175,15 @@ class RegistryHost : public RegistryReader {
   /// subscribed. A server numbers its plugins, so that a reloaded plugin returns to its old
   /// position.
   void begin_part(std::uint32_t part);
-  /// Returns the id for DynamicShape::message that lets a handler defined by run-time ids follow
-  /// the changes of a component. Throws SetupError if the component is unknown.
+  /// Returns an id to use as DynamicShape::message, so that a handler defined by run-time ids can
+  /// follow the changes of a component. Throws SetupError if the component is unknown.
   TypeId change_message(ChangeKind kind, TypeId component);
   /// Forgets every runtime type for whose functions `whose` returns true, even if handlers use the
-  /// type. For hosts that unload code. The handlers must be ended before the next message.
+  /// type. Intended for hosts that unload code. The handlers must be ended before the next message.
   void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
-  /// Destroys all values of T before the plugin that defines it is unloaded. The component remains
-  /// present in its entities, which receive new values when the type is registered again. Throws
-  /// SetupError if a handler uses T.
+  /// Destroys all values of T. Must be called before the plugin that defines T is unloaded. The
+  /// component remains present in its entities, which receive new values when the type is
+  /// registered again. Throws SetupError if a handler uses T.
   template <RuntimeType T>
   void remove_runtime_type() {
     forget_runtime_type(TypeTraits<T>::id);
@@ -191,17 +192,18 @@ class RegistryHost : public RegistryReader {
 
   // --- state ---
 
-  /// Exchanges the registry's state with another state that it created or had earlier. Unlike
-  /// EntityRegistry::load(), leaves the values of runtime components in their state and does not
-  /// call restore hooks. Managers receive their saved state. An error names a manager; in that
-  /// case, nothing has changed. The time depends on the number of archetypes and handlers, not on
-  /// the number of rows, unless a preserver reads the rows.
+  /// Exchanges the registry's state with another state that the registry created or had earlier.
+  /// Unlike EntityRegistry::load(), leaves the values of runtime components in their state and does
+  /// not call restore hooks. Managers receive their saved state. On failure, the error names a
+  /// manager, and nothing has changed. The time depends on the number of archetypes and handlers,
+  /// not on the number of rows, unless a preserver reads the rows.
   [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
   /// Starts a new version. Later changes receive a version greater than the one returned.
   std::uint64_t begin_version() noexcept { return registry_.core_.state.storage.begin_version(); }
   /// Adds a preserver, which is called before columns change, so that it can read earlier values.
-  /// Several preservers may read at once, each as of a different time. A preserver must be removed
-  /// before it is destroyed, or must outlive the registry. Must not be called inside a handler.
+  /// Several preservers may be active at once, each reading values as of a different time. A
+  /// preserver must be removed before it is destroyed, or must outlive the registry. Must not be
+  /// called inside a handler.
   void add_preserver(ColumnPreserver& preserver) { registry_.core_.state.storage.add_preserver(preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept {
     registry_.core_.state.storage.remove_preserver(preserver);

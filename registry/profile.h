@@ -1,5 +1,5 @@
-// Timing statistics and traces of a registry (docs/observability.md). They are not part of the
-// state and do not affect results.
+// Timing statistics and traces of a registry (docs/observability.md). Statistics and traces are not
+// part of the state and do not affect results.
 #pragma once
 
 #include <vector>
@@ -31,7 +31,8 @@ class RegistryFigures {
   const EntityRegistry& read_;
 };
 
-/// Also controls what is measured. Returned by profile() of a registry that is not const.
+/// In addition to reading statistics, controls what is measured. Returned by profile() of a
+/// registry that is not const.
 class RegistryProfile : public RegistryFigures {
  public:
   explicit RegistryProfile(EntityRegistry& registry) noexcept : RegistryFigures(registry), registry_(registry) {}
@@ -46,7 +47,7 @@ class RegistryProfile : public RegistryFigures {
   /// Records, in the batches that handlers push, the message that caused each push
   /// (messages/causes.h), so that traces show the chain of causes. Messages in a run are then
   /// delivered one at a time, with the same results. Initially off, which adds no bytes. Messages
-  /// from timers have no cause.
+  /// sent by timers have no cause.
   void record_causes(bool on);
 
  private:

@@ -1,5 +1,5 @@
 // The push and post calls of EntityRegistry. If nothing else has to be done, the inlined code calls
-// a handler directly or appends to an open batch. All other cases take the general way
+// a handler directly or appends to an open batch. All other cases take the general path
 // (registry/delivery/inputs.h).
 #pragma once
 
@@ -75,8 +75,8 @@ template <MessageType M>
   }
   return push_queued<M>(target, message);
 }
-/// The general way. The first push of a type also takes it, so that the type's route and its sealed
-/// batch are stored.
+/// The general path. The first push of a type also takes this path, so that the type's route and
+/// its sealed batch are stored.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
   open<M>().append(target, message);

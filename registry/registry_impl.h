@@ -62,7 +62,8 @@ struct EntityRegistry::Impl {
 
   /// Returns the observer, or null if the registry is not being observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
-  /// Passes the observer to all parts that need it. Pushes take the general way while it is set.
+  /// Passes the observer to all parts that need it. While an observer is set, pushes take the
+  /// general path.
   void note_observed() {
     delivery.set_observer(watching());
     inputs.set_observer(watching());
@@ -75,7 +76,7 @@ struct EntityRegistry::Impl {
   /// Calls the restore hook of this runtime type, or of all runtime types if `type` is 0, for every
   /// existing value, in row order.
   void restore_values(TypeId type);
-  /// Performs the work of restore_values(), during which the hooks may only read the registry.
+  /// Performs the work of restore_values(). During this work, the hooks may only read the registry.
   void call_restorers(TypeId type);
   /// Clears all caches outside the state. Must be called after the contents of the state were
   /// exchanged. Caches that compare the stamp(), chunk_changes(), structure(), or version() of the

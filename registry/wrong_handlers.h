@@ -68,7 +68,7 @@ constexpr void explain_word() {
   if constexpr (Word::filters) {
     explain_component<typename Word::Value>();
   } else if constexpr (Word::writes && !std::is_same_v<typename Word::Value, Entity>) {
-    // The class of the word itself reports this.
+    // Words that write are reported by their own classes.
   } else if constexpr (!ComponentType<typename Word::Value>) {
     explain_component<typename Word::Value>();
   } else if constexpr (is_tag<typename Word::Value>) {

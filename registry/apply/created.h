@@ -1,5 +1,5 @@
-// The result of creating an entity in a way that the registry may refuse: with a name, under a
-// parent, or from a template.
+// The result of creating an entity with a name, under a parent, or from a template. The registry
+// may refuse such a creation.
 #pragma once
 
 #include <memory>
@@ -49,8 +49,8 @@ class [[nodiscard(
       stop();
     return id_;
   }
-  /// Returns the refusal. Its code is `none` if the entity was created. Its `entity` is the one
-  /// that text() names.
+  /// Returns the refusal. `code` is `none` if the entity was created. `entity` is the entity that
+  /// text() names.
   Refusal refusal() const noexcept { return refused_ ? refused_->refusal : Refusal{}; }
   /// Returns the refusal as a sentence, or an empty string if the entity was created. Valid for the
   /// lifetime of this value.

@@ -1,4 +1,4 @@
-// Fills adjacent rows with a single value, and copies out their ids.
+// Fills adjacent rows with the same value, and copies the ids of new rows.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 namespace muster {
 
 /// Writes `value` `count` times, starting at `to`. If `asks` is true, prefetches memory 2 KiB
-/// ahead. Writes groups of values that together fill whole registers, because compilers store a
-/// single 12-byte value in two parts.
+/// ahead. Writes the values in groups that fill whole registers, because compilers split the store
+/// of a single 12-byte value into two.
 template <bool asks, class Value>
   requires std::is_trivially_copyable_v<Value>
 void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
@@ -41,9 +41,9 @@ void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
 class RunsTogether {
  public:
   std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }
-  /// Calls create(rows left) repeatedly; each call returns a run of new rows in a chunk. Stops
-  /// after `rows` rows or after a limited number of chunks. Then calls fill() to fill the rows,
-  /// even if create() throws. Returns the number of rows created.
+  /// Repeatedly calls create() with the number of rows left. Each call returns a run of new rows in
+  /// a single chunk. Stops after `rows` rows or after a limited number of chunks. Then calls fill()
+  /// to fill the rows, even if create() throws. Returns the number of rows created.
   template <class Create, class Fill>
   std::size_t create(std::size_t rows, Create create, Fill fill) {
     count_ = 0;
@@ -66,8 +66,8 @@ class RunsTogether {
   std::size_t count_ = 0;
 };
 
-/// Appends `count` ids to `made`, which must have enough capacity. Copies the ids of a chunk one by
-/// one, because the processor's string-copy instruction, which the library uses at this size, is
+/// Appends `count` ids to `made`, which must have enough capacity. Copies each chunk's ids one by
+/// one. For this size, the library would use the processor's string-copy instruction, which is
 /// slower.
 inline void append_ids(std::vector<Entity>& made, const Entity* ids, std::size_t count) {
   struct OneByOne {

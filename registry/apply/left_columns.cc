@@ -19,8 +19,8 @@ void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<co
         {static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, nullptr, into});
     if (into != no_column) carried_.push_back({slot, into, bytes});
   }
-  // Returns the index into `counts_`. Columns whose values are left behind come after all kept
-  // columns of usual sizes. Kept columns of other sizes come last.
+  // Returns the column's index into `counts_`. Kept columns of usual sizes come first, followed by
+  // columns whose values are left behind, and then by kept columns of other sizes.
   const auto way = [](const Column& column) -> std::uint32_t {
     if (column.to == no_column) return ColumnCounts::sizes;
     const std::uint32_t words = column.bytes / 4;

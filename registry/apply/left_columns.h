@@ -1,7 +1,7 @@
-// Describes the columns of a row that an entity leaves when it moves to another archetype. Kept
-// values are copied to the new row, and the values of the chunk's last row fill the hole. Most
-// values have 4, 8, 12, or 16 bytes. The code that copies these values knows the number of columns
-// of each size, so it does not have to look up sizes.
+// Describes the columns of the old row when an entity moves to another archetype. Kept values are
+// copied to the new row, and the hole is filled with the values of the chunk's last row. Most
+// values have 4, 8, 12, or 16 bytes. The code that copies these values knows how many columns of
+// each size there are, so it does not have to look up sizes.
 #pragma once
 
 #include <array>
@@ -27,19 +27,19 @@ struct ColumnCounts {
 /// values.
 class LeftColumns {
  public:
-  /// Prepares for rows that move between these archetypes and keep all values except those of
+  /// Prepares to move rows between these archetypes. The rows keep all values except those of
   /// `types`. Both archetypes must be plain().
   void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
   /// Stores the columns of `open`, the chunk that receives the rows, and of `last`, the chunk whose
   /// last row fills holes.
   void aim(const Chunk& open, const Chunk& last) noexcept;
-  /// True if the functions below may be called. All values must then have a size in ColumnCounts,
-  /// or be small and left behind.
+  /// True if the functions below may be called. This requires each value to have one of the sizes
+  /// in ColumnCounts, or to be small and left behind.
   bool usual() const noexcept { return usual_; }
   const ColumnCounts& counts() const noexcept { return counts_; }
 
-  /// Copies the values that a row keeps to row `to` of the receiving chunk. If `fills` is true,
-  /// then fills the hole with all values of row `last`, the last row of its group. `counts` must
+  /// Copies the values that a row keeps to row `to` of the receiving chunk. Then, if `fills` is
+  /// true, fills the hole with all values of row `last`, the last row of its group. `counts` must
   /// equal counts(), and `leaves` must equal leaves_any().
   template <ColumnCounts counts, bool leaves, bool fills>
   [[gnu::always_inline]] void copy_counted(std::uint32_t to, Chunk& old, std::uint32_t hole,
@@ -52,7 +52,7 @@ class LeftColumns {
     copy_each<16, fills, after12, counts.all()>(column, to, old, hole, last);
     if constexpr (leaves && fills) fill_left(column + counts.all(), old, hole, last);
   }
-  /// Like copy_counted(), for any counts.
+  /// Like copy_counted(), but for arbitrary counts.
   template <bool fills>
   [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
                                    std::uint32_t last) const noexcept {
@@ -65,9 +65,10 @@ class LeftColumns {
   }
   bool leaves_any() const noexcept { return counts_.all() != columns_.size(); }
   /// Prefetches the values of the Storage::asked_rows rows that will leave a few moves later,
-  /// assuming that rows leave in order from `row` on. If `last` is the group's last chunk, also
-  /// prefetches the values of the same number of rows that will fill the holes. If `from_end` is
-  /// true, rows leave from the end, so they are the same rows that would fill the holes.
+  /// assuming that rows leave in order, starting with `row`. If `last` is the group's last chunk,
+  /// also prefetches the values of the rows that will fill the holes (the same number). If
+  /// `from_end` is true, rows leave from the end, so the leaving rows are the ones that would fill
+  /// the holes.
   void ask(const Chunk& old, std::uint32_t row, const Chunk& last, bool from_end) const noexcept;
   /// Copies all kept values, regardless of size, to any row.
   void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
@@ -108,7 +109,8 @@ class LeftColumns {
       copy_one<bytes, fills>(*column, to, old, hole, last);
     return column;
   }
-  /// Fills the hole in the columns from `column` on. The values of these columns are left behind.
+  /// Fills the hole in column `column` and in all columns after it. The values of these columns are
+  /// left behind.
   [[gnu::always_inline]] void fill_left(const Column* column, Chunk& old, std::uint32_t hole,
                                         std::uint32_t last) const noexcept {
     for (const Column* const end = columns_.data() + columns_.size(); column != end; ++column)

@@ -1,6 +1,6 @@
-// An owner of component data outside the registry's chunks, such as several values per entity, big
-// arrays, or objects of another engine. A manager chooses its own layout and lookup. It subscribes
-// to messages like any other subscriber and names the data it touches in the options'
+// An owner of component data outside the registry's chunks, such as several values per entity,
+// large arrays, or objects of another engine. A manager chooses its own layout and lookup. It
+// subscribes to messages like any other subscriber and names the data it touches in the options'
 // external_reads and external_writes. The registry calls only the functions below, all of which
 // have default implementations.
 #pragma once
@@ -35,8 +35,8 @@ class ManagerSink {
  public:
   virtual ~ManagerSink() = default;
   /// Must be called before the bytes of a part are built. Returns true if an earlier save of this
-  /// manager wrote the part at this version and the part is still stored; part() must then not be
-  /// called for it.
+  /// manager wrote the part at this version and the part is still stored. In that case, part() must
+  /// not be called for it.
   virtual bool has(std::uint32_t number, std::uint64_t version) = 0;
   /// Stores a part. `bytes` need to be valid only during the call.
   virtual void part(std::uint32_t number, std::uint64_t version, std::span<const std::byte> bytes) = 0;
@@ -56,7 +56,7 @@ class Manager {
   virtual ~Manager() = default;
   /// Reports the entities that have died, in order of destruction. Called after each delivered
   /// input and after each batch that handlers pushed, if any entity died. A manager that cleans up
-  /// gradually can omit this function and call EntityRegistry::alive instead.
+  /// gradually can call EntityRegistry::alive instead of implementing this function.
   virtual void on_destroyed(std::span<const Entity> gone) { static_cast<void>(gone); }
   /// Calls `take` for each component that this manager holds for a living entity. The order must
   /// not depend on addresses.
@@ -65,8 +65,8 @@ class Manager {
     static_cast<void>(take);
   }
   /// Returns the version of the format that save() or save_parts() writes; it must be below 2^31.
-  /// load() and load_parts() receive the version of the saved state. If that version is newer than
-  /// this one, the state is refused without calling them.
+  /// load() and load_parts() receive the version of the saved state. If the saved version is newer
+  /// than the current one, the state is refused and neither function is called.
   virtual std::uint32_t state_version() const { return 1; }
   /// Appends everything that determines the manager's future behavior. The same history must
   /// produce the same bytes.
@@ -95,8 +95,9 @@ class Manager {
   /// The parts are hashed, so the same history must produce the same bytes in the same parts. Stops
   /// the program if the order is wrong or a version is too large.
   virtual void save_parts(ManagerSink& to) const { static_cast<void>(to); }
-  /// Like load(), for parts that save_parts() wrote. Receives all parts, in ascending order. State
-  /// that was saved in one piece is passed to load() instead, and is saved in parts the next time.
+  /// Like load(), but for parts written by save_parts(). Receives all parts, in ascending order.
+  /// State that was saved in one piece is passed to load() instead, and is saved in parts the next
+  /// time.
   [[nodiscard]] virtual std::expected<void, std::string> load_parts(std::uint32_t version,
                                                                     std::span<const ManagerPart> parts) {
     static_cast<void>(version);
@@ -110,7 +111,8 @@ struct SavedManager {
   /// The version, the name, and the state if it was saved in one piece.
   std::vector<std::byte> head;
   std::map<std::uint32_t, std::vector<std::byte>> parts;  ///< by part number
-  /// When the registry received the state, as a count of the managers and states it had received.
+  /// The time at which the registry received the state, given as the number of managers and states
+  /// that it had received so far.
   std::uint64_t moment = 0;
 };
 /// Keyed by the hash64 of the managers' names.

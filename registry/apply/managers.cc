@@ -54,7 +54,7 @@ Head head_of(std::uint64_t key, const SavedManager& saved) {
 }
 
 /// Combines the version of a part with the moment at which its manager or state arrived, because
-/// versions start over with each manager and state of the same name.
+/// versions start over whenever another manager or state with the same name arrives.
 std::uint64_t version_at(std::uint64_t moment, std::uint64_t version) {
   require(version < std::uint64_t{1} << 40, "Manager: the version of a part is too large");
   return (moment << 40) | version;

@@ -19,22 +19,24 @@ namespace muster {
 class ManagerRows {
  public:
   virtual ~ManagerRows() = default;
-  /// Receives the row that contains the name. It is written at every save, after the parts.
+  /// Receives the row that contains the manager's name. The row is written at every save, after the
+  /// parts.
   virtual void head(std::uint64_t key, std::span<const std::byte> bytes) = 0;
-  /// Same as in ManagerSink, except that versions are unique over the registry's whole lifetime.
+  /// Like the functions of ManagerSink, except that each version is unique over the registry's
+  /// whole lifetime.
   virtual bool has(std::uint64_t key, std::uint32_t number, std::uint64_t version) = 0;
   virtual void part(std::uint64_t key, std::uint32_t number, std::uint64_t version,
                     std::span<const std::byte> bytes) = 0;
 };
 
-// --- reading managers' rows into a state; each returns an error text, or "" on success ---
+// --- reading managers' rows into a state; each returns an error message, or "" on success ---
 
 /// Stores a saved head.
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> head);
 /// Stores a part. The head of its manager must already have been stored.
 std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uint32_t number,
                               std::span<const std::byte> bytes);
-/// Checks the complete states. Must be called after the last row. On an error, `key` identifies the
+/// Checks the complete states. Must be called after the last row. On error, `key` identifies the
 /// manager.
 std::string check_managers(const ManagerStates& states, std::uint64_t& key);
 
@@ -42,7 +44,8 @@ class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
 
-  /// Throws SetupError if the name is empty or taken, or if the manager refuses its saved state.
+  /// Adds a manager. Throws SetupError if the name is empty or taken, or if the manager refuses its
+  /// saved state.
   void add(std::string name, Manager& manager);
   /// Removes a manager. Its state is stored and passed to the next manager of that name.
   void remove(Manager& manager);
@@ -62,11 +65,11 @@ class Managers {
   ///   parts  the manager's bytes, ascending by number
   void save(ManagerRows& to) const;
   /// Must be called immediately before the registry's state is exchanged for the one that contains
-  /// `incoming`. Moves each manager's state from `incoming` to the manager. A manager that has no
-  /// state there returns to the state that it had when it was added. The managers' old states are
-  /// moved to the registry's state. Returns an error text, or an empty string on success. On an
-  /// error, `key` identifies the manager, and all managers and both states are unchanged. Stops the
-  /// program if a manager refuses a state that it saved itself.
+  /// `incoming`. Moves each manager's state from `incoming` to the manager. A manager without a
+  /// state in `incoming` returns to the state that it had when it was added. The managers' old
+  /// states are moved to the registry's state. Returns an error message, or an empty string on
+  /// success. On error, `key` identifies the manager, and all managers and both states are
+  /// unchanged. Stops the program if a manager refuses a state that it saved itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
  private:
@@ -79,9 +82,9 @@ class Managers {
   using ByName = std::map<std::string, Present, std::less<>>;
 
   void tell();
-  /// Loads a saved state into a manager. Returns an error text, or an empty string on success.
+  /// Loads a saved state into a manager. Returns an error message, or an empty string on success.
   static std::string give(std::string_view name, Manager& manager, const SavedManager& saved);
-  /// Like give(), but if the manager throws an exception, returns its text.
+  /// Like give(), but if the manager throws an exception, returns the exception's message.
   static std::string give_caught(std::string_view name, Manager& manager, const SavedManager& saved);
   static void save_present(const std::string& name, const Present& present, ManagerRows& to);
   static void save_waiting(std::uint64_t key, const SavedManager& saved, ManagerRows& to);

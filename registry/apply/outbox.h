@@ -1,6 +1,6 @@
-// Lets a handler request what should happen next. Each call appends to the end of the cascade, in
-// the order of the calls. Nothing is delivered until all handlers of the current message have
-// returned.
+// Lets a handler request what should happen next. Each call appends its message to the end of the
+// cascade, so messages are delivered in the order of the calls. Nothing is delivered until all
+// handlers of the current message have returned.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class TextTable;
 
 using TimerId = std::uint64_t;
 
-/// A handler's parameter, valid until the handler returns. "post" means that a message is delivered
-/// later: a handler never runs inside another. Calls never fail. The outcome of a message is
-/// decided and counted when the message is delivered.
+/// A handler parameter, valid until the handler returns. "post" means that a message is delivered
+/// later: a handler never runs inside another. Calls never fail. A message's outcome is determined
+/// and counted when the message is delivered.
 class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequests, detail::WrongSubscriptions {
  public:
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
@@ -124,8 +124,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
-  /// The rest of post(), in a separate function so that little code is inlined into a handler's
-  /// loop.
+  /// The slow part of post(). It is a separate function, so that little code is inlined into a
+  /// handler's loop.
   template <MessageType M>
   [[gnu::noinline]] void post_otherwise(Entity target, const M& message) {
     types_.need<M>();
@@ -142,8 +142,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   const std::shared_ptr<EntityRegistry*>& registry_;
 };
 
-/// A handler's parameter that creates entities. It counts as writing the resource "ids", so
-/// handlers that spawn run one after another.
+/// A handler parameter for creating entities. It counts as writing the resource "ids", so handlers
+/// that spawn run one after another.
 class Spawner : detail::WrongUnnamedCreations {
  public:
   using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
@@ -154,7 +154,7 @@ class Spawner : detail::WrongUnnamedCreations {
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
   }
-  /// Like create(), for a child of `parent`. `name` may be empty. If a sibling already has the
+  /// Like create(), but for a child of `parent`. `name` may be empty. If a sibling already has the
   /// name, the next free suffix is appended.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
@@ -165,9 +165,9 @@ class Spawner : detail::WrongUnnamedCreations {
     return made;
   }
   /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root. The
-  /// components in `root` are added to those that the template gives the root, or replace them. The
-  /// ids are final, but the Spawn may still be refused when it is delivered. If the template is
-  /// unknown at the time of the call, returns nil and sends nothing.
+  /// components in `root` are added to the root's components from the template, replacing those of
+  /// the same type. The ids are final, but the Spawn may still be refused when it is delivered. If
+  /// the template is unknown at the time of the call, returns nil and sends nothing.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);

@@ -19,8 +19,8 @@ enum class RefusalCode : std::uint8_t {
   cycle,           ///< the new parent is the entity itself or one of its descendants
   value_mismatch,  ///< compare-and-set found unexpected bytes
   text_collision,  ///< two different texts have the same hash
-  /// Invalid for its type: for example, a bool of 2, an unknown enum value, nonzero padding, or a
-  /// wrong size.
+  /// The value is invalid for its type: for example, a bool with the value 2, an unknown enum
+  /// value, nonzero padding, or a value of the wrong size.
   bad_value,
   unknown_template,
   wrong_size,       ///< SetField with a size that does not match the field
@@ -35,7 +35,8 @@ enum class RefusalCode : std::uint8_t {
   other_layout,  ///< DefineTemplate: a value was written with a different layout of its type
   /// DefineTemplate: `field` of muster.TemplateNode or TemplateValue is invalid.
   bad_template,
-  /// A timed message from outside chose its own timer number, or a number that is already in use.
+  /// A timed message from outside the registry chose its own timer number, or a number that is
+  /// already in use.
   timer_chosen,
 };
 const char* name(RefusalCode code) noexcept;
@@ -56,12 +57,13 @@ struct Refusal {
 /// Counts the targets of the input's own message, not those of messages that handlers pushed.
 struct Receipt {
   std::uint64_t sequence = 0;  ///< sequence number of the sealed input
-  /// Targets for which a handler was called or the registry itself acted.
+  /// Number of targets for which a handler was called, or on which the registry itself acted.
   std::uint32_t handled = 0;
   std::uint32_t unhandled = 0;
   std::uint32_t dead = 0;
   std::uint32_t refused = 0;
-  /// True if the cascade reached its limit. The rest is delivered with the next input.
+  /// True if the cascade reached its limit. The remaining messages are delivered with the next
+  /// input.
   bool cut_short = false;
   Refusal refusal = {};  ///< the first refusal, if refused > 0
 };

@@ -5,8 +5,8 @@
 //                  | templates, timers, what waits, |
 //                  | clock, sequence, counters      |
 //
-// A registry's state is at a fixed address. When a state is loaded or swapped in
-// (RegistryHost::swap_state), its contents move to that address, so references to a registry's
+// The current state of a registry is always at the same address. When a state is loaded or swapped
+// in (RegistryHost::swap_state), its contents move to that address, so references to a registry's
 // Storage, Hierarchy, and so on remain valid and refer to the new contents. Pointers into the
 // contents (rows, chunks, archetypes, texts, templates) move with the state to which they belong.
 #pragma once
@@ -45,14 +45,14 @@ struct RegistryCounters {
   }
 };
 
-/// Limits on what the handlers of one input may push, in messages and in payload bytes. Messages
-/// beyond a limit are carried over to the next input.
+/// Limits on the number and the total payload size of the messages that the handlers of one input
+/// may push. Messages beyond a limit are carried over to the next input.
 struct CascadeBounds {
   std::uint64_t messages_max = 10'000'000;
   std::uint64_t bytes_max = 128u << 20;
 };
 
-/// How much of a batch has been delivered. Needed because limits count messages rather than
+/// Records how much of a batch has been delivered. Needed because limits count messages rather than
 /// batches.
 struct BatchCursor {
   std::uint32_t message = 0;
@@ -61,8 +61,8 @@ struct BatchCursor {
 
 /// A state that belongs to a registry: its current state, an empty one, or one that was swapped
 /// out. Users obtain states from RegistryReader::make_state() and swap_state(). The registry must
-/// outlive the state, and only the registry's thread may use it. The members are for the registry's
-/// own parts.
+/// outlive the state, and only the registry's thread may use it. Only the registry's own parts may
+/// use the members.
 struct RegistryState {
   /// Creates an empty state that shares the component types of a registry. Messages are stored in
   /// segments of `segment_bytes` (see Arena).

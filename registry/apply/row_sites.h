@@ -1,6 +1,6 @@
-// Remembers where rows with a given list of components are placed. Used when the host creates
-// entities, or adds or removes components, and no handler has to be called
-// (registry/direct_rows.h). Supports only archetypes without runtime components.
+// Remembers where rows with a given list of components are placed. Used when no handler has to be
+// called while the host creates entities or adds or removes components (registry/direct_rows.h).
+// Supports only archetypes without runtime components.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace muster {
 
 constexpr std::size_t site_components_max = 8;
 
-/// Returns a nonzero key for a list of component types, which depends on their order.
+/// Returns a nonzero key for a list of component types. The key depends on the order of the types.
 template <ComponentType... Cs>
 consteval std::uint64_t site_key(std::uint64_t kind) {
   std::uint64_t key = kind;
@@ -30,7 +30,7 @@ consteval std::uint64_t site_key(std::uint64_t kind) {
 }
 
 /// The batch of a call with a given list of components. It is kept between calls, so that the next
-/// call writes only its target and values.
+/// call has to write only a new target and new values.
 class SealedBytes {
  public:
   void keep(std::span<const std::byte> sealed);
@@ -42,7 +42,7 @@ class SealedBytes {
   std::size_t room_ = 0;
 };
 
-/// The open chunk most recently found for an archetype at depth 0.
+/// The most recently found open chunk of an archetype at depth 0.
 struct OpenChunk {
   std::uint64_t changes = 0;  ///< Storage::chunk_changes() when the chunk was found; 0 if never
   Chunk* chunk = nullptr;
@@ -63,7 +63,7 @@ struct OpenChunk {
   void reopen(Storage& storage, Archetype& archetype, std::span<const TypeId> types);
 };
 
-/// The site of entities that are created at depth 0 with a given list of components.
+/// The site for entities created at depth 0 with a given list of components.
 struct CreateSite {
   std::uint64_t key = 0;
   Archetype* archetype = nullptr;
@@ -71,7 +71,7 @@ struct CreateSite {
   SealedBytes sealed;
 };
 
-/// The site of entities of one archetype that gain a given list of components, or lose one
+/// The site for entities of one archetype that gain a given list of components or lose one
 /// component.
 struct MoveSite {
   std::uint64_t key = 0;
@@ -82,8 +82,9 @@ struct MoveSite {
   /// A move takes the slow path once the open chunk has this number of rows, either because the
   /// chunk is full or because rows that will fill holes must be prefetched.
   std::uint32_t stop = 0;
-  /// Number of the chunk that the previous row left; valid only while `aimed` is. The chunk belongs
-  /// to `from`, is at depth 0, and has been touched. chunks_max if any value has an unusual size.
+  /// Number of the chunk that the previous row left; valid only while `aimed` is valid. The chunk
+  /// belongs to `from`, is at depth 0, and has been touched. chunks_max if any value has an unusual
+  /// size.
   std::uint32_t known = Locator::chunks_max;
   Chunk* old = nullptr;
   OpenChunk open;  ///< the open chunk of `to`
@@ -104,18 +105,18 @@ struct MoveSite {
  private:
   friend class HostCall;
   friend class RowSites;
-  /// Moves the row of an entity at depth 0, with the values that it keeps, to `to`, and touches all
+  /// Moves the row of an entity at depth 0 to `to`, including the values to keep. Touches all
   /// columns of the row. `place` holds the bits of the entity's Locator. Returns the number of the
   /// new row in the open chunk.
   [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
     return way(*this, storage, e, place);
   }
-  /// Like move_known(), for any row of `from`. `from_chunk` is the row's chunk.
+  /// Like move_known(), but for any row of `from`. `from_chunk` is the row's chunk.
   std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
-  /// Like move(), for the row of an entity that has a parent. Looks up the open chunk instead of
-  /// remembering it.
+  /// Like move(), but for the row of an entity that has a parent. Looks up the open chunk instead
+  /// of remembering it.
   Row move_below(Storage& storage, Entity e, Row row) const;
-  /// Like move(), for rows with values of unusual sizes.
+  /// Like move(), but for rows with values of unusual sizes.
   std::uint32_t move_any(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
   /// The function that move_known() calls; null if any value has an unusual size.
   using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, std::uint32_t place);
@@ -125,21 +126,21 @@ struct MoveSite {
   Way way = nullptr;
 };
 
-/// All sites of a registry. There are two places for each component list. If other lists occupy
-/// both, the list takes over the first one.
+/// All sites of a registry. There are two places for each component list. If both are occupied by
+/// other lists, the list takes over the first place.
 class RowSites {
  public:
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
-  /// Returns the site most recently used at this list's place. It may belong to another key.
+  /// Returns the most recently used site at this list's place. The site may belong to another key.
   [[gnu::always_inline]] MoveSite& recent(std::uint64_t key) noexcept { return *recent_[first_place(key, 0)]; }
   RowSites() { recent_.fill(moves_.data()); }
   RowSites(const RowSites&) = delete;
   RowSites& operator=(const RowSites&) = delete;
-  /// Returns the site for rows of the archetype of `chunk`. Checks the most recently used site
-  /// first: its address does not depend on the chunk, so its contents can be read before the chunk
-  /// is known.
+  /// Returns the site for rows of `chunk`'s archetype. Checks the most recently used site first:
+  /// its address does not depend on the chunk, so its contents can be read before the chunk is
+  /// known.
   [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Chunk& chunk) noexcept {
     MoveSite* const recent = recent_[first_place(key, 0)];
     if (recent->key == key && recent->from == chunk.archetype) [[likely]]

@@ -110,8 +110,8 @@ Refusal Structure::judge(const RowSetSpan& rows) {
 
 bool Structure::same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
   if (known.size() != rows.size()) return false;
-  // Compares field by field, because a batch may just have been built on the stack, and its rows
-  // must be read with the same widths with which they were written.
+  // Compares field by field. A batch may just have been built on the stack, so its rows must be
+  // read with the same access widths with which they were written.
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i].type != rows[i].type || known[i].offset != rows[i].offset) return false;
   return true;
@@ -191,7 +191,7 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
     return refused({RefusalCode::name_taken, e, TypeTraits<Create>::id, hash32("name")});
   const RowPlan& plan = this->plan(rows, static_cast<bool>(name), nullptr, create_plan_);
   if (plan.refusal.code != RefusalCode::none) return refused(plan.refusal);
-  // This adds a text, so it must come after all checks.
+  // free_name() may add a text, so it must be called after all checks.
   if (clash) name = names_.free_name(message.parent, name, texts_);
 
   const Row row = storage_.create(e, *plan.to, parent ? parent.chunk->depth + 1 : 0, message.parent);

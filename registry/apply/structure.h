@@ -64,7 +64,7 @@ class Structure {
   /// Sets the log that receives the edits of sessions from now on, or removes it if null. The log
   /// must outlive this object or remain valid until the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
-  /// While this object exists, the messages being applied are those of an input from `editor`.
+  /// While this object exists, the messages being applied belong to an input from `editor`.
   class EditedBy {
    public:
     EditedBy(Structure& structure, const Editor& editor) noexcept : structure_(structure) {
@@ -87,14 +87,13 @@ class Structure {
   }
   /// Destroys the entities in `ids` that are alive, in order, and returns their number.
   std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
-  /// Functions for messages to the world: Grant, ReturnGrant, and the table of InternText.
+  /// These functions apply messages to the world: Grant, ReturnGrant, and the table of InternText.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::span<const std::byte> table);
 
   const TemplateTable& templates() const noexcept { return templates_; }
-  /// Returns the data that is remembered for spawning a template, or null if the template is
-  /// unknown.
+  /// Returns the cached data for spawning a template, or null if the template is unknown.
   TemplateTable::Entry* find_template(Text name) noexcept { return templates_.find(name); }
   /// Adds, replaces, or removes a template.
   Refusal define(std::span<const std::byte> table);
@@ -104,12 +103,12 @@ class Structure {
     return edited(TypeTraits<Spawn>::id, ids, payload, rows, {},
                   [&] { return spawn_all(message, ids, payload, rows); });
   }
-  /// Spawns a single tree for a call of the host, with ids that were just taken
+  /// Spawns a single tree for a call by the host. The ids must just have been taken
   /// (HostCall::take_ids). The template must be planned(), and the message must not have a name or
   /// a `before` sibling. The spawn cannot be refused. Equivalent to spawn() without rows.
   void spawn_taken(const HostCall& call, TemplateTable::Entry& entry, const Spawn& message,
                    std::span<const Entity> ids);
-  /// True if the previous spawn of this template created a tree without a name and without rows.
+  /// True if the previous spawn of this template created an unnamed tree and had no `rows`.
   static bool planned(const TemplateTable::Entry& entry) noexcept {
     return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
   }
@@ -117,7 +116,7 @@ class Structure {
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids, const std::byte* payload) {
     return edited(TypeTraits<MergeTemplate>::id, ids, payload, {}, {}, [&] { return merge_all(message, ids); });
   }
-  /// For each id passed to the previous merge: 1 if the entity already existed.
+  /// Parallel to the ids passed to the previous merge: 1 if the entity already existed.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
   /// A change that the previous merge made to a component of an existing entity.
   struct Merged {
@@ -137,8 +136,8 @@ class Structure {
   /// Rebuilds the index of names after rows were loaded. Returns the first entity that has the same
   /// name as a sibling, or nil if all names are valid.
   Entity restore_names();
-  /// Returns `e` and all its descendants in order of destruction. This is reverse pre-order, so
-  /// children come before their parents.
+  /// Returns `e` and all its descendants in order of destruction. The order is reverse pre-order,
+  /// so children come before their parents.
   std::span<const Entity> doomed(Entity e);
 
  private:
@@ -217,7 +216,7 @@ class Structure {
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
-  /// Plans the root, including the components that are added to those of the template.
+  /// Plans the root, including the components that are added to the template's own.
   void plan_root(TemplateTable::Entry& entry, bool named);
   void plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes);
   void plan_tree(TemplateTable::Entry& entry);
@@ -225,13 +224,13 @@ class Structure {
   Refusal judge_spawn(const Spawn& message, std::span<const Entity> ids, std::uint32_t size, const RowSetSpan& rows);
   void spawn_tree(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids, std::uint32_t depth,
                   const std::byte* payload);
-  /// Creates the rows of a tree, with everything that the template specifies. The rows must fit
-  /// (see TreeRows::fits). Does not link the root to `parent`.
+  /// Creates the rows of a tree, including everything that the template specifies. The rows must
+  /// fit (see TreeRows::fits). Does not link the root to `parent`.
   Row spawn_rows(const TemplateTable::Entry& entry, std::span<const Entity> ids, Entity parent);
   /// Creates the row of a node, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
-  /// Writes the ids of other nodes into those values of a node that refer to them.
+  /// If values of a node refer to other nodes, writes the ids of those nodes into the values.
   static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
   /// Creates a node with its row, name, and links. `depth` is the depth of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,

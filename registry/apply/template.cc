@@ -20,7 +20,7 @@ Refusal refuse(RefusalCode code, TypeId type = define_type, FieldId field = 0,
   return {code, {}, type, field, node};
 }
 
-/// A name that a child of some node has.
+/// The name of a child, together with the numbers of its parent and of its own node.
 struct Named {
   std::uint32_t parent;
   Text name;

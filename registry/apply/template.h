@@ -106,16 +106,17 @@ class TemplateTable {
     std::vector<std::byte> batch;  ///< the DefineTemplate message, as saved and sent
     std::uint64_t version = 0;     ///< version of the storage when the template was defined
     std::vector<NodePlan> plans;   ///< parallel to the template's nodes; empty if not yet made
-    // The values that the root received in addition to the template's when its plan was made.
+    // The values that the root had received, in addition to the template's own, when its plan was
+    // made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
     TreePlan tree;                                ///< has no blocks if not yet made
-    /// Nodes with children that are not in the index of names (see Names).
+    /// Nodes whose children are not in the index of names (see Names).
     std::vector<std::uint32_t> unlisted;
     std::vector<std::uint32_t> listed;  ///< nodes whose names are in the index of names
     bool patched = false;               ///< true if any node refers to another node
-    /// The batch of the previous spawn of a single tree from outside. Empty if there was none.
+    /// The batch of the previous single-tree spawn that came from outside. Empty if there was none.
     struct Sealed {
       SealedBytes bytes;
       std::span<const std::byte> batch;
@@ -158,7 +159,7 @@ class TemplateTable {
   std::map<Text, Entry> entries_;
 };
 
-/// Where to spawn trees, their name, and how many to spawn.
+/// Specifies where to spawn trees, their name, and how many to spawn.
 struct SpawnOptions {
   Entity parent = {};  ///< the parent of the tree; if nil, the tree becomes a root of the world
   Entity before = {};  ///< the next sibling; if nil, the tree becomes the last child
@@ -171,8 +172,8 @@ struct SpawnOptions {
 };
 
 /// Appends a Spawn with the given ids. Their number must be a multiple of the template's node
-/// count. The components in `root` are added to those that the template gives each root, or replace
-/// them.
+/// count. The components in `root` are added to each root's components from the template, replacing
+/// those of the same type.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& how, const Cs&... root) {
   if constexpr (sizeof...(Cs) == 0)
@@ -180,8 +181,8 @@ void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& ho
   else
     out.append_rows_shared(ids, how, root...);
 }
-/// Appends a Spawn of `what` with granted ids. For threads that write to an inbox lane. Sets
-/// `how.what`. The name in `how` must be known to the world.
+/// Appends a Spawn of `what` with granted ids. Intended for threads that write to an inbox lane.
+/// Sets `how.what`. The name in `how` must be known to the world.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, const Template& what, std::span<const Entity> ids, Spawn how, const Cs&... root) {
   how.what = text_of(what.name());

@@ -173,7 +173,7 @@ Refusal Structure::spawn_all(const Spawn& message, std::span<const Entity> ids, 
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const std::uint32_t size = entry->what->size();
   if (ids.size() % size != 0) return refused(RefusalCode::wrong_targets, ids[0]);
-  // The ids are nearly always valid, so they are checked by taking them.
+  // The ids are nearly always valid, so taking them also serves as the check.
   Refusal refusal = judge_spawn(message, ids, size, rows);
   if (refusal.code != RefusalCode::none || !storage_.take_given(ids)) {
     for (const Entity e : ids)

@@ -1,5 +1,5 @@
-// Holds messages until the registry's clock reaches their due times. They are ordered by due time,
-// and then by id.
+// Holds messages until the registry's clock reaches their due times. The messages are ordered by
+// due time, and then by id.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Timers {
     /// Storage::version when the timer was added. Needed because a later timer may reuse an id.
     std::uint64_t version;
   };
-  /// Stores a copy of an entire timed batch under `id`. Returns false and stores nothing if there
-  /// already is a timer with that id.
+  /// Stores a copy of an entire timed batch under `id`. Returns false and stores nothing if a timer
+  /// with that id already exists.
   [[nodiscard]] bool add(TimerId id, const BatchView& timed, std::uint64_t version) {
     const Key key{timed.header().argument, id};
     if (!due_by_id_.emplace(id, key.due_ns).second) return false;

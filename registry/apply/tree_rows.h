@@ -1,5 +1,5 @@
 // Creates the rows and links of trees that all have the same shape. A TreePlan contains everything
-// that follows from the shape: which rows are adjacent, the values of whole columns, and the
+// that can be derived from the shape: which rows are adjacent, the values of whole columns, and the
 // siblings of each node. Creating a tree then only requires writing its ids to the planned places.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace muster {
 
-/// The shape of a tree. Nodes are numbered in pre-order, starting with 0 for the root; as a
-/// sibling, 0 means that there is none. Remembers where the previous rows were placed, so only the
-/// storage's thread may use it.
+/// The shape of a tree. Nodes are numbered in pre-order, starting with 0 for the root; as a sibling
+/// number, 0 means that there is no sibling. Remembers where the previous rows were placed, so only
+/// the storage's thread may use it.
 struct TreePlan {
   /// The nodes with the same archetype and depth. Their rows are adjacent and in pre-order. The
   /// first block contains only the root.

@@ -72,7 +72,7 @@ constexpr void explain_message() {
         "a message is a struct or table marked (message) in a schema: write `struct T (message) {...}` there");
 }
 
-/// True if T may be a path or a name that was passed instead of an entity.
+/// True if T may be a path or name that was passed by mistake instead of an entity.
 template <class T>
 concept PathLike = std::is_convertible_v<const T&, std::string_view>;
 template <class Path>
@@ -114,7 +114,7 @@ struct WrongMessages {
     std::unreachable();
   }
 };
-/// Like WrongMessages, for post().
+/// Like WrongMessages, but for post().
 struct WrongPosts {
   template <class M>
     requires(!PushedType<M>)

@@ -37,8 +37,8 @@ class Branches {
   std::span<const Run> runs(std::uint32_t job) const noexcept { return jobs_[job]; }
 
  private:
-  /// Splits the rows at the depth `cut` among the jobs, together with their descendants. Returns
-  /// the largest fraction of these rows that is assigned to a single job.
+  /// Divides the rows at depth `cut`, together with their descendants, among the jobs. Returns the
+  /// largest fraction of these rows that is assigned to a single job.
   double share_out(const Storage& storage, std::uint32_t cut);
 
   std::uint64_t structure_ = ~std::uint64_t{0};

@@ -417,7 +417,8 @@ void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const 
   const Entity last = batch.target(i + destroyed_ahead);
   if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
   hierarchy.prefetch(last);
-  // The directory entry was prefetched a few messages ago. It gives the location of the other data.
+  // The directory entry was prefetched a few messages ago. The entry gives the location of all
+  // other data.
   const Entity next = batch.target(i + destroyed_ahead / 2);
   const Row row = storage.find(next);
   if (!row) return;

@@ -23,9 +23,9 @@ namespace muster {
 
 class ParallelPass;
 
-/// Calls a handler that writes components whose changes another handler follows. Compares the
-/// values before and after each row. Adds ComponentChanged messages to `changed`, after the
-/// handler's own pushes for the row. `before` is scratch memory.
+/// Calls a handler that writes components if another handler follows changes to those components.
+/// Compares the values before and after each row. Adds ComponentChanged messages to `changed`,
+/// after the handler's own pushes for the row. `before` is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed);
@@ -60,7 +60,7 @@ class Delivery {
     }
   }
   /// Delivers messages [begin, end) of a batch of kind `each`, which contains POD messages to
-  /// single entities. Not for messages that the registry acts on.
+  /// single entities. Must not be used for messages on which the registry itself acts.
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
     const BatchHeader& header = batch.header();
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
@@ -69,8 +69,8 @@ class Delivery {
     if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
   }
-  /// True for runs so short that setting up a run would cost more than delivering the messages one
-  /// at a time. The messages must qualify for a run, and causes must not be recorded.
+  /// True if the run is so short that setting it up would cost more than delivering the messages
+  /// one at a time. The messages must qualify for a run, and causes must not be recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
@@ -97,8 +97,8 @@ class Delivery {
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   /// Calls all handlers of a single message for a single row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
-  /// Numbers the following messages as those of the input with this sequence number. The numbers
-  /// are recorded as the causes of handlers' pushes.
+  /// Numbers the messages that follow as belonging to the input with this sequence number. If a
+  /// handler pushes, the number of its message is recorded as the cause.
   void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
   /// Returns the number of the next message, or 0 if causes are not recorded.
   std::uint64_t next_number() const noexcept { return cascade_.causes() ? number_ : 0; }
@@ -112,14 +112,14 @@ class Delivery {
   RunContext& context() noexcept { return context_; }
   /// Registers the messages that report the lifecycle of entities.
   void know_lifecycle();
-  /// Returns the handler that is being called, for error texts, or null if no handler is being
-  /// called.
+  /// Returns the handler that is being called, for use in error messages, or null if no handler is
+  /// being called.
   const Handler* running() const noexcept {
     const Handler* const one = context_.running;
     return one ? one : running_here();
   }
-  /// Returns the current call, without its sequence, on this thread or on one of these workers. May
-  /// be called from any thread.
+  /// Returns the current call on this thread or on one of these workers. The result does not
+  /// contain the sequence number. May be called from any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
   /// Describes a call of this handler, if the handler still exists. `entity` holds the bits of the
   /// first entity for which it is called, or 0 if there is none.
@@ -180,7 +180,8 @@ class Delivery {
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
   /// Refuses an entire pass if its message is structural, or if a handler changes or consumes the
-  /// message. Such handlers work on a separate copy for each target, which a pass does not have.
+  /// message. Such handlers work on a separate copy for each target, and a pass does not make such
+  /// copies.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
   /// True if any handler follows the creation, destruction, or change of entities.
   bool is_watched(const MessageRoute& route) const noexcept {

@@ -1,5 +1,5 @@
 // Provides a registry with threads in addition to the caller's. registry/delivery/thread_pool.h
-// contains a simple executor. A host with its own job system implements this interface on top of
+// provides a simple executor. A host with its own job system implements this interface on top of
 // it.
 #pragma once
 
@@ -22,11 +22,11 @@ class Executor {
 };
 
 /// Statistics about passes, collected while a registry has an executor with more than one worker.
-/// No decision depends on them.
+/// The registry does not use them for any decision.
 struct PassCounters {
   std::uint64_t spread = 0;  ///< number of passes that ran on several workers
 
-  /// Passes that were too small to be spread, or had nothing to run in parallel.
+  /// Number of passes that were too small to be spread, or that had nothing to run in parallel.
   std::uint64_t alone = 0;
   std::uint64_t tasks = 0;     ///< number of tasks in the passes that were spread
   std::uint64_t barriers = 0;  ///< number of times that a handler's rows waited for rows at a

@@ -9,7 +9,7 @@
 //
 // Therefore, a log of sessions' edits needs to observe only Structure. The types enforce this:
 // apart from Structure, only a HostCall can write to Storage, and the input of a HostCall cannot
-// have a session.
+// come from a session.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace muster {
 
 /// Numbers the input of a call and shows it to the sinks, after which the caller writes the rows.
-/// The registry is processing this input for the lifetime of the HostCall.
+/// For the lifetime of the HostCall, the registry counts as processing this input.
 class HostCall {
  public:
   /// If there is a sink, calls `seal()`, which builds the batch, and shows the batch to the sink.
@@ -66,8 +66,8 @@ class HostCall {
   Storage::Run create_run(std::size_t count, Archetype& archetype, bool far) const {
     return core_.state.storage.create_run(count, archetype, far);
   }
-  /// Moves a row that its site knew before the sink was called. The sink may have started a new
-  /// version since then. Returns the number of the row in the site's open chunk.
+  /// Moves a row that its site already knew before the sink was called. The sink may have started a
+  /// new version in the meantime. Returns the number of the row in the site's open chunk.
   [[gnu::always_inline]] std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place) const {
     Storage& storage = core_.state.storage;
     const auto at = static_cast<std::uint32_t>(place);

@@ -16,8 +16,8 @@ namespace muster {
 class Inbox;
 
 /// A writer's end of the inbox. The messages of a lane are delivered in the order in which they
-/// were put. Lanes are emptied in the order in which they were opened. May be used from any thread,
-/// but must not outlive its registry.
+/// were put into it. Lanes are emptied in the order in which they were opened. May be used from any
+/// thread, but must not outlive its registry.
 class InboxLane {
  public:
   /// Copies one or more consecutive batches, which must be complete and verified. Each batch
@@ -53,8 +53,9 @@ class Inbox {
   /// Sets a function that is called when a batch is put into an empty inbox. It is called on the
   /// writer's thread, while no locks are held. An empty function is allowed.
   void on_arrival(std::function<void()> wake);
-  /// True if the inbox contains no batches, including those that were taken from lanes but have not
-  /// yet been delivered. May be called only on the registry's thread, which owns such batches.
+  /// True if all batches have been delivered. Batches that were taken from lanes but not yet
+  /// delivered still belong to the inbox; they are owned by the registry's thread, so this function
+  /// may be called only on that thread.
   bool empty() const noexcept;
 
   /// Used by the registry. Calls take(author, user, request, batch) for every batch that arrived

@@ -31,9 +31,9 @@ struct Envelope {
   std::uint64_t request = 0;  ///< number chosen by the session, or 0 if there is none
   InputKind kind = InputKind::push;
   /// The number of times that the registry resumed a cut cascade between the previous input and
-  /// this one. A cascade is cut when the messages that handlers push exceed a limit. Each call from
-  /// outside first resumes such a cascade, even if the call then has no input. A replay must resume
-  /// the cascade the same number of times.
+  /// this one. A cascade is cut when the messages that handlers push exceed a limit. Each call to
+  /// the registry first resumes such a cascade, even if the call then has no input. A replay must
+  /// resume the cascade the same number of times.
   std::uint32_t resumed = 0;
   std::uint32_t drawn = 0;  ///< number of ids that were issued before sinks saw the input
 
@@ -52,11 +52,12 @@ class InputSink {
   ///
   /// A sink that cannot accept the input, such as a journal on a full disk, throws an exception. In
   /// that case, the input does not take place: nothing is delivered, its sequence number is given
-  /// to the next input, the ids issued for it are taken back, and push, flush, or advance passes on
-  /// the exception. Earlier inputs are not affected. A refused post or lane batch remains at the
-  /// front of its queue, and sinks see it again at the next push, flush, or advance (for lanes, at
-  /// the next flush). A push, or the message of an advance, is dropped, even if a sink refused a
-  /// post before it; the caller may push it again. Thus, no sink sees an input partially or twice.
+  /// to the next input, the ids issued for it are taken back, and push, flush, or advance
+  /// propagates the exception. Earlier inputs are not affected. A refused post or lane batch
+  /// remains at the front of its queue, and sinks see it again at the next push, flush, or advance
+  /// (for lanes, at the next flush). A push, or the message of an advance, is dropped, even if a
+  /// sink refused a post before it; the caller may push it again. Thus, no sink sees an input
+  /// partially or twice.
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
   /// Called if the input that this sink saw most recently does not take place because a later sink
   /// threw an exception. Sinks are called in reverse order.

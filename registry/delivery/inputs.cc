@@ -83,7 +83,7 @@ std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::ui
   }
 }
 
-/// Kind `each` without flags, so with neither a row set nor causes.
+/// Batches of kind `each` without flags, which have neither a row set nor causes.
 constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
 
 /// True if the limit on a cascade counts the batch as a single message, as it does for a span.
@@ -233,7 +233,7 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
 
 Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                              std::uint64_t user) {
-  // Usually there is only one batch. The receipt is the sum over all batches.
+  // Usually there is only one batch. The receipt contains the totals of all batches.
   if (bytes.size() >= sizeof(BatchHeader)) [[likely]] {
     const BatchView first(bytes);
     const BatchHeader& header = first.header();
@@ -487,9 +487,9 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
       MessageRoute* const route = next_route ? next_route : core.types.route(header.type);
-      // Look up the next route before making this batch's calls, which wait for memory. The target
-      // of the next call is then known in time; for types in random order, it is often
-      // mispredicted.
+      // Look up the next route before making this batch's calls, which wait for memory. The
+      // processor then knows the target of the next call in time. Otherwise, it would often
+      // mispredict the target if types are in random order.
       next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
       if (kind_and_flags != plain_each || !route || route->builtin) [[unlikely]]
         return false;
@@ -520,8 +520,8 @@ bool Inputs::deliver_caused() {
     const std::uint32_t before = cursor_.message;
     const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
     const std::size_t offset = cursor_.offset;
-    // The smallest number of messages that fill the remaining bytes. Where the delivery stops
-    // depends only on the messages.
+    // The smallest number of messages that use up the remaining bytes. The place where the delivery
+    // stops thus depends only on the messages.
     const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
     const bool done = delivery_.deliver(batch, cursor_, std::min(left, fit), receipt);
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;

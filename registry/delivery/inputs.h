@@ -14,7 +14,7 @@
 // serve only the host's own calls (registry/delivery/host_call.h): create, set, remove, and destroy
 // (registry/direct_rows.h), and spawn (EntityRegistry::spawn_direct). There are no shortcuts for
 // structure messages from sessions. Tests verify that each shortcut is equivalent to the general
-// way (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
+// path (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_test.cc,
 // direct_spawn_test.cc).
 #pragma once
 
@@ -35,7 +35,7 @@
 namespace muster {
 
 /// Owned by the registry and used only on its thread. If a sink throws an exception, push,
-/// push_batches, flush, and advance pass it on; see registry/delivery/input_sink.h.
+/// push_batches, flush, and advance propagate the exception; see registry/delivery/input_sink.h.
 class Inputs {
  public:
   struct Parts {
@@ -68,8 +68,8 @@ class Inputs {
   /// `waited` must be true only if wait_over() was just called.
   template <class Finish>
   Receipt push(Finish finish, bool waited = false);
-  /// Like push(finish), for a batch whose targets are new ids. The ids are issued and then written
-  /// to `ids` and to the batch.
+  /// Like push(finish), but for a batch whose targets are new ids. The ids are issued and then
+  /// written to `ids` and to the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
   /// Pushes the consecutive batches in `bytes`, each as a separate input. The counts in the receipt
   /// are totals.
@@ -86,8 +86,8 @@ class Inputs {
   /// delivers the cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
   /// Delivers posted messages, and then the contents of the inbox (Inbox::drain), with one input
-  /// per batch. If there were any, a flush input marks their end. Finally, delivers everything that
-  /// these inputs caused.
+  /// per batch. If there were any batches, a flush input marks their end. Finally, delivers
+  /// everything that these inputs caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   /// Repeats an input that a sink of another registry saw; see RegistryHost::replay.
@@ -97,7 +97,7 @@ class Inputs {
 
   // --- for the registry's parts ---
 
-  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called. It
+  /// Runs work that calls handlers or hooks. `who` is the kind of code that is called, which
   /// determines how that code may use the registry.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
@@ -115,7 +115,7 @@ class Inputs {
     observer_ = observer;
     attended_ = observer_ || pushed_sink_;
   }
-  /// Sets the sink that sees deliveries of the cascade, or null to remove it.
+  /// Sets the sink that is notified of cascade deliveries, or removes it if null.
   void set_pushed_sink(PushedSink* sink) noexcept {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
@@ -143,7 +143,7 @@ class Inputs {
     clean_up();
     return whole;
   }
-  /// Completes a flush with an input of its own.
+  /// Completes a flush: numbers its own input, shows it to the sinks, and delivers the cascade.
   void tell_flush(Receipt& sum);
   /// Delivers an Advance message and all timed messages that become due, and then completes the
   /// call.
@@ -162,17 +162,17 @@ class Inputs {
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
   /// Like tell(), but the envelope also records what has happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
-  /// Issues the ids that a Create, Spawn, or MergeTemplate from the host names, up to the first id
-  /// that is not the next one. Returns the number of ids issued.
+  /// Issues the ids that a Create, Spawn, or MergeTemplate from the host names. Stops at the first
+  /// id that is not the next one to be issued. Returns the number of ids issued.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
   Receipt deliver_waiting();
   /// Delivers all posted messages, with one input per batch. There must be at least one.
   Receipt deliver_posts();
-  /// Delivers the oldest posts, up to the first batch that is not of kind `each` or that the
-  /// registry acts on. Equivalent to live() for each batch, provided that neither post receipts,
-  /// observation, nor causes are needed. Returns the number of batches delivered.
+  /// Delivers the oldest posts. Stops at the first batch that is not of kind `each` or on which the
+  /// registry itself acts. Equivalent to calling live() for each batch. Must be used only if post
+  /// receipts, observation, and causes are not needed. Returns the number of batches delivered.
   std::size_t deliver_plain(Receipt& sum);
   /// Delivers the messages that handlers pushed, up to the limit. Returns true if all were
   /// delivered.

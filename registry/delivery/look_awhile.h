@@ -9,9 +9,9 @@
 namespace muster {
 
 /// Returns when `ready` returns true or a certain time has passed. On virtual processors, a thread
-/// starts only 50 us after it is woken, and waking it takes the other thread 15 us. Therefore, a
-/// thread polls for about that long and yields the processor while polling. `ready` is called
-/// without a lock.
+/// starts running only 50 us after it is woken, and waking it takes the other thread 15 us.
+/// Therefore, the calling thread polls for about that long, and yields the processor while polling.
+/// `ready` is called without a lock.
 template <class Ready>
 void look_awhile(Ready ready) noexcept {
   constexpr double while_ns = 50'000;

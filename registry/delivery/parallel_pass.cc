@@ -7,8 +7,8 @@
 //   Changed handlers follow a component that it writes, because posts are ordered across branches.
 // - A span parameter always covers a whole chunk. Other handlers can be split at any row.
 // - The time that each handler takes per row is measured. A pass runs on the registry's thread if
-//   it is expected to take less than pass_serial_below_ns or to gain nothing, and for some time
-//   after several workers turned out to be slower.
+//   it is expected to take less than pass_serial_below_ns or not to benefit from several workers.
+//   If several workers turn out to be slower, passes run on that thread for some time.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
@@ -287,8 +287,8 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
     counters_.steps += 1 + node.earlier.size();
-    // All handlers that this one waits for have joined a stage, but possibly the current stage,
-    // which has not run yet.
+    // All handlers that this one waits for have joined a stage. However, that may be the current
+    // stage, which has not run yet.
     if (handler.options.on_begin &&
         std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
       begun_.push_back(i);
@@ -581,7 +581,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
     tell_observer();
   if (serial_below_ns_ > 0) {
     // If other programs use the processors, several workers may be slower than one. In that case,
-    // stop spreading passes for a while, which becomes longer each time.
+    // stop spreading passes for a while, and for longer each time.
     schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {
       schedule.rest = std::min(std::max(schedule.rest * 2, 8u), 512u);

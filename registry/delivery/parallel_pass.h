@@ -34,7 +34,7 @@ namespace muster {
 
 class TypesKnown;
 
-/// The parts of the registry that are needed to make the outboxes and spawners of the workers.
+/// The parts of the registry that are needed to create the workers' outboxes and spawners.
 struct PassParts {
   Storage& storage;
   TypesKnown& types;
@@ -50,8 +50,8 @@ struct PassParts {
 class ParallelPass {
  public:
   /// The executor must have at least two workers. Passes that are expected to take less than
-  /// `serial_below_ns` are not spread. If the value is 0, every pass is spread, over as many tasks
-  /// as are reasonable for several workers.
+  /// `serial_below_ns` are not spread. If the value is 0, every pass is spread, and is split into
+  /// as many tasks as are reasonable for several workers.
   ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns);
   ~ParallelPass();
 
@@ -98,11 +98,11 @@ class ParallelPass {
     return node.splitting.split == Split::whole || node.in_turn > 0;
   }
   bool worth(PassSchedule& schedule, std::uint64_t& total_rows, double& total_ns);
-  /// Finds the nodes that may join the first stage, because no other node has to join before them.
+  /// Finds the nodes that may join the first stage. No other node has to join before them.
   void begin_stages(const PassSchedule& schedule);
   /// Calls the on_begin functions of the nodes that join. Returns false if no nodes are left.
   bool next_stage(const PassSchedule& schedule, bool& called);
-  /// Records that a node has joined a stage, so that nodes that waited for this may join too.
+  /// Records that a node has joined a stage, so that the nodes waiting for it may join, too.
   void joined(const PassSchedule& schedule, std::uint32_t node);
   void cut(const PassSchedule::Node& node, std::uint32_t number);
   void cut_depths(const Handler& handler, std::uint32_t number, std::uint32_t begin_depth, std::uint32_t end_depth,
@@ -166,7 +166,7 @@ class ParallelPass {
   std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // number of the first unfinished task
   std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,
                          waiting_turn_ MUSTER_GUARDED_BY(mutex_) = 0;
-  // Counts events that waiting threads need to know about. Also read without the lock.
+  // Counts events that waiting threads need to know about. The count is also read without the lock.
   std::atomic<std::uint32_t> news_ = 0;
 };
 

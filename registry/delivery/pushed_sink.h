@@ -10,9 +10,9 @@ namespace muster {
 class PushedSink {
  public:
   virtual ~PushedSink() = default;
-  /// Called after the messages of `batch`, or as many as the limit on the cascade allowed, were
-  /// delivered. If a batch is delivered in several parts, the whole batch is passed once, with the
-  /// first part. `batch` is valid only during the call. It contains causes if they are recorded
+  /// Called after the messages of `batch`, or those that the limit on the cascade allowed, have
+  /// been delivered. If a batch is delivered in several parts, the whole batch is passed once, with
+  /// the first part. `batch` is valid only during the call. It contains causes if they are recorded
   /// (messages/causes.h).
   virtual void on_pushed(const BatchView& batch) noexcept = 0;
 };

@@ -1,6 +1,6 @@
-// The parts of a registry that its inlined calls use, together with its limits and counters. Every
-// input passes through here: tell() numbers it and shows it to the sinks, and count() counts its
-// results.
+// The parts of a registry that are used by its inlined calls, together with the registry's limits
+// and counters. Every input passes through here: tell() numbers it and shows it to the sinks, and
+// count() counts its results.
 #pragma once
 
 #include <array>
@@ -32,16 +32,17 @@ struct RegistryOptions {
   // affect the state and are saved with it, so a loaded registry uses the saved limits.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
-  /// If true, a state that was saved with different limits is not loaded, and the error names both.
+  /// If true, a state that was saved with different limits is not loaded, and the error names both
+  /// the saved limits and the registry's own.
   bool insist_on_bounds = false;
-  /// If false, every input takes the general way (registry/delivery/inputs.h), to which all
+  /// If false, every input takes the general path (registry/delivery/inputs.h), to which all
   /// shortcuts must be equivalent. Intended for tests. The results do not depend on this setting.
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see RegistryHost::set_executor
 
-  /// Passes that are expected to take less than this, based on their rows and on recent times, run
-  /// on a single worker. If 0, every pass is spread, for tests. The results do not depend on this
-  /// setting.
+  /// A pass runs on a single worker if, based on its rows and on recent times, it is expected to
+  /// take less than this time. If 0, every pass is spread; intended for tests. The results do not
+  /// depend on this setting.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// The size of the segments in which memory for queued messages is allocated; must be a multiple
   /// of 64 and at least 1024. After a burst, if a queue holds more than 256 segments, all but 64
@@ -76,7 +77,7 @@ struct RegistryCore {
 
   // Bits of the target of the previous push that called a handler directly.
   Shown<std::uint64_t> pushed_to = 0;
-  std::uint64_t general_way = 0;                   // reasons why pushes must take the general way
+  std::uint64_t general_way = 0;                   // reasons why pushes must take the general path
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off
   static constexpr std::uint64_t was_resumed = 2;  // `state.resumed` is not 0
   bool told_pushes = false;                        // true if any sink wants the receipts of pushes
@@ -103,9 +104,9 @@ struct RegistryCore {
     told = sinks.empty() ? nullptr : sinks.size() == 1 ? sinks.front() : &several_;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
-  /// Numbers an input and shows it to the sinks. If a sink throws an exception, passes it on; in
-  /// that case, the number is not used, and on_withdrawn is called for the sinks that saw the
-  /// input.
+  /// Numbers an input and shows it to the sinks. If a sink throws an exception, propagates the
+  /// exception; in that case, the number is not used, and on_withdrawn is called for the sinks that
+  /// saw the input.
   void tell(Envelope& envelope, std::span<const std::byte> batch) {
     if (InputSink* const sink = told) return tell_to(*sink, envelope, batch);
     number();
@@ -137,13 +138,14 @@ struct RegistryCore {
   RunContext* context = nullptr;  // owned by Delivery; the objects that a handler may use during a
                                   // call
 
-  // The single batch of a push that waits for posted messages to be delivered. Otherwise empty.
+  // The single batch of a push while the push waits for posted messages to be delivered. Otherwise
+  // empty.
   Arena pushing{4096};
   RegistryState state;  // has a fixed address, but its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
-  // The workers' calls in a parallel pass, indexed by worker number. Workers with higher numbers
-  // have no entry.
+  // The workers' calls in a parallel pass, indexed by worker number. Workers whose numbers are too
+  // high for the array have no entry.
   std::array<WorkerCall, 16> workers;
 
   /// True if no handler is running and no messages are pending. A push can then bypass the queue.

@@ -97,8 +97,8 @@ Splitting splitting(const Handler& h) noexcept {
 namespace {
 
 /// The terms that determine which handlers this handler can never_meet(): the components of its own
-/// row that it requires and some handler excludes, and those that it excludes and some handler
-/// requires. Both lists are in ascending order.
+/// row that it requires and some other handler excludes, and those that it excludes and some other
+/// handler requires. Both lists are in ascending order.
 struct Selection {
   std::vector<TypeId> requires_, excludes;
   bool empty() const noexcept { return requires_.empty() && excludes.empty(); }
@@ -183,8 +183,8 @@ class Waiting {
     return before.number != now.number &&
            !(before.own_row && now.own_row && apart(selections_[before.number], selections_[now.number]));
   }
-  /// True if all later handlers that conflict with `before` here also conflict with `now`. `now`
-  /// writes, and conflicts with `before`.
+  /// True if all later handlers that conflict with `before` over a component or resource also
+  /// conflict with `now`. `now` must write that component or resource and conflict with `before`.
   bool stands_for(User before, User now) const noexcept {
     return covers_all_ || !now.own_row ||
            (before.own_row && within(selections_[now.number], selections_[before.number]));

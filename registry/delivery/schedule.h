@@ -84,11 +84,12 @@ struct PassSchedule {
   std::uint32_t groups = 0;
   std::uint64_t steps = 0;  ///< number of accesses compared to build the schedule, for tests
 
-  // The cost of earlier passes, so that a pass that does not gain from several workers is not
-  // spread. Does not affect any result.
+  // The cost of earlier passes. Used to avoid spreading a pass that does not benefit from several
+  // workers. Does not affect any result.
   double gain = 1;  ///< time on several workers, relative to the time on one
 
-  /// Number of passes that will not be spread because recent ones did not gain from it.
+  /// Number of passes that will not be spread, because recent passes did not benefit from being
+  /// spread.
   std::uint32_t serially = 0;
   std::uint32_t rest = 0;  ///< the value of `serially` when it was last set
 };

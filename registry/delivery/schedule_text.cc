@@ -35,7 +35,8 @@ class Words {
     const TypeDescriptor* known = types_.find(type);
     return known ? known->name : "type " + std::to_string(type);
   }
-  /// Returns a phrase such as " from its nearest ancestor", or nothing for the entity's own row.
+  /// Returns a phrase such as " from its nearest ancestor", or an empty string for the entity's own
+  /// row.
   std::string of(Source source, TypeId anchor) const {
     switch (source) {
       case Source::self: return {};
@@ -60,7 +61,8 @@ class Words {
   /// Returns the shortest path of conflicts between an earlier and a later handler, or an empty
   /// path.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
-  /// Returns for each node, by number, whether any of `nodes` waits for it, directly or indirectly.
+  /// Returns, for each node number, whether any of `nodes` waits for that node, directly or
+  /// indirectly.
   std::vector<bool> waited_for_by(std::vector<std::uint32_t> nodes) const;
 
   const MessageRoute& route_;

@@ -1,5 +1,5 @@
-// Finds names in the options of handlers that do not match anything: names of missing handlers
-// (before, after) and resource names that appear to be misspelled (external_reads).
+// Finds names in handler options that do not match anything: names of missing handlers (before,
+// after) and resource names that appear to be misspelled (external_reads).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace muster {
 
-/// Reports each name only once during the lifetime of this object. Another plugin may add the names
-/// later, so they are not treated as errors.
+/// Reports each name only once during the lifetime of this object. Another plugin may add a missing
+/// name later, so missing names are not treated as errors.
 class UnknownNames {
  public:
   /// True if handlers have been added since look() was last called.
   bool has_new(const HandlerTable& handlers) const noexcept { return handlers.next_ordinal() != looked_at_; }
-  /// Checks the handlers added since the previous call. Returns a sentence for each name that does
-  /// not match anything now. There are at most 16, followed by a sentence that gives the number of
-  /// the rest.
+  /// Checks the handlers added since the previous call, and composes a sentence for each name that
+  /// currently does not match anything. Returns at most 16 such sentences; if there are more names,
+  /// another sentence states how many.
   std::vector<std::string> look(const HandlerTable& handlers);
 
  private:

@@ -1,5 +1,5 @@
 // Publishes which handler is being called, so that another thread can name a handler that does not
-// return. The registry's thread publishes this with plain stores.
+// return. The registry's thread publishes the handler with plain stores.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace muster {
 
 struct Handler;
 
-/// A value that one thread writes and other threads may read. This costs the writing thread
-/// nothing: its stores are never torn, and its own reads are plain reads.
+/// A value that one thread writes and other threads may read. The writing thread incurs no extra
+/// cost: its stores are never torn, and its own reads are plain reads.
 template <class T>
 class Shown {
  public:
@@ -32,7 +32,8 @@ class Shown {
   /// Returns the current value. May be called only on the writing thread.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }
-  /// Returns the current value or an earlier one. For all threads except the writing thread.
+  /// Returns the current value or an earlier one. May be called on any thread except the writing
+  /// thread.
   T look() const noexcept { return std::atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
  private:
@@ -58,8 +59,8 @@ inline const Handler* handler_in(Inside inside) noexcept {
   return reinterpret_cast<const Handler*>(static_cast<std::uintptr_t>(inside));  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// The current call. If the call changes while it is being read, the result may combine parts of
-/// both calls.
+/// The current call. If the current call changes while it is being read, the result may combine
+/// parts of the old and new calls.
 struct AtWork {
   std::uint64_t sequence = 0;  ///< sequence number of the most recent input that sinks have seen
 

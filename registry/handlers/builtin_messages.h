@@ -49,7 +49,7 @@ constexpr bool is_builtin(TypeId message) noexcept {
 }
 
 /// Appends the ids of the entities that the batch creates through Create, Spawn, and MergeTemplate
-/// messages. For a timed batch, uses the batch inside it.
+/// messages. For a timed batch, examines the batch inside it.
 inline void add_made(BatchView batch, std::vector<Entity>& ids) {
   if (batch.kind() == BatchKind::timed) return add_made(batch.inner(), ids);
   if (batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) return;

@@ -1,8 +1,9 @@
-// Added, Removed, and Changed: handlers subscribe to these to follow a component. They are never
-// pushed. Handlers of Added run after the component was added, and handlers of Removed run before
-// it is removed, in both cases during the message that causes the change. Handlers of Changed run
-// during a Set or SetField. After a write by another handler, they run for a separate message,
-// which comes after everything that the other handler pushed for the row.
+// Defines Added, Removed, and Changed, to which handlers subscribe in order to follow a component.
+// Messages of these types are never pushed. Handlers of Added run after the component was added,
+// and handlers of Removed run before it is removed, in both cases during the message that causes
+// the change. Handlers of Changed run during a Set or SetField. After a write by another handler,
+// they run for a separate message, which comes after everything that the other handler pushed for
+// the row.
 #pragma once
 
 #include "schema/descriptor.h"

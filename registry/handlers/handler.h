@@ -65,8 +65,8 @@ class RowsAhead {
   void add(const std::byte* from, std::uint32_t bytes) noexcept {
     if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
   }
-  /// Returns the number of rows to prefetch. Prefetching starts when the same number of the
-  /// current rows remains.
+  /// Returns the number of rows to prefetch. Prefetching starts when that many of the current rows
+  /// remain.
   std::uint32_t rows() const noexcept { return rows_; }
   /// Prefetches rows [begin, end).
   void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
@@ -95,9 +95,9 @@ struct RunContext {
   Outbox& outbox;
   Spawner& spawner;
   Delivery* delivery = nullptr;
-  // The handler being called and its entity, for error texts and observers (see AtWork). Code that
-  // sets `entity` must reset it to 0 before the next push that calls its handler directly, because
-  // such a push does not change it.
+  // The handler being called and its entity, for error messages and observers (see AtWork). Code
+  // that sets `entity` must reset it to 0 before the next push that calls its handler directly,
+  // because such a push does not set `entity`.
   Shown<const Handler*> running = {};
   /// Bits of the entity. 0 means the target of the type's sealed batch, or no entity.
   Shown<std::uint64_t> entity = {};
@@ -121,7 +121,7 @@ using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std
 /// are added, and read for every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// Like RunOne, for a row of a known chunk (registry/handlers/known_chunks.h).
+/// Like RunOne, but for a row of a known chunk (registry/handlers/known_chunks.h).
 struct KnownChunk;
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
@@ -135,12 +135,12 @@ struct CallSite {
   RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
   Inside inside = Inside::handlers;  ///< the value of RegistryCore::inside while `known` is running
 };
-/// The `run` function of all other call sites. Calls the route's handlers; if one of them changes
+/// The value of `run` for all other call sites. Calls the route's handlers; if one of them changes
 /// the message, uses a copy.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
 /// The default value of CallSite::known. Does not use cached data about the chunk.
 void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
-/// The value of Handler::known_base if the handler's first parameter is the ids of the rows.
+/// The value of Handler::known_base if the handler's first parameter is the entity id of each row.
 constexpr std::uint16_t known_ids = no_column - 1;
 
 /// Consecutive POD messages, each with a single target. The messages are `bytes` apart, starting at
@@ -157,8 +157,8 @@ struct ItemCounts {
 };
 /// Calls the handler for each message whose target is alive and matches the handler.
 using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
-/// Like RunItems, for a short run. `first` points to `count` items without causes; `count` must be
-/// greater than 0.
+/// Like RunItems, but for a short run. `first` points to `count` items without causes; `count` must
+/// be greater than 0.
 using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
 /// Options of EntityRegistry::subscribe.
@@ -166,19 +166,19 @@ struct HandlerOptions {
   int priority = 0;  ///< lower values run first
 
   /// Names of handlers of the same message that must run after this handler (`before`) or before it
-  /// (`after`). Such handlers may be added later by another plugin. If no handler has a name at the
-  /// next flush or advance, the name is reported once through RegistryOptions::on_warning.
+  /// (`after`). Another plugin may add such handlers later. If no handler has a name at the next
+  /// flush or advance, the name is reported once through RegistryOptions::on_warning.
   std::vector<std::string> before = {}, after = {};
   /// Called once for each matching archetype. If it throws an exception during subscribe(), the
-  /// exception is passed on and the handler is not subscribed. For archetypes that are created
+  /// exception is propagated and the handler is not subscribed. For archetypes that are created
   /// later, an exception stops the program, as an exception from a handler does.
   std::function<bool(const Archetype&)> filter = {};
   /// Called before each pass, on the thread that pushed it, after all handlers for which this one
   /// must wait. If it returns false, this handler skips the pass.
   std::function<bool()> on_begin = {};
-  /// External resources, such as "renderer" or "octree". If a resource is read but not written by
-  /// any handler, and its name resembles that of a resource that is written, this is also reported
-  /// once.
+  /// External resources, such as "renderer" or "octree". If no handler writes a resource that this
+  /// handler reads, and its name resembles that of a resource that is written, the name is also
+  /// reported once.
   std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
@@ -228,12 +228,12 @@ struct Handler {
   std::uint32_t few_bytes = 0;  ///< size of an item that has no causes
   std::shared_ptr<void> state;  ///< the callable object
 
-  /// Recent time per row in passes. Measured only if there are several workers.
+  /// The recent time per row in passes. Measured only if there are several workers.
   double row_ns = 0;
 
   /// Number of value terms with the source `self`, which is the length of a column list.
   std::uint32_t values = 0;
-  std::uint32_t written = 0;  ///< bit mask of the values among the first 32 that are written
+  std::uint32_t written = 0;  ///< bit mask: which of the first 32 values are written
 
   /// The columns of the value terms with the source `self`, indexed by archetype index. Null if the
   /// handler does not match the archetype.

@@ -78,8 +78,8 @@ std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
     note(handler);
     return std::nullopt;
   }
-  // Put the handler at the earliest place that is after all handlers for which it must wait, and
-  // before all other handlers that could take that place.
+  // Put the handler at the earliest possible place: after all handlers for which it must wait, and
+  // before all other handlers that could also take the place.
   const std::size_t first = first_place(handler);
   std::size_t at = static_cast<std::size_t>(place);
   if (!is_sorted_ || at < first) {

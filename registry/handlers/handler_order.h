@@ -62,7 +62,8 @@ class HandlerOrder {
   bool is_waited_for(const Handler& handler) const;
   /// Returns the earliest possible place for a handler for which no other handler waits.
   std::size_t first_place(const Handler& handler);
-  /// Puts handlers in order. They must already be sorted by everything except before/after.
+  /// Puts handlers in order. The handlers must already be sorted by all criteria except
+  /// before/after.
   std::vector<Handler*> ordered(const std::vector<Handler*>& sorted);
 
   std::vector<Handler*> sorted_;  // ignoring before/after

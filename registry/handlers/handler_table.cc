@@ -145,7 +145,8 @@ void HandlerTable::find_followed() {
   for (Handler* const handler : handlers_) {
     std::vector<FollowedColumn> followed = followed_by(*handler);
     ++steps_;
-    // This determines whether the messages of the handler may be delivered in whole runs.
+    // Whether `followed` is empty determines whether the handler's messages may be delivered in
+    // whole runs.
     if (followed.empty() != handler->followed.empty()) changed.push_back(this->route(handler->message));
     handler->followed = std::move(followed);
   }

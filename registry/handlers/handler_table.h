@@ -53,10 +53,10 @@ struct MessageRoute {
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
-  /// A sealed batch that contains one message. It is filled in for each push that sinks see. Null
+  /// A sealed batch with a single message, which is filled in for each push that sinks see. Null
   /// until the first such push.
   std::unique_ptr<Unit[]> sealed;
-  /// Schedule of the active handlers. Null until a pass has been spread over workers.
+  /// The schedule of the active handlers. Null until a pass has been spread over workers.
   std::shared_ptr<PassSchedule> schedule;
   HandlerOrder order;
   RunRules rules;  ///< rules for the active handlers
@@ -69,16 +69,16 @@ struct MessageRoute {
 struct HandlerStates {
   std::vector<Text> disabled;  ///< names of disabled handlers, ascending by hash
 
-  /// Ordinals of handlers of this process that pending HandlerRequest messages will start and end.
-  /// Not saved: ordinals in a loaded state belong to the process that saved it and have no effect
-  /// here.
+  /// Ordinals of this process's handlers that pending HandlerRequest messages will start or end.
+  /// The ordinals are not saved: those in a loaded state belong to the process that saved the state
+  /// and have no effect here.
   std::vector<std::uint64_t> beginning, ending;
 };
 
 class HandlerTable {
  public:
-  /// `states` must outlive the table. Whenever its contents are exchanged, bind_all() must be
-  /// called afterward.
+  /// `states` must outlive the table. Whenever the contents of `states` are exchanged, bind_all()
+  /// must be called afterward.
   explicit HandlerTable(HandlerStates& states) : states_(states) {}
   /// Destroys the handlers in the order in which they were added.
   ~HandlerTable();
@@ -102,11 +102,12 @@ class HandlerTable {
 
   /// Adds a handler. Throws SetupError and changes nothing if the message already has a handler
   /// with that name, if the order is contradictory, or if UnkeptHandlers::check refuses the
-  /// handler. If the handler's filter throws an exception, passes it on; if `filter_stops` is true,
-  /// stops the program instead.
+  /// handler. If the handler's filter throws an exception, propagates the exception; if
+  /// `filter_stops` is true, stops the program instead.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
-  /// Stores, until begin(), a handler that was subscribed inside another handler. Sets its ordinal.
+  /// Stores a handler that was subscribed inside another handler, until begin() is called for it.
+  /// Sets the handler's ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
   /// Adds a handler that was stored by keep(). Returns false if the handler has ended in the
   /// meantime. Throws the same exceptions as add(), except that an exception from the handler's
@@ -134,9 +135,10 @@ class HandlerTable {
   void bind(Archetype& archetype);
   /// Must be called for each archetype whose slots were reassigned.
   void bind_again(Archetype& archetype);
-  /// Must be called with archetypes that are about to be dropped. They must not have any rows.
+  /// Must be called with archetypes that are about to be dropped. These archetypes must not have
+  /// any rows.
   void forget(std::span<Archetype* const> leaving);
-  /// Binds all handlers anew, and clears everything remembered about archetypes and chunks. Must be
+  /// Rebinds all handlers, and clears everything remembered about archetypes and chunks. Must be
   /// called after all archetypes and the contents of the HandlerStates were exchanged. An exception
   /// from a filter stops the program, as in bind().
   void bind_all(std::span<const std::unique_ptr<Archetype>> archetypes);
@@ -153,8 +155,9 @@ class HandlerTable {
   /// True if a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// For each of these messages: true if a handler must be called. This may be a handler of the
-  /// message itself, of Activated, Loaded, or Deactivated, or of changes to components.
+  /// Each member is true if the message of that name requires a handler to be called. The handler
+  /// may be one of the message itself, of Activated, Loaded, or Deactivated, or of changes to
+  /// components.
   struct Told {
     bool create = false, set = false, remove = false, destroy = false, spawn = false;
   };
@@ -171,11 +174,12 @@ class HandlerTable {
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Returns the handler with this name, or null if there is none.
   Handler* find(std::string_view name) noexcept;
-  /// Returns the ordinal of the next handler. It is greater than those of all current handlers.
+  /// Returns the ordinal of the next handler. This ordinal is greater than those of all current
+  /// handlers.
   std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
   /// Returns the number of handlers compared, plus the number of handlers, terms, and archetypes
-  /// visited because handlers were added, removed, or enabled. Used by complexity tests.
+  /// visited when handlers were added, removed, or enabled. Used by complexity tests.
   std::uint64_t steps() const noexcept;
 
  private:

@@ -33,7 +33,7 @@ inline Entity target_of(const std::byte* item) noexcept {
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
-/// Like Storage::locate(), for loops that have the directory in a local variable.
+/// Like Storage::locate(), but for loops that have the directory in a local variable.
 [[gnu::always_inline]] inline std::uint64_t locate_in(const DirectoryEntry* directory, std::size_t indices,
                                                       Entity e) noexcept {
   return e.index < indices ? locator_of(directory[e.index], e) : ~std::uint64_t{0};
@@ -86,7 +86,7 @@ struct ItemLoops {
   static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
   /// Delivers a short batch. Each handler has its own instance of this function, so the type of the
   /// batch alone determines the call. If types are in random order, the processor mispredicts the
-  /// call, but it detects this sooner than if it first had to find the target's row.
+  /// call, but it detects the misprediction sooner than if it first had to find the target's row.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
     std::uint64_t counts = 0;  // lower half: handled; upper half: dead; both in one register
@@ -106,8 +106,9 @@ struct ItemLoops {
   }
 
  private:
-  /// Delivers the rest of a short batch, starting at the first message whose columns have not been
-  /// touched yet. few() calls this function last, so few() does not have to save registers.
+  /// Delivers the remaining messages of a short batch, starting with the first one whose columns
+  /// have not been touched yet. The call is the last action of few(), so few() does not have to
+  /// save registers.
   [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
                                                     std::uint32_t count, std::uint64_t counts) {
     const Row found = context.storage.find(target_of(at));
@@ -150,8 +151,8 @@ struct ItemLoops {
         if (left == 0 || !looks_ahead) return false;
         const Entity target = target_of(at);
         if (target.index >= indices) return false;
-        // If the locator is in this chunk, the result is its row. Otherwise, the result is greater
-        // than any row.
+        // The locator's row if the locator is in this chunk; otherwise, a number greater than any
+        // row.
         const std::uint64_t at_row = locator_of(directory[target.index], target) ^ first_locator;
         if (at_row >= chunk_rows_max) return false;
         row = static_cast<std::uint32_t>(at_row);
@@ -249,7 +250,7 @@ struct ItemLoops {
           for (std::uint32_t i = n, end = n + std::min(left, jump_block); i < end; ++i)
             if (const auto index = target_of(at + i * bytes).index; index < indices)
               __builtin_prefetch(directory + index);
-      // Finds the messages that match the handler. Does so without a branch, because it would be
+      // Finds the messages that match the handler. Does not use a branch, because a branch would be
       // mispredicted for random targets.
       struct {
         std::uint32_t place, item;

@@ -1,7 +1,7 @@
 // A cache of chunks that belongs to a message route and is indexed by chunk number. Holds the call
-// site for messages to the rows of a chunk, and the start of the handler's first column. With this,
-// a push can get from an entity's directory entry to its row without reading the chunk or its
-// archetype.
+// site for messages to the rows of a chunk, and the start of the handler's first column. With this
+// cache, a push can get from an entity's directory entry to its row without reading the chunk or
+// its archetype.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace muster {
 
-/// Valid as long as the storage's stamp does not change. In that case, the chunk still exists, and
-/// the columns that a single handler writes are still touched.
+/// Valid until the storage's stamp changes. Until then, the chunk exists, and the columns that a
+/// single handler writes remain touched.
 struct KnownChunk {
-  std::uint64_t stamp = 0;         ///< Storage::stamp() when the chunk was learned; 0 if unknown
+  std::uint64_t stamp = 0;         ///< Storage::stamp() when learn() was called; 0 if unknown
   const CallSite* site = nullptr;  ///< calls at least one handler
   Chunk* chunk = nullptr;
   std::byte* base = nullptr;  ///< start of the column that Handler::known_base identifies
@@ -24,10 +24,10 @@ struct KnownChunk {
 /// Owned by a route. Used only on the registry's thread.
 class KnownChunks {
  public:
-  /// Looks up the chunk of a place from Storage::locate(). Returns null if `place` is not a row or
-  /// its chunk is not in the cache.
+  /// Looks up the chunk that contains `place`, a result of Storage::locate(). Returns null if
+  /// `place` is not a row or its chunk is not in the cache.
   [[gnu::always_inline]] const KnownChunk* find(std::uint64_t place, std::uint64_t stamp) const noexcept {
-    // Places that are not rows result in numbers above size_max.
+    // A place that is not a row yields a number above size_max.
     const std::uint64_t number = place >> Locator::row_bits;
     static_assert(Locator::no_row >> Locator::row_bits > size_max);
     if (number >= size_) return nullptr;

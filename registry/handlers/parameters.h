@@ -38,7 +38,7 @@ concept ValueType = ComponentType<T> && !is_tag<T>;
 
 /// A value that does not come from the entity's own row. `Parent<const T>` always has a value,
 /// because the handler runs only for entities for which there is one. `Parent<const T*>` may be
-/// null. Valid until the handler returns.
+/// null. The value is valid until the handler returns.
 template <class T>
 class FromElsewhere {
  public:

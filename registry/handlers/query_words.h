@@ -24,7 +24,7 @@ namespace muster::detail {
 /// have been added and removed for some time, its branch is mispredicted too often.
 ///
 /// Valid for a single run of rows in a chunk. During the run, rows are not added, removed, moved,
-/// or given another parent, and columns are not laid out anew, so the place of a value remains
+/// or given another parent, and columns are not laid out again, so the place of a value remains
 /// valid. The value itself is not stored. A Spawner may move the directory when it takes new ids,
 /// so directory_moved() is called after each call of a handler that has a Spawner.
 class Elsewhere {
@@ -84,8 +84,9 @@ class Elsewhere {
   /// Returns true if the values of Parent or SelfOrParent are taken from the rows' parents. Returns
   /// false if they are the rows' own values or are absent.
   bool looks_above() const noexcept { return above_; }
-  /// Like find(), if the value of Parent or SelfOrParent can be found from cached data. Otherwise
-  /// returns false and does not find a value. `above` is true if looks_above() is known to be true.
+  /// Like find(), but succeeds only if the value of Parent or SelfOrParent can be found from cached
+  /// data. Otherwise, returns false without finding a value. `above` is true if looks_above() is
+  /// known to be true.
   template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
     if (above || above_) return find_known<bytes>(row);
@@ -205,7 +206,7 @@ struct ColumnParameter : ColumnTerm<T, presence_> {
       if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
     return touched(rows, slot);
   }
-  /// Like base(), for a column that has been touched since the last begin_version.
+  /// Like base(), but for a column that has been touched since the last begin_version.
   static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
     return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
   }
@@ -396,7 +397,7 @@ struct Parameter<Lookup<const T>> : NoTerm {
   static Lookup<const T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<const T>(*storage); }
 };
 
-/// `const T` or `const T*`, where T is a component with data. For values from other entities.
+/// `const T` or `const T*`, where T is a component with data. Used for values from other entities.
 template <class T>
 concept ElsewhereValue =
     std::is_const_v<std::remove_pointer_t<T>> && ValueType<std::remove_cv_t<std::remove_pointer_t<T>>>;

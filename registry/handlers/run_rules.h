@@ -17,8 +17,9 @@ class RunRules {
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
   /// True if the result is the same as when the messages are delivered one at a time. This is the
-  /// case if no two handlers conflict(), at most one of them pushes, none ends a delivery, and
-  /// their calls need no extra steps. If a handler changes messages, the run must be copied.
+  /// case if no two handlers conflict(), at most one handler pushes, no handler ends a delivery,
+  /// and no handler's calls need extra steps. If a handler changes messages, the run must be
+  /// copied.
   bool whole_runs() const noexcept {
     return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;
   }

@@ -204,7 +204,7 @@ struct Invoker {
   }
   // Used for handlers that take values from parents. The loop processes rows whose values are found
   // immediately and leaves the others to rows_apart(). Thus, the loop does not have to test for
-  // missing values or join two paths, which took a quarter of its instructions.
+  // missing values or join two paths, which used to take a quarter of its instructions.
 
   /// False for handlers that spawn, because spawning may move the values that were found, and for
   /// handlers that may consume the message.
@@ -221,7 +221,7 @@ struct Invoker {
     if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
     return quick_loop<false>(f, m, bases, begin, end, all);
   }
-  /// `above` is true if all values are found at parents. This case has a separate loop, because
+  /// `above` is true if all values come from parents. This case has a separate loop, because
   /// compilers that do not unswitch loops (-O2) would test each row.
   template <bool above, class Kept, class Bases, std::size_t... I>
   [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,
@@ -361,7 +361,7 @@ struct Invoker {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// The rest of one(), for columns that have not been touched. This is a separate function with
+  /// The slow path of one(), for columns that have not been touched. It is a separate function with
   /// the same arguments, so that one() only calls the handler and does not have to save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
@@ -384,7 +384,7 @@ struct Invoker {
     if (known_parameter == sizeof...(Ps)) return no_column;
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
-  /// Like one(), for a row of a known chunk, in which the columns have been touched.
+  /// Like one(), but for a row of a known chunk, whose columns have been touched.
   static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};
@@ -489,7 +489,7 @@ struct InvokerOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
 
-/// The signature of a function type or member function, without noexcept, or void otherwise.
+/// The signature of a function type or member function, without noexcept; void for other types.
 template <class>
 struct PlainSignature {
   using type = void;

@@ -44,8 +44,8 @@ class [[nodiscard("destroying the Subscription ends the handler: keep it while t
   std::uint64_t ordinal_ = 0;
 };
 
-/// The handlers of a game or plugin, as returned by an install function. They end together. Can
-/// also own objects that the handlers use.
+/// The handlers of a game or plugin, as returned by an install function. All of them end together.
+/// This class can also own objects that the handlers use.
 class [[nodiscard("destroying the Handlers ends them: keep it while they should run")]] Handlers {
  public:
   Handlers() = default;

@@ -1,5 +1,5 @@
-// Stops the program if a handler throws an exception. This happens on the handler's thread, and the
-// error names the handler and the message.
+// Stops the program if a handler throws an exception. The program is stopped on the handler's
+// thread, with an error that names the handler and the message.
 #pragma once
 
 #include <exception>

@@ -11,8 +11,8 @@ struct Handler;
 class Turn {
  public:
   virtual ~Turn() = default;
-  /// Returns once everything that a single worker would have done earlier has been done. Meanwhile,
-  /// workers that are later in the order wait.
+  /// Returns once everything that a single worker would have done earlier has been done. In the
+  /// meantime, workers that come later in the order wait.
   virtual void take() = 0;
 };
 

@@ -20,7 +20,7 @@ void TypesKnown::need_in_turn(TypeId type, void (*make)(TypesKnown&)) {
   {
     const MutexLock lock(gate_->mutex);
     const StoredType* component = storage_.component(type);
-    // The type is already known.
+    // A type that is already known does not require waiting for a turn.
     if (handlers_.route(type) || (component && component->size != 0)) return make(*this);
   }
   take_turn();

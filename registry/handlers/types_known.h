@@ -39,7 +39,7 @@ class TypesKnown {
       make_known<T>();
     seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
   }
-  /// True if need() would have no effect. May be false for a type that is known.
+  /// True if need() is certain to have no effect. May be false even if the type is known.
   template <GeneratedType T>
   bool seen() const noexcept {
     return seen_[TypeTraits<T>::id % std::size(seen_)].load(std::memory_order_relaxed) == TypeTraits<T>::id;
@@ -68,7 +68,7 @@ class TypesKnown {
     return second.type == TypeTraits<M>::id ? second.route : nullptr;
   }
   /// Stores the route of a message type for seen_route(). `sealed` is a SingleBatch of this type
-  /// with any message.
+  /// that contains an arbitrary message.
   void remember_route(TypeId known, std::span<const std::byte> sealed);
   /// Returns the route of a change to a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
@@ -87,8 +87,8 @@ class TypesKnown {
     std::size_t components, messages;
   };
   Mark mark() const noexcept;
-  /// Forgets the types added since the mark. They must not be used by any archetype, batch, or
-  /// handler.
+  /// Forgets the types added since the mark. The forgotten types must not be used by any archetype,
+  /// batch, or handler.
   void take_back(const Mark& mark);
 
  private:
@@ -119,12 +119,12 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// Like need(), for use while several workers run handlers. Checks under a lock, and adds types
-  /// in turn.
+  /// Like need(), but for use while several workers run handlers. Checks under a lock, and adds
+  /// types in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
-  std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error texts
+  std::deque<TypeDescriptor> changes_;  // descriptors of changes, for routes and error messages
   std::atomic<TypeId> seen_[64] = {};   // caches the types that need() has registered
   Seen pushed_[pushed_places];
   Seen routes_[64];  // routes of types that were looked up by run-time id

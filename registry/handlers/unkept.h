@@ -14,8 +14,8 @@ namespace muster {
 /// True if journals omit the values of this message.
 inline bool is_unkept(const TypeDescriptor& message) noexcept { return message.journal == JournalPolicy::never; }
 
-/// The handlers of unkept messages, with the rules for these handlers and for those that share
-/// resources with them.
+/// The handlers of unkept messages, together with the rules for these handlers and for handlers
+/// that share resources with them.
 class UnkeptHandlers {
  public:
   /// Throws a SetupError that names the handler and the message if `handler` handles such a message

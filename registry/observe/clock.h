@@ -1,4 +1,4 @@
-// The clock for measurements. Its results are not part of the state.
+// The clock used for measurements. The measured times are not part of the state.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// Statistics about a registry while it was observed (RegistryProfile::observe), for each handler
-// and each message type. Counts are exact and do not depend on the number of workers. Times are
-// measured with the machine's clock.
+// Statistics for each handler and each message type, collected while a registry is observed
+// (RegistryProfile::observe). Counts are exact and do not depend on the number of workers. Times
+// are measured with the machine's clock.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,17 @@ struct HandlerFigures {
 struct MessageFigures {
   TypeId type = 0;
   std::string name;
-  /// Number of messages from outside. A message to a span is counted once.
+  /// Number of messages that came from outside the registry. A message to a span is counted once.
   std::uint64_t pushed = 0;
   std::uint64_t caused = 0;                               ///< messages from handlers or timers
   std::uint64_t handled = 0, unhandled = 0, refused = 0;  ///< targets, as in Receipt
   std::uint64_t dead = 0;                                 ///< dropped, because the target was not
                                                           ///< alive
 
-  /// Number of messages left pending by cut cascades. A message is counted each time this happens.
+  /// Number of messages left pending by cut cascades. A message is counted each time that it is
+  /// left pending.
   std::uint64_t carried = 0;
-  /// Time spent in the handlers of this type and in the registry's own action for it.
+  /// Time spent in the handlers of this message type and in the registry's own action for the type.
   std::uint64_t ns = 0;
 };
 

@@ -25,8 +25,8 @@ class Observer {
 
   // --- handlers ---
 
-  /// Must be called before each batch, and before each pass of a batch. From then on, one more call
-  /// is counted for each handler that is called for any rows.
+  /// Must be called before each batch, and before each pass of a batch. After that, one more call
+  /// is counted for each handler that is called for at least one row.
   void next_call() noexcept {
     ++call_;
     single_slices_ = 0;

@@ -34,9 +34,9 @@ class Trace {
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 
-  /// Records work for watches. If `beside` is false, this work is listing the changes in `count`
-  /// chunks. If it is true, the work is serving `count` watches on a thread other than the
-  /// registry's. Times are from steady_ns().
+  /// Records work for watches. If `beside` is false, the work consists of listing the changes in
+  /// `count` chunks. If it is true, the work consists of serving `count` watches on a thread other
+  /// than the registry's. Times are from steady_ns().
   void add_watching(std::uint64_t begin_ns, std::uint64_t ns, std::uint64_t count, bool beside);
 
   /// Calls `take` for each piece of the JSON text.
@@ -61,7 +61,8 @@ class Trace {
   };
   void add(const Slice& slice);
   void leave_out() noexcept { ++left_out_; }
-  /// Returns the number of a text. From its first use on, `key` identifies the text.
+  /// Returns the number assigned to a text. `key` identifies the text; later calls with the same
+  /// key return the same number.
   std::uint32_t name(std::uint64_t key, std::string_view text);
 
   std::size_t slices_max_;

@@ -23,8 +23,8 @@ bool names_types(TypeId message) noexcept {
          message == TypeTraits<DefineTemplate>::id;
 }
 
-/// True if anything in the batch may have changed. Accepts arbitrary bytes; other code rejects
-/// invalid ones.
+/// True if anything in the batch may have changed. Accepts arbitrary bytes, because other code
+/// rejects invalid batches.
 std::expected<bool, SchemaError> concerned(std::span<const std::byte> batch, SavedTypes& types) {
   BatchHeader header;
   if (batch.size() < sizeof header) return false;

@@ -1,6 +1,6 @@
-// Lets a game itself convert values that were saved with older layouts. Needed if the rules in
-// docs/schema.md ("Worlds that were saved with an older schema") are not sufficient, for example if
-// a field was split in two or its unit was changed.
+// Lets a game supply its own conversions for values that were saved with older layouts. This is
+// needed if the rules in docs/schema.md ("Worlds that were saved with an older schema") are not
+// sufficient, for example if a field was split in two or its unit was changed.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class OldValue {
   bool has(std::string_view path) const;
   /// Returns the value of a number, bool, or enum.
   double number(std::string_view path) const;
-  /// Like number(), for fields that are not floating-point. For an interned text, returns its hash.
+  /// Like number(), but for fields that are not floating-point. For an interned text, returns its
+  /// hash.
   std::int64_t integer(std::string_view path) const;
   Entity entity(std::string_view path) const;
   /// Returns the saved name of an enum's value, or an empty view if the value had no name.

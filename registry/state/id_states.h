@@ -11,7 +11,7 @@
 namespace muster {
 
 struct IdStates {
-  /// Numbers of states that equal 0, that equal `alive`, and that are greater than `parked`.
+  /// The number of states equal to 0, equal to `alive`, and greater than `parked`.
   std::uint32_t unused = 0, alive = 0, large = 0;
 };
 

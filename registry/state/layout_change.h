@@ -44,11 +44,11 @@ class LayoutChange {
   /// Like apply(), without the game's own conversion.
   void apply_rules(std::span<const std::byte> then, std::span<std::byte> now) const;
   bool has_conversion() const noexcept { return conversion_ != nullptr; }
-  /// Returns the offset in the newer layout of the number or reference that is at an offset of the
-  /// older layout, or no value if it was removed.
+  /// Converts the offset of a number or reference from the older layout to the newer one. Returns
+  /// no value if the number or reference was removed.
   std::optional<std::uint32_t> place(std::uint32_t then_offset) const;
-  /// Calls `take(offset, bytes)` for each number or reference in the newer layout that is converted
-  /// from one that overlaps these bytes of the older layout.
+  /// Finds the numbers and references of the older layout that overlap these bytes. For each of
+  /// them that is converted, calls `take(offset, bytes)` with its place in the newer layout.
   template <class Take>
   void each_move(std::uint32_t then_offset, std::uint32_t then_bytes, Take&& take) const {
     for (const Move& one : moves_)

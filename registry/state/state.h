@@ -81,8 +81,8 @@ struct MendedState {
   std::string text() const;  ///< a sentence for users
 };
 
-/// Corrections that were made during loading. They do not prevent loading, so everything that was
-/// saved can be loaded again.
+/// Corrections that were made during loading. Corrections do not prevent loading, so everything
+/// that was saved can be loaded again.
 struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< number of corrected values
@@ -92,9 +92,9 @@ struct LoadReport {
   /// changed, such as "game.Health: armor is new". Their values have been converted
   /// (registry/state/layout_change.h).
   std::vector<std::string> converted = {};
-  /// Number of requests, made inside handlers, to subscribe or end a handler that were still
-  /// pending when the state was saved. They belong to the process that made them and have no effect
-  /// here.
+  /// Number of requests to subscribe or end a handler that were made inside handlers and were still
+  /// pending when the state was saved. Such requests belong to the process that made them and have
+  /// no effect here.
   std::uint64_t lost_requests = 0;
 };
 

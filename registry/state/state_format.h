@@ -36,8 +36,9 @@
 
 namespace muster {
 
-/// Format 1 also stored when columns had changed, counted from the creation of the registry, so
-/// equal states had different rows. Format 1 can still be read; these counts are skipped.
+/// Format 1 also stored the version at which each column last changed. Versions are counted from
+/// the creation of the registry, so equal states had different rows. Format 1 can still be read;
+/// the versions are skipped.
 struct RegistryRow {
   std::uint64_t format = 2;
   std::uint64_t sequence = 0;
@@ -51,8 +52,8 @@ struct RegistryRow {
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
   std::uint64_t texts = 0, pending = 0, timers = 0;  ///< row counts, which reveal missing rows
 
-  // These counts were added later, because missing rows had not been detected. A row of
-  // registry_row_first bytes ends here.
+  // These counts were added later, so that missing rows are detected. A row of registry_row_first
+  // bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
   // These limits were added later. They determine which messages are carried over. A row of
   // registry_row_counted bytes ends here.

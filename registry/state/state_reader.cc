@@ -335,12 +335,12 @@ class StateReader {
       if (report_.listed.size() < LoadReport::listed_max)
         report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
-  /// Creates a chunk only when its first column arrives, because a damaged state may announce many.
+  /// Creates a chunk only when its first column arrives. Damaged states may announce many chunks.
   bool place(std::uint64_t uid, Pending& chunk) {
     Archetype& archetype = *s_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-    // Limit the depth: an archetype has a group for each depth, and ancestors fill all others.
+    // Limit the depth, because each depth needs a group. In a valid state, it also has a chunk.
     if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
         !expect(chunk.row.depth < waiting_.size(), "the chunk's depth exceeds the number of chunks"))
       return false;

@@ -20,7 +20,7 @@ struct ReadParts {
 
 /// Reads a saved registry into an empty state, except for managers and the values of runtime
 /// components. The rows of managers are stored in RegistryState::managers, and runtime values are
-/// default-constructed. On an error, the caller must discard `into`.
+/// default-constructed. On error, the caller must discard `into`.
 [[nodiscard]] std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into,
                                                                const ReadParts& parts);
 

@@ -92,7 +92,7 @@ class StateWriter {
     StateWriter& writer_;
   };
 
-  /// Writes a row that is part of every save. Its version is the registry's own.
+  /// Writes a row that is part of every save. The row's version is the registry's own version.
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
     sink_.row({section, key, 0}, r_.storage.version() + r_.core.state.sequence, bytes);
   }

@@ -12,7 +12,7 @@
 // a state get their previous state back. Rules:
 //
 // - All states of a registry share its component types. When a runtime type is added or removed,
-//   states outside the registry are laid out anew, and the code that created the type's values
+//   states outside the registry are laid out again, and the code that created the type's values
 //   destroys them.
 // - Numbers that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
 //   text_drops) only increase within a registry, regardless of its state. Therefore, a sink that

@@ -53,8 +53,7 @@ class Hasher {
   std::size_t used_ = 0;
 };
 
-/// Hashes the heads of managers as they are, and their parts together with their numbers and
-/// lengths.
+/// Hashes the heads of managers unchanged, and each part together with its number and length.
 class HashedManagers final : public ManagerRows {
  public:
   explicit HashedManagers(Hasher& hasher) : hasher_(hasher) {}

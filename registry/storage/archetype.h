@@ -26,7 +26,7 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// A component type in the form in which Storage uses it. Owned by Storage, and never moves.
+/// A component type in the form in which Storage uses it. Owned by Storage and never moved.
 struct StoredType {
   TypeId id = 0;
   std::uint32_t size = 0;  ///< 0 for tags, which have no column
@@ -111,8 +111,8 @@ struct Archetype {
   std::uint32_t row_bytes = 0;             ///< size of a row, including id and parent
   std::vector<Group> groups;               ///< indexed by depth
 
-  /// Results of RegistryReader::components() for rows that lack some types. They are from this
-  /// input and possibly from earlier ones.
+  /// Results that RegistryReader::components() returned for rows that lack some types, during the
+  /// current input and possibly during earlier ones.
   std::set<std::vector<TypeId>> present;
   std::uint64_t present_sequence = 0;
   std::uint64_t rows() const noexcept {
@@ -293,8 +293,8 @@ template <class F>
   if (chunk.place + std::size_t{1} < chunks.size()) part(*chunks[chunk.place + 1], rows);
 }
 
-/// Returns the capacity of the chunk at `place` of a group. It is small for the first chunk; the
-/// other chunks have the full size.
+/// Returns the capacity of the chunk at `place` of a group. The first chunk has a small capacity,
+/// and all other chunks have the full capacity.
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
 
 }  // namespace muster

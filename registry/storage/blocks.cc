@@ -18,8 +18,8 @@ constexpr std::size_t share_small = 8, share_large = 32;
 constexpr std::size_t share_unused = 8;  // fraction of the used memory
 constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
-// Limit on a slab for announced blocks, so that the memory of a column that shrinks can be
-// returned.
+// Limit on the size of a slab for announced blocks, so that the memory of a column that shrinks can
+// be returned.
 constexpr std::size_t known_bytes_max = 4u << 20;
 // Detects writes past the end of a block.
 constexpr std::size_t gap = poisons ? block_line : 0;
@@ -72,8 +72,8 @@ std::size_t Blocks::usual_blocks(const Shelf& shelf) const noexcept {
 }
 
 void Blocks::make_way(const Shelf& shelf) noexcept {
-  // Memory that was returned is needed again. From now on, hold more memory, so that repeatedly
-  // adding and removing rows does not require a system call each time.
+  // Memory that was returned to the system is needed again. From now on, hold more memory, so that
+  // repeatedly adding and removing rows does not require a system call each time.
   if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
   if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
 }

@@ -211,9 +211,9 @@ struct BulkRows::Freed {
   std::uint32_t indices;
   const Hierarchy* hierarchy;  // null if no entity has children
 
-  /// Frees the ids in `ids`, up to the first whose entity is not at the expected row or does not
-  /// stand alone. The expected rows are `at` and the following ones in direction `way`. A separate
-  /// function, so that its variables stay in registers.
+  /// Frees the ids in `ids`. Stops at the first one whose entity is not at the expected row or does
+  /// not stand alone. The expected rows are `at` and the following ones in direction `way`. A
+  /// separate function, so that its variables stay in registers.
   [[gnu::noinline]] std::size_t go(const Entity* ids, Locator at, std::uint32_t way, std::size_t rows) const noexcept {
     DirectoryEntry* const entries = directory;
     std::uint64_t* const marks = versions;

@@ -1,7 +1,8 @@
 // Destroys many rows, or moves them to other depths, for a single message. First, the ids are
-// processed in order, which determines where each row would end up if the ids were processed one at
-// a time. Then, the values of the remaining rows are copied once each from their original places.
-// Rows that are destroyed are never copied. Supports only archetypes that are plain().
+// processed in order, which determines where each row would end up if the rows were removed or
+// moved one at a time. Then, the values of each remaining row are copied only once, from the row's
+// original place. Rows that are destroyed are never copied. Supports only archetypes that are
+// plain().
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ class BulkRows {
 
  private:
   friend class Structure;  // registry/apply/structure.h
-  /// The values of consecutive rows in two chunks, described by the destination and origin of the
-  /// first.
+  /// A copy of values from consecutive rows of one chunk to consecutive rows of another. `to` and
+  /// `from` are the places of the first row.
   struct Moved {
     Locator to, from;
     std::uint32_t rows;
@@ -49,7 +50,7 @@ class BulkRows {
     const std::size_t rows = std::size_t{chunks} * chunk_rows_max;
     if (elsewhere_.size() < rows) elsewhere_.resize(rows);
   }
-  /// Releases the indices of the ids of destroyed entities.
+  /// Releases the id indices of destroyed entities.
   void release(std::span<const Entity> ids);
   void drop_empty();
   void copy(std::span<const Moved> rows) const;

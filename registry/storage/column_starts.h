@@ -16,9 +16,9 @@ class ColumnStarts {
  public:
   explicit ColumnStarts(TypeId type) noexcept : type_(type) {}
   TypeId type() const noexcept { return type_; }
-  /// Discards outdated entries. Must be called before rows of `chunk` are visited; these must have
-  /// parents. The other entries are valid as long as the storage's stamp does not change and no row
-  /// is given another parent.
+  /// Discards outdated entries. Must be called before rows of `chunk` are visited; these rows must
+  /// have parents. The other entries are valid as long as the storage's stamp does not change and
+  /// no row is given another parent.
   void begin(const Storage& storage, const Chunk& chunk) {
     storage_ = &storage;
     chunk_ = &chunk;
@@ -32,10 +32,10 @@ class ColumnStarts {
   /// every row has a value.
   const std::uintptr_t* starts() const noexcept { return starts_.data(); }
   static constexpr std::uintptr_t no_start = 1;
-  /// Returns the size of a value, if any chunk has a start address.
+  /// Returns the size of a value. Valid only if some chunk has a start address.
   std::uint32_t bytes() const noexcept { return bytes_; }
-  /// Returns the value of the nearest ancestor that has one, or null. For rows whose parent is in a
-  /// chunk without a start address. Remembers the start address if possible.
+  /// Returns the value of the nearest ancestor that has one, or null. Used for rows whose parent is
+  /// in a chunk without a known start address. Remembers the start address if possible.
 #if __has_cpp_attribute(clang::preserve_most)
   [[gnu::noinline, clang::preserve_most]]  // lets a loop over rows keep its registers
 #else

@@ -1,5 +1,5 @@
-// The component types that a registry stores. They are shared by all of its states: the current
-// state and those held outside the registry (registry/apply/registry_state.h).
+// The component types that a registry stores. These types are shared by all states of the registry:
+// the current state and those held outside the registry (registry/apply/registry_state.h).
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,9 @@ class ComponentTypes {
   /// Forgets all types except the first `count`. No storage may have an archetype that contains a
   /// forgotten type.
   void take_back(std::size_t count) noexcept;
-  /// Turns a type without data into a type with values, which are default-constructed in all rows
-  /// that have the type. If `ops` is null, turns it back into a type without data. In every storage
-  /// that shares the types, the chunks of the affected archetypes are laid out anew.
+  /// Turns a type without data into a type with values. The values are default-constructed in all
+  /// rows that have the type. If `ops` is null, turns it back into a type without data. In every
+  /// storage that shares the types, the chunks of the affected archetypes are laid out again.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
 
  private:

@@ -26,7 +26,7 @@ static_assert(sizeof(DirectoryEntry) == 8 && std::endian::native == std::endian:
 static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
 static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
 
-/// Mask of the generation in an id or an entry that is read as a single number.
+/// The mask for the generation within an id or entry that is read as a single number.
 constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
 
 /// Returns the bits of the entry's locator if the entry has the same generation as the id, and

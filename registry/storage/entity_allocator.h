@@ -1,7 +1,7 @@
-// Issues ids and takes them back. The method uses an index and a generation, and recycles indices
-// through a FIFO with a minimum size. It is described in Bitsquid's "Building a Data-Oriented
-// Entity System", part 1. A Layout defines the widths of the two parts, and what happens when a
-// generation would wrap around.
+// Issues ids and takes them back. An id consists of an index and a generation, and indices are
+// recycled through a FIFO with a minimum size. The method is described in Bitsquid's "Building a
+// Data-Oriented Entity System", part 1. A Layout defines the widths of the two parts, and what
+// happens when a generation would wrap around.
 #pragma once
 
 #include <cstddef>
@@ -93,7 +93,7 @@ class EntityAllocator {
   void give_back(std::span<const Id> ids) {
     free_.append(ids.size(), [&](std::size_t i) { return Layout::index(ids[i]); });
   }
-  /// Appends an index to the FIFO that was granted and returned, but never used.
+  /// Appends to the FIFO an index that was granted and then returned without having been used.
   void give_back(std::uint32_t index) { free_.push_back(index); }
 
   std::size_t indices() const noexcept { return slots_.size(); }
@@ -110,8 +110,9 @@ class EntityAllocator {
   /// Removes `count` indices from the queue, as `count` calls to create() would. The caller must
   /// already have read the indices.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
-  /// Undoes the issuing of ids: the most recent `recycled` indices from the queue and the most
-  /// recent `fresh` indices. None of these may have been released since.
+  /// Takes back the most recently issued ids: those with the last `recycled` indices from the
+  /// queue, and those with the last `fresh` new indices. None of these may have been released
+  /// since.
   void undraw(std::size_t recycled, std::size_t fresh) noexcept {
     free_.unpop_front(recycled);
     slots_.drop_last(fresh);

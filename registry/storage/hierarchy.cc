@@ -96,7 +96,8 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
     }
     return page[index & ((1u << page_bits) - 1)];
   };
-  // Traverses the tree in pre-order by following links, without recursion, regardless of its depth.
+  // Traverses the tree in pre-order by following links. Does not use recursion, so the tree may
+  // have any depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
     const Links* here = &links_of(at);
     if (count == std::size(some)) [[unlikely]] {

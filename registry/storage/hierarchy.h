@@ -45,15 +45,15 @@ class Hierarchy {
   bool is_below(Entity e, Entity top) const noexcept;
   bool alive(Entity e) const noexcept { return storage_.alive(e); }
 
-  /// Links a child that has no siblings yet. It is placed before `before`, or at the end if
+  /// Links a child that is not linked yet. The child is placed before `before`, or at the end if
   /// `before` is nil or not a child of `parent`.
   void link(Entity child, Entity parent, Entity before);
   /// Unlinks a child from its parent and siblings. The child keeps its own children.
   void unlink(Entity child, Entity parent);
   /// Appends `e` and all its descendants to `out`, parents before children, siblings in order.
   void subtree(Entity e, std::vector<Entity>& out) const;
-  /// Must be called before the index of `e` is reused, when `e` has no children or siblings. New
-  /// entities must start without links, and unused links must be zero.
+  /// Must be called before the index of `e` is reused, at a time when `e` has no children or
+  /// siblings. New entities must start without links, and unused links must be zero.
   void forget(Entity e);
 
   // Links are saved in pages.

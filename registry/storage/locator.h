@@ -1,5 +1,5 @@
 // The place of an entity's row in 32 bits: the number of a chunk and a row within it. For an id
-// without a row, the bits contain the reason.
+// without a row, the bits contain the reason why there is no row.
 //
 //   row      | 0 | chunk number 21 | row 10 |
 //   no row   | 1 | IdState 31               |

@@ -1,7 +1,7 @@
-// Finds children by name, which is unique among the children of a parent. The names themselves are
+// Finds children by name. Names are unique among the children of a parent. The names themselves are
 // Name components; Names is the index from (parent, text) to entity. Children that were created in
 // one tree together with their parent are initially left out of the index, because most of them are
-// never looked up. They are added by the first lookup that is allowed to change the index.
+// never looked up. Such children are added by the first lookup that is allowed to change the index.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ std::string escape_name(std::string_view name);
 /// so that the smallest one can be found without testing suffixes that are taken.
 ///
 /// Every suffix below end() has been taken or given back. Suffixes that were taken by other means
-/// are not known until one of them is tried; the caller must then call take().
+/// are unknown until one of them is tried; the caller must then call take().
 class FreeSuffixes {
  public:
   static constexpr std::uint32_t first = 2;

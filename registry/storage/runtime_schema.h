@@ -1,4 +1,4 @@
-// Creates a binary schema that contains a single tag. This is all that is known about a runtime
+// Creates a binary schema that contains a single tag. The tag is all that is known about a runtime
 // component outside the C++ program.
 #pragma once
 

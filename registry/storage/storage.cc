@@ -27,9 +27,9 @@ namespace muster {
 
 namespace {
 
-/// If `ahead` is true, prefetches the rows from `row` on; otherwise, prefetches those before it.
-/// The processor does not prefetch the beginning and end of a chunk's columns, so accesses to each
-/// column would have to wait.
+/// If `ahead` is true, prefetches `row` and the rows after it; otherwise, prefetches the rows
+/// before it. The processor does not prefetch the beginning and end of a chunk's columns, so
+/// without this, the first access to each column would have to wait.
 void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
   constexpr std::size_t line = 64, lines = 4;
   const Archetype& archetype = *chunk.archetype;
@@ -259,7 +259,8 @@ Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
   Chunk& chunk =
       new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
-  // Columns of expected chunks continue the previous ones, so a prefetch would only interfere.
+  // The columns of expected chunks continue those of the previous chunks, so a prefetch would only
+  // interfere.
   if (expected_chunks_ == 0)
     ask_for_rows(chunk, 0, true);
   else
@@ -470,7 +471,7 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
   const MovePlan& plan = move_plan(old, archetype);
   copy_columns(to, from, plan.kept);
   for (const ColumnCopy& value : plan.zeroed) std::memset(to.at(value.to, value.bytes), 0, value.bytes);
-  // Read this now, because the chunk may be removed together with its row.
+  // Compute this value now, because the old chunk may be removed together with the row.
   const bool same_group = &old == &archetype && from.chunk->depth == depth;
   if (old.plain())
     take_plain_row(from);

@@ -1,5 +1,5 @@
-// The passive part of a registry: ids, archetypes, chunks, and their versions. It knows nothing
-// about messages; callers change it on behalf of one. Users access it through EntityRegistry.
+// The passive part of a registry: ids, archetypes, chunks, and their versions. Storage is unaware
+// of messages; callers change it while applying them. Users access it through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 namespace muster {
 
 /// Memory is prefetched if a storage has at least this many rows. Smaller storages fit into the
-/// last-level cache, where prefetching costs more than waiting: 12% in a battle of 100,000 units.
+/// last-level cache, where prefetching costs more than waiting (12% in a battle of 100,000 units).
 constexpr std::uint64_t rows_far_away = 300'000;
 
 /// Preserves the old bytes of columns. Called on the storage's thread before a column is changed
@@ -74,7 +74,7 @@ struct StorageContents {
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
-  // One element per depth, down to the deepest rows, whose ancestors are at all depths above them.
+  // One element per depth that has rows. Depths have no gaps, because ancestors have rows, too.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
 };
@@ -139,13 +139,13 @@ class Storage : private StorageContents {
   /// Fills `ids` with new ids in the state `reserved`.
   void reserve(std::span<Entity> ids);
   /// A position in the sequence of issued ids (reserve, take_ids). undraw() takes back all ids
-  /// issued since then. In the meantime, no id may have been released or created.
+  /// issued after that position. Since then, no id may have been released or created.
   struct Drawn {
     std::size_t indices, free;
   };
   Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
   void undraw(const Drawn& before) noexcept;
-  /// True if `e` is current and does not have a row because it is in this state.
+  /// True if `e` is a current id that does not have a row and is in this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
   }
@@ -154,8 +154,8 @@ class Storage : private StorageContents {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
-  /// Returns the first index of the next grant of `count` ids. It is in a returned range if one is
-  /// large enough, and otherwise equals ids().indices().
+  /// Returns the first index of the next grant of `count` ids. The index is in a returned range if
+  /// one is large enough. Otherwise, it equals ids().indices().
   std::uint32_t next_grant(std::uint32_t count) const noexcept;
   const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
@@ -215,17 +215,17 @@ class Storage : private StorageContents {
   /// The chunk that receives the rows of an archetype, and the chunk whose rows fill the holes.
   /// Both belong to plain() archetypes, are at depth 0, and have been touched.
   struct MoveAim {
-    /// `open` is a chunk of the other archetype with free rows; `last` is the last of its group.
+    /// `open` is a chunk of the other archetype and has free rows. `last` is the last of its group.
     Chunk *open = nullptr, *last = nullptr;
     Entity *open_ids = nullptr, *last_ids = nullptr;
     std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
   };
-  /// Changes whenever a chunk is added, removed, or laid out anew, or a version begins. Code that
+  /// Changes whenever a chunk is added, removed, or laid out again, or a version begins. Code that
   /// remembers an open chunk compares this number.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Prefetches `asked_rows` rows some way before the last row of a group's last chunk, and the
-  /// directory entries of their ids. These rows will soon fill holes, and the processor does not
-  /// detect backward reads. Useful for registries with at least rows_far_away rows.
+  /// Prefetches `asked_rows` rows some distance before the last row of a group's last chunk, and
+  /// the directory entries of their ids. These rows will soon fill holes, and the processor does
+  /// not detect backward reads. Useful for registries with at least rows_far_away rows.
   void ask_for_last_rows(const Chunk& last) const noexcept;
   /// Like ask_for_last_rows(), but prefetches only the ids and directory entries.
   void ask_for_last_ids(const Chunk& last) const noexcept;
@@ -256,10 +256,10 @@ class Storage : private StorageContents {
     ++chunk_changes_;
     return version_++;
   }
-  /// Changes whenever a chunk is dropped or laid out anew, or a version begins; never 0. Until it
+  /// Changes whenever a chunk is dropped or laid out again, or a version begins; never 0. Until it
   /// changes, chunk numbers and column addresses remain valid, and touched columns stay touched.
   std::uint64_t stamp() const noexcept { return stamp_; }
-  /// Calls the preserver from now on until it is removed. There may be several preservers.
+  /// Calls the preserver until it is removed. There may be several preservers.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
 
@@ -281,8 +281,8 @@ class Storage : private StorageContents {
   /// place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Sets the directory entries of the chunk's rows. Their ids must be in `state`, so that no id
-  /// gets two rows. At the first id that is not, stops and returns false; the entries of the rows
-  /// before it have then been set.
+  /// gets two rows. At the first id in another state, stops and returns false; the entries of the
+  /// preceding rows have then been set.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return next_archetype_; }
@@ -324,8 +324,8 @@ class Storage : private StorageContents {
   /// Puts the never-used indices [first, first + count) in the state `granted`. Returns false and
   /// has no effect if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
-  /// Takes back the unused ones among the granted indices [first, first + count). Runs of at least
-  /// ReturnedIds::run_min are held for later grants; shorter runs go to the FIFO.
+  /// Takes back those of the granted indices [first, first + count) that are unused. Runs of at
+  /// least ReturnedIds::run_min are held for later grants; shorter runs go to the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
 
   // Archetypes. Their numbers are part of the state.
@@ -351,14 +351,14 @@ class Storage : private StorageContents {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Appends rows at depth 0 for the first of `ids`, which take_ids() returned. Appends the number
-  /// of rows for which the open chunk of a plain() archetype has room, but at least one. The rows
-  /// have all types of the archetype.
+  /// Appends rows at depth 0 for the first of `ids`, which must be from take_ids(). Appends only
+  /// the rows that fit into the open chunk of a plain() archetype, but at least one. The rows have
+  /// all types of the archetype.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
   /// Like create_run() above, but for up to `count` new ids, which are issued as by take_ids() and
   /// written to the rows. If `far` is true, prefetches the directory.
   Run create_run(std::size_t count, Archetype& archetype, bool far);
-  /// Returns the chunk in which the next row of a group is placed.
+  /// Returns the chunk in which the next row of a group will be placed.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
       Chunk* const last = archetype.groups[depth].last;
@@ -367,8 +367,8 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Removes the row and releases the id. The last row of the group fills the hole. `park` is
-  /// reserved for undo; it parks the id.
+  /// Removes the row and releases the id. The last row of the group fills the hole. If `park` is
+  /// true, parks the id; reserved for undo.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
   /// Removes the row of `e` in a plain() archetype and releases the id. Inlined into loops.
@@ -430,7 +430,7 @@ class Storage : private StorageContents {
     if (from % asked_rows == 0) [[unlikely]]
       rows_left(group);
   }
-  /// Moves the row of `e` and returns the new row. Columns that both archetypes have keep their
+  /// Moves the row of `e` and returns the new row. Columns that exist in both archetypes keep their
   /// values. All others are set to zero, so new enableable types are still absent.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   /// Gives a row an enableable type of its archetype, identified by the slot of its presence
@@ -469,7 +469,7 @@ class Storage : private StorageContents {
     ids_.give_back(e.index);
   }
   void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
-  /// Like take_ids(), for ids that are not contiguous in the queue.
+  /// Like take_ids(), but for ids that are not contiguous in the queue.
   void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
@@ -484,7 +484,7 @@ class Storage : private StorageContents {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// Like mark_id(), for an index that was marked before. Every index ever issued has been marked.
+  /// Like mark_id(), but for an index that is already marked, as every issued index is.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
@@ -579,7 +579,7 @@ class Storage : private StorageContents {
   }
   void make_move_plan(const Archetype& from, const Archetype& to);
   void touch_all(Chunk& chunk) {
-    // Ids are touched only in this function, so if they have the current version, all columns do.
+    // Ids are touched only in this function. If they have the current version, so do all columns.
     if (chunk.slots()[column_ids].version != version_) [[unlikely]]
       first_touch_all(chunk);
   }

@@ -25,8 +25,8 @@ struct TemplateError {
   std::string text() const;  ///< "orcs.json:12: game.orc/body/arm: ..."
 };
 
-/// Limits on what a file may build. The reader counts before it builds anything, so a limit is
-/// never exceeded.
+/// Limits on what a file may build. The reader counts nodes, bytes, and comparisons before it
+/// builds anything, so a limit is never exceeded.
 struct TemplateLimits {
   /// Limit on the total number of nodes in all templates of the file, with bases applied.
   std::uint64_t nodes_max = ~std::uint64_t{0};
@@ -56,11 +56,11 @@ class TemplateFile {
   TemplateFile(const TemplateFile&) = delete;
   TemplateFile& operator=(const TemplateFile&) = delete;
 
-  /// Builds the next template in the file, and any others in the file on which it depends. Returns
-  /// false at the end of the file or on an error.
+  /// Builds the next template in the file, together with any other templates in the file on which
+  /// that template depends. Returns false at the end of the file or on an error.
   bool go_on();
-  /// Returns the result, as read_templates() would. Must be called once, after go_on() returned
-  /// false.
+  /// Returns the result, as read_templates() would. Must be called exactly once, after go_on() has
+  /// returned false.
   [[nodiscard]] std::expected<std::vector<TemplateTree>, TemplateError> take();
 
  private:

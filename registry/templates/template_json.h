@@ -1,5 +1,5 @@
 // Parses the format of template files, which is JSON as accepted by flatc. Keeps line numbers for
-// errors.
+// error messages.
 #pragma once
 
 #include <cstddef>

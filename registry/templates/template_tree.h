@@ -110,8 +110,8 @@ class TemplateTree {
   /// fields, children are matched by name, and messages are added after the existing ones.
   /// References in `over` will refer to the nodes into which their targets were merged.
   void merge(Node& node, const TemplateTree& over);
-  /// Like merge() above, but subtracts the number of name comparisons from `compares_left`. If this
-  /// would become negative, returns false and leaves the tree partially merged.
+  /// Like merge() above, but subtracts the number of name comparisons from `compares_left`. If the
+  /// result would be negative, returns false and leaves the tree partially merged.
   [[nodiscard]] bool merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left);
   /// The number of nodes, and the total size of their values in bytes.
   struct Size {

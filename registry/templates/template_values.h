@@ -36,9 +36,9 @@ class TemplateChecks {
   /// Returns the first error. There must be one.
   const TemplateError& error() const noexcept { return error_; }
 
-  /// Checks that `json` is of this kind. Errors refer to it as `field`.
+  /// Checks that `json` is of this kind. Errors refer to the value as `field`.
   bool expect(const Json& json, Json::Kind kind, const char* wanted, const std::string& path, const char* field);
-  /// Checks that an object has only these members. Errors refer to it as `of`.
+  /// Checks that an object has only these members. Errors refer to the object as `of`.
   bool fields(const Json& json, std::initializer_list<std::string_view> known, const char* of, const std::string& path);
   bool check_name(const std::string& name, std::uint32_t line, const std::string& path);
 
