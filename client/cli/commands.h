@@ -21,7 +21,7 @@ struct Common {
 // --- look.cc
 struct List {
   std::string of = "/";
-  /// Components to search for. If this list or `name` is not empty, everything below `of` is
+  /// Components to search for. If this list or `name` is not empty, all entities below `of` are
   /// searched.
   std::vector<std::string> with;
   std::string name;  ///< part of an entity's name to search for
@@ -46,15 +46,15 @@ struct ClockOrder {
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers, with their messages and the components that they write and read.
 void handlers(const Common& common);
-/// Prints whether two handlers can run at the same time and, if they cannot, why; or how one
-/// handler is split across threads.
+/// Given two handlers, prints whether they can run at the same time and, if not, why. Given one
+/// handler, prints how it is split across threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
 
 /// Prints the connected sessions.
 void who(const Common& common);
-/// Prints the sessions that the server ended, and the reason for each.
+/// Lists the sessions that the server ended, with the reason for each.
 void who_ended(const Common& common);
 struct Top {
   double seconds = 2;       ///< time between two samples
@@ -66,8 +66,8 @@ void top(const Common& common, const Top& asked);
 
 // --- file.cc
 
-/// Replaces this process with the program that handles world files, passing these arguments. If
-/// that program cannot be started, throws a Failure; otherwise, does not return.
+/// Replaces this process with the program that handles world files, and passes the arguments to
+/// that program. Does not return if successful; throws a Failure if the program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc

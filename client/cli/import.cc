@@ -1,5 +1,5 @@
-// `muster import` imports a model file into a world. The world need not exist yet, nor have a
-// running server.
+// `muster import` imports a model file into a world. The world does not need to exist yet, and it
+// does not need a running server.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -91,8 +91,8 @@ class Sending {
 
   /// Posts one batch, unless an earlier batch failed or a signal arrived.
   void post(BatchView batch) {
-    // Do not create entities before all texts have been accepted, nor entities below the root
-    // before the root has been accepted.
+    // Create the root only after all texts have been accepted, and the other entities only after
+    // the root has been accepted.
     const bool is_create = batch.type() == TypeTraits<Create>::id;
     if (is_create && created_batches_++ < 2) settle();
     if (!failed_ && interrupted()) failed_ = Failure{Exit::refused, "interrupted", false, interrupt_signal()};
@@ -132,8 +132,9 @@ class Sending {
   std::size_t created_batches_ = 0, made_ = 0;
 };
 
-/// Sends the model. If this fails, removes what has been imported, unless the whole world will be
-/// discarded. The Failure states whether anything that was imported remains in the world.
+/// Sends the model. On failure, removes the entities imported so far, unless the whole world will
+/// be discarded, and throws a Failure. The Failure states whether any imported entities remain in
+/// the world.
 void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
           const std::vector<Entity>& ids, bool is_thrown_away) {
   Client& client = world.client();
@@ -206,8 +207,8 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
-/// Returns the arguments of a server that is started for an import. The server must accept at least
-/// one name for each node of a model.
+/// Returns the command-line arguments for a server that is started for an import. The server must
+/// accept at least as many names as a model has nodes.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})

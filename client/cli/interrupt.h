@@ -11,8 +11,8 @@ void end_on_interrupt();
 bool interrupted() noexcept;
 /// Returns the signal that arrived, or 0 if none did.
 int interrupt_signal() noexcept;
-/// Throws a Failure. main() prints its `text` and then terminates the program with the signal that
-/// arrived.
+/// Throws a Failure. When main() catches the Failure, it prints the Failure's `text` and then
+/// terminates the program with the signal that arrived.
 [[noreturn]] void fail_of_interrupt(std::string text);
 
 }  // namespace muster::cli

@@ -381,7 +381,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);  // the exception for --help and --version
+    return app.exit(asked);  // thrown for --help and --version
   } catch (const CLI::ParseError& error) {
     return complain({Exit::usage, usage_text(app, error) + "\nsee muster --help"}, common.json);
   }

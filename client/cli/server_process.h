@@ -18,11 +18,11 @@ std::vector<std::string> server_arguments(const ServerChoice& choice);
 /// Ctrl-C stops the command, which then stops its server.
 class ServerProcess {
  public:
-  /// Starts muster-server for the world, listening on a Unix socket in a private directory. The
-  /// program is searched for next to this one and on the PATH. Returns once the server can be
-  /// reached. `arguments` follow the world on the server's command line. Fails with Exit::bad_file
-  /// and the server's message if the server cannot open the world, and with Exit::unreachable if
-  /// the server cannot be started.
+  /// Starts muster-server for the world, listening on a Unix socket in a private directory. Looks
+  /// for the program in the folder of this one and then on the PATH. Returns once the server is
+  /// reachable. `arguments` follow the world on the server's command line. Fails with
+  /// Exit::bad_file and the server's message if the server cannot open the world, and with
+  /// Exit::unreachable if the server cannot be started.
   ServerProcess(const Where& where, const std::string& world, const std::vector<std::string>& arguments);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

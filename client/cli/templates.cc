@@ -87,8 +87,8 @@ void merge(const Common& common, const std::string& name, const std::string& wha
   RemoteWorld world(connect(common.where));
   const DefineTemplate what = must(world.client().ask(session::GetTemplate{.name = what_name}));
   const NamedEntity top = world.find(name);
-  // A node with the name of an existing child refers to that child; other nodes create new
-  // entities.
+  // If a child with the node's name already exists, the node refers to that child. Otherwise, the
+  // node creates a new entity.
   std::vector<Entity> ids(what.nodes.size());
   if (!ids.empty()) ids[0] = top.entity;
   std::size_t missing = 0;

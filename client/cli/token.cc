@@ -133,7 +133,7 @@ void token(const Common& common, const TokenOrder& order) {
     fail(Exit::usage, "token " + order.what + " needs the user's name: muster token " + order.what + " ann");
   if (order.what != "create" && !(order.role.empty() && order.expires.empty()))
     fail(Exit::usage, "--role and --expires are for token create");
-  (void)expiry(order.expires);  // detect an invalid time before a server is started
+  (void)expiry(order.expires);  // report an invalid time before starting a server
   const std::string world = world_meant(common.where);
   std::unique_ptr<ServerProcess> server;
   if (!world.empty() && std::filesystem::exists(world) && !is_served(world))

@@ -17,8 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Inputs that occur with every tick, and bookkeeping messages. They are shown only if named
-/// explicitly.
+/// Types of inputs that occur on every tick, and of bookkeeping messages. Messages of these types
+/// are shown only if the user names the type.
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
@@ -63,8 +63,8 @@ struct Line {
   std::uint64_t sequence = 0;
   Entity entity;
   const char* what =
-      /// Kind of the line, for programs: value, removed, created, destroyed, moved, renamed, left,
-      /// event, pushed, gap.
+      /// The kind of line, as reported to programs: value, removed, created, destroyed, moved,
+      /// renamed, left, event, pushed, gap.
       "";
   std::string text;          ///< the line for display
   std::string members = {};  ///< additional JSON members, each beginning with ", "
@@ -122,8 +122,8 @@ class Watcher {
       settled_ = frame.is_last();
       return announce();
     }
-    // Until the first frame without the flag `more`, frames contain the initial state rather than
-    // changes.
+    // Frames describe the initial state, rather than changes, up to and including the first frame
+    // without the flag `more`.
     const bool print = settled_;
     if (frame.is<session::Values>())
       take_values(frame, session::read<session::Values>(batch), print);

@@ -64,7 +64,7 @@ Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t r
 Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint64_t request) {
   if (ended) return std::unexpected(*ended);
   const TypeId sent_type = batch.size() >= sizeof(BatchHeader) ? BatchView(batch).type() : TypeId{};
-  // If the client sent such a message, the server would end the session.
+  // Refuse a message that clients may not send, because the server would end the session.
   if (const TypeDescriptor* type = types.find(sent_type); type && type->remote == RemoteRight::none)
     return mistaken(type->name + " may not be sent from outside");
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
@@ -214,12 +214,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     queue.frames.push_back(std::move(received));
     return {};
   }
-  if (request == 0) return {};  // no call is waiting for a frame with request id 0
+  if (request == 0) return {};  // no call waits for a frame with request id 0
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
-    append_frame(out, builder.bytes(), ++last_request);  // no call will wait for the answers to
-                                                         // this request
+    append_frame(out, builder.bytes(), ++last_request);  // no call waits for the answer to this
+                                                         // request
     return send_now();
   }
   const auto waiting = answers.find(request);

@@ -31,7 +31,7 @@
 
 namespace muster {
 
-/// A client's position in the history of a world. The next client uses the position to detect
+/// A client's position in the history of a world. A later client uses this position to detect
 /// whether the server has been restarted.
 struct SoFar {
   std::uint64_t epoch = 0;     ///< identifies the start of the server
@@ -121,10 +121,10 @@ struct ShownEntity {
 /// If a type has a different layout or different enum values in the world than in this program's
 /// headers, calls with that type fail with `mistaken` and a sentence that names the type and the
 /// first differing field. Calls by name use the world's layout. If the server refuses a call, the
-/// call fails with the sentence that the server sent. After the connection has ended, all calls
-/// fail with `lost`. Frames of watches that arrive during other calls are stored for next(). Every
-/// call sends the heartbeats that keep the session alive. A program that makes no other call for
-/// longer than welcome().silence_ns_max must call next(0, 0s) from time to time.
+/// call fails with the error message that the server sent. After the connection has ended, all
+/// calls fail with `lost`. Frames of watches that arrive during other calls are stored for next().
+/// Every call sends the heartbeats that keep the session alive. A program that makes no other call
+/// for longer than welcome().silence_ns_max must call next(0, 0s) from time to time.
 class Client {
  public:
   /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
@@ -175,7 +175,7 @@ class Client {
     builder.append_shared(targets, message);
     return push_batch(builder.bytes());
   }
-  /// Sends a message to all matching entities. This is called a pass.
+  /// Sends a pass, which is a message to all matching entities.
   template <MessageType M>
   Result<Acknowledged> push(const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
@@ -186,8 +186,8 @@ class Client {
   /// Sends a message by name, with values given as strings, as in push("Damage", orc, {{"amount",
   /// "5"}}). A nil target means the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
-  /// Sends one whole batch of any kind. Like every push, fails with `mistaken` and sends nothing if
-  /// clients may not send the message (remote: "none" in the schema).
+  /// Sends one complete batch of any kind. Like every push, fails with `mistaken` and sends nothing
+  /// if clients may not send the message (remote: "none" in the schema).
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
   /// Sends a batch without waiting for the result, and returns the batch's request id. The results
   /// can be fetched with wait_ack() in any order. If `acknowledged` is false, the server sends no
@@ -313,8 +313,8 @@ class Client {
 
   /// Sends one batch and returns the request id to pass to wait().
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// Returns all frames of the answer. Fails if the answer is a Fault or contains a type with a
-  /// different layout.
+  /// Returns all frames of the answer. Fails if the answer is a Fault, or if it contains a type
+  /// whose layout differs from this program's layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
 
  private:
@@ -326,7 +326,7 @@ class Client {
     return std::unexpected(ClientError{
         ClientError::Kind::lost, "the server's answer is not a " + std::string(TypeTraits<Answer>::name), {}});
   }
-  /// Fails if a type of this program has a different layout in the world.
+  /// Fails if any of this program's types has a different layout in the world.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                             std::span<const std::byte> schema) const;
   template <GeneratedType... Ts>
@@ -340,7 +340,7 @@ class Client {
   }
   /// Sends a batch in the world's layout, which may differ from this program's layout.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
-  /// Fails if a type that a watch requests has a different layout in the world.
+  /// Fails if a watch requests a type whose layout in the world differs from this program's layout.
   Result<void> check_types(std::span<const TypeId> types) const;
   Result<void> check_follow(const session::Follow& what) const;
   Result<std::vector<Received>> wait_any(std::uint64_t request);

@@ -67,7 +67,7 @@ scene::Light light_of(const aiLight& from, bool gltf, Numbers& numbers) {
   const aiColor3D& color = light.kind == scene::LightKind::ambient ? from.mColorAmbient : from.mColorDiffuse;
   const float r = numbers.within("red", color.r, 1e9), g = numbers.within("green", color.g, 1e9),
               b = numbers.within("blue", color.b, 1e9);
-  // Assimp multiplies the color by the intensity, so values above 1 are considered to come from the
+  // Assimp multiplies the color by the intensity, so values above 1 are attributed to the
   // intensity.
   light.intensity = std::max({1.f, r, g, b});
   light.color = {.r = r / light.intensity, .g = g / light.intensity, .b = b / light.intensity, .a = 1};
@@ -95,8 +95,8 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   }
   const double aspect = camera.aspect > 0 ? camera.aspect : 1;
   const double angle = from.mHorizontalFOV;
-  // The angle of a glTF camera is the vertical angle multiplied by the aspect. In other formats, it
-  // is the horizontal angle.
+  // For glTF, Assimp reports the vertical angle multiplied by the aspect. For other formats, it
+  // reports the horizontal angle.
   const double vertical = gltf ? angle / aspect : 2 * std::atan(std::tan(angle / 2) / aspect);
   if (angle > 0) camera.fov = numbers.within("field of view", vertical * degrees, 180, camera.fov);
   if (from.mOrthographicWidth > 0)
@@ -432,9 +432,9 @@ ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   return {*scene, *files};
 }
 
-/// Collada nodes have both names, which need not be unique, and ids, which identify the nodes of
-/// lights. Assimp reports only one of the two. The file is therefore read a second time, with
-/// names, into a tree of the same shape.
+/// A Collada node has both a name, which need not be unique, and an id, which is needed to find the
+/// nodes of lights. Assimp reports only one of the two at a time. The file is therefore read a
+/// second time, with names, into a tree of the same shape.
 Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   Names names;
   const aiScene& by_name = scene_of(file, true).scene;

@@ -57,8 +57,8 @@ struct ModelError {
   std::string text() const;  ///< "cannot import levels/town.gltf: there is no such file"
 };
 
-/// Limits on the cost of importing one file. A world does not accept more entities and levels from
-/// one session.
+/// Limits on the cost of importing one file. A world accepts no more than `entities_max` entities
+/// and `depth_max` levels from one session.
 struct ModelLimits {
   std::uint32_t entities_max = 1'000'000;
   std::uint32_t depth_max = 1024;  ///< levels below the root
