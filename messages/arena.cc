@@ -37,7 +37,7 @@ void Arena::make_room(std::size_t bytes) {
   Segment* const segment = acquire(bytes);
   if (tail_ == nullptr) {
     head_ = segment;
-  } else if (empty()) {  // the only segment is too small
+  } else if (empty()) {  // the arena's only segment is too small for the batch
     release(head_);
     head_ = segment;
   } else {

@@ -1,4 +1,4 @@
-// Memory for queued batches: a FIFO made of segments that never move or grow.
+// Provides the memory for queued batches. The memory is a FIFO of segments that never move or grow.
 //
 //   segment   | next, end, bytes | batch | batch | batch ...      | unused |
 //   queue     head segment -> segment -> ... -> tail segment
@@ -101,8 +101,8 @@ class Arena final : public BatchWriter {
   /// Returns unused segments to the system while the arena holds more than `kept` bytes of memory.
   void trim(std::size_t kept = 0) noexcept;
 
-  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f sees
-  /// it in its current state.
+  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f
+  /// receives the open batch in its current state.
   template <class F>
   void for_each(F&& f) const {
     if (open_ != nullptr) finish_header();
@@ -118,15 +118,15 @@ class Arena final : public BatchWriter {
     }
   }
 
-  /// The position after a batch.
+  /// A position in the arena, directly after a batch.
   class Place {
     friend class Arena;
     Segment* segment = nullptr;
     std::byte* at = nullptr;
   };
-  /// Calls f(BatchView) for at most `count` of the oldest batches, until f returns false. Seals the
-  /// open batch if it is reached. Returns the place after the last batch passed to f. f must not
-  /// use the arena.
+  /// Calls f(BatchView) for at most `count` of the oldest batches, and stops after f returns false.
+  /// Seals the open batch before passing it to f. Returns the position after the last batch passed
+  /// to f. f must not use the arena.
   template <class F>
   Place visit(std::size_t count, F&& f) {
     if (count >= batches_) seal();
@@ -149,8 +149,8 @@ class Arena final : public BatchWriter {
     behind.at = at;
     return behind;
   }
-  /// Pops the oldest `count` batches, the last of which ends at `end`, a value returned by visit().
-  /// No batch may have been popped since that call to visit(), and no batch may be open.
+  /// Pops the oldest `count` batches. `end` is the position after the last of them, as returned by
+  /// visit(). No batch may have been popped since the call to visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
   /// Exchanges memory and settings with another arena.

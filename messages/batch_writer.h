@@ -204,7 +204,7 @@ class BatchWriter {
   }
   void let_go(std::uint64_t key) noexcept { open_key_ = key; }
 
-  /// Determines whether each item carries its cause, which is the number set by set_cause(). Takes
+  /// Sets whether each item carries its cause, which is the number passed to set_cause(). Takes
   /// effect with the next message.
   void set_causes(bool on) noexcept {
     causes_ = on;
@@ -245,15 +245,15 @@ class BatchWriter {
   void swap_state(BatchWriter& other) noexcept;
 
   std::byte* write_ = nullptr;  // place of the next item
-  std::byte* limit_ = nullptr;  // limit up to which the open batch can grow
+  std::byte* limit_ = nullptr;  // position up to which the open batch can grow
   std::byte* end_ = nullptr;    // end of the memory at write_
   std::byte* open_ = nullptr;   // header of the open batch, or null
   std::size_t batch_bytes_;
   std::size_t batches_ = 0;  // number of batches begun and not yet popped, including the open one
 
  private:
-  /// The properties that the messages of a batch have in common. For types known at compile time,
-  /// the Run is a constant, and each new batch begins with a copy of its header.
+  /// The properties that all messages of a batch share. For types known at compile time, the Run is
+  /// a constant, and each new batch begins with a copy of its header.
   struct Run {
     constexpr Run(BatchKind kind, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept {
       header.type = shape.type;
@@ -279,7 +279,7 @@ class BatchWriter {
       key_without_parts = key_of(type, kind, header.flags, 0);
     }
 
-    /// Describes messages like those of an existing batch.
+    /// Describes messages that have the same properties as those of an existing batch.
     explicit Run(const BatchHeader& like) noexcept : header(like) {
       header.bytes = header.count = 0;
       header.argument = 0;
@@ -288,8 +288,8 @@ class BatchWriter {
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
-    /// Combines type, kind, flags, and parts into one number, which is never 0. Row sets are not
-    /// included.
+    /// Combines type, kind, flags, and parts into one number, which is never 0. The key does not
+    /// include row sets.
     static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
                                           std::uint64_t parts) noexcept {
       return type | (std::uint64_t{static_cast<std::uint8_t>(kind)} << 32) | (std::uint64_t{flags} << 40) |
@@ -299,7 +299,7 @@ class BatchWriter {
     constexpr std::uint32_t payload_offset() const noexcept { return header.payload_offset; }
     constexpr std::uint32_t item_bytes() const noexcept { return header.item_bytes; }
 
-    BatchHeader header;  // the header, in which count, bytes, and argument are 0
+    BatchHeader header;  // the batch header, with count, bytes, and argument set to 0
     std::uint64_t key_without_parts = 0;
     std::uint32_t reciprocal = 0;  // reciprocal of item_bytes; 0 if the count is stored in
                                    // open_count_
@@ -358,7 +358,8 @@ class BatchWriter {
       std::memcpy(&word, reinterpret_cast<const std::byte*>(&message) + at, std::min<std::size_t>(8, sizeof(M) - at));
     return word;
   }
-  static constexpr std::uint32_t words_max = 32;  // in bytes; longer payloads are copied
+  static constexpr std::uint32_t words_max = 32;  // size limit in bytes; longer payloads are copied
+                                                  // with memcpy
   /// Writes a whole item.
   template <std::uint32_t Offset, std::uint32_t Bytes, bool HasTarget, class M>
   static void put_item(std::byte* at, Entity target, const M& message) noexcept {
@@ -424,7 +425,8 @@ class BatchWriter {
 
   template <BatchKind Kind>
   std::byte* item(PayloadShape shape, Entity target, std::uint64_t parts) {
-    // All batches with the same key have the layout described in their headers.
+    // Batches with equal keys have equal layouts, so the item size can be read from the header of
+    // the open batch.
     const std::uint64_t key = Run::key_of(shape.type, Kind, causes_ ? batch_causes : 0, parts);
     std::byte* at = write_;
     if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_header().item_bytes) [[likely]]
@@ -464,8 +466,8 @@ class BatchWriter {
   std::uint64_t open_key_ = 0;    // Run::key_of() of an open batch that can be extended, or 0
   std::byte* body_ = nullptr;     // body of the open batch
   std::uint32_t reciprocal_ = 0;  // reciprocal of the open batch's item_bytes
-  std::uint32_t open_count_ = 0;  // number of messages in the open batch that are not counted by
-                                  // division
+  std::uint32_t open_count_ = 0;  // number of messages in the open batch, if division cannot count
+                                  // them
   bool causes_ = false;
   std::uint64_t cause_ = 0;
 };

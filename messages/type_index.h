@@ -19,8 +19,8 @@ class TypeIndex {
       if (found == nullptr || found->id == id) return found;
     }
   }
-  /// Adds the last `fresh` entries of `types`. `types` must contain all types of the table, and
-  /// their ids must be distinct.
+  /// Adds the types in the last `fresh` entries of `types`. `types` must contain all types of the
+  /// table, and their ids must be distinct.
   void add(std::span<const TypeDescriptor* const> types, std::size_t fresh);
 
   std::size_t slots() const noexcept { return slots_.size(); }

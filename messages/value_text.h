@@ -122,8 +122,8 @@ using FieldTexts = std::vector<std::pair<std::string, std::string>>;
 /// Splits "amount=5" at the first "=".
 ValueResult<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
-/// Starts with a copy of `from`, or with defaults if `from` is empty, and applies the assignments
-/// to it.
+/// Starts with a copy of `from`, or with the type's default if `from` is empty, and applies the
+/// assignments to the copy.
 ValueResult<std::vector<std::byte>> parse_struct(const TypeTable& types, const TypeDescriptor& type,
                                                  const FieldTexts& assignments, ValueReferences& references,
                                                  std::span<const std::byte> from = {});

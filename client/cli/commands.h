@@ -14,8 +14,7 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
-  bool durable = false;  ///< if true, an edit is complete only once it would survive a power
-                         ///< failure
+  bool durable = false;  ///< if true, an edit completes only after it has been stored durably
 };
 
 // --- look.cc
@@ -97,7 +96,7 @@ struct SpawnOne {
   std::string name;                 ///< the new entity's name, or a path whose last part is the
                                     ///< name
   std::string what;                 ///< name of a template; if empty, a single entity is created
-  std::string under, before;        ///< the parent and the next sibling
+  std::string under, before;        ///< the new entity's parent and next sibling
   std::vector<std::string> values;  ///< "Health" or "Health.value=30"
   bool suffix = false;              ///< if true and the name is taken, adds the next free suffix
 };
@@ -126,8 +125,9 @@ struct WatchFor {
   bool values = false, structure = false, events = false;  ///< categories to show; if none is set,
                                                            ///< all are shown
   std::vector<std::string> components, messages;
-  std::vector<std::string> except;  ///< messages from outside that are not printed
-  std::vector<std::string> pushed;  ///< messages pushed by handlers that are printed
+  std::vector<std::string> except;  ///< types of client and host messages to exclude
+  std::vector<std::string> pushed;  ///< types of messages to print that handlers post or timers
+                                    ///< deliver
   std::optional<double> rate_max;
   double seconds = 0;       ///< duration; 0 means no limit
   std::uint64_t lines = 0;  ///< number of lines; 0 means no limit

@@ -142,8 +142,8 @@ std::size_t last_part_of(std::string_view path) {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
 
-/// Fails if clients are not allowed to send the message. The server would end the session if it
-/// received one.
+/// Fails if clients are not allowed to send the message. If the client sent it anyway, the server
+/// would end the session.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
     fail(Exit::refused,

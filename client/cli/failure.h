@@ -24,7 +24,8 @@ struct Failure {
   Exit exit;
   std::string text;   ///< one or more lines, without a trailing newline
   bool late = false;  ///< true if no answer arrived in time
-  int signal = 0;     ///< signal with which the program terminates itself after printing the text
+  int signal = 0;     ///< signal that the program raises to terminate itself after printing the
+                      ///< text
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }

@@ -51,8 +51,8 @@ struct TreePrinter {
   std::uint32_t depth_max;
 
   void text(Entity of, std::uint32_t depth, const std::string& indent) {
-    // A child is drawn only after it is known whether another child follows, because the branch
-    // symbol depends on that.
+    // A child is drawn only after it is known whether another child follows, because the last child
+    // has a different branch symbol.
     std::optional<Child> waiting;
     const auto draw = [&](const Child& child, bool last) {
       const bool cut = child.children > 0 && depth >= depth_max;

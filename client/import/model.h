@@ -31,7 +31,7 @@ struct ImportedEntity {
   static constexpr std::uint32_t no_parent = ~0u;
   std::uint32_t parent = no_parent;  ///< index of the parent in ImportedModel::entities; parents
                                      ///< come before their children
-  std::uint32_t depth = 0;           ///< levels below the root, whose depth is 0
+  std::uint32_t depth = 0;           ///< number of levels below the root; 0 for the root
   bool is_part = false;
   bool is_named = true;  ///< false if `name` was generated or is an id; such a name gets a suffix
                          ///< if it conflicts with another name

@@ -13,7 +13,7 @@ namespace muster {
 /// corrections are not allowed.
 struct Mending {
   const std::byte* judged = nullptr;
-  std::byte* same = nullptr;  ///< the bytes of `judged`, writable
+  std::byte* same = nullptr;  ///< a writable view of the bytes of `judged`
   Mended* mended = nullptr;
   /// Returns the writable byte at `offset` in `part`.
   std::byte* at(std::span<const std::byte> part, std::size_t offset) const noexcept {

@@ -21,7 +21,7 @@ using detail::fault;
 using detail::first_nonzero;
 using detail::number;
 
-/// A run of consecutive floats in a payload that must be finite but have no other limits.
+/// A run of consecutive payload floats that must be finite but have no other limits.
 struct Floats {
   std::uint32_t offset, count;
   FieldKind kind;
@@ -275,8 +275,8 @@ class Judge {
     return {};
   }
 
-  /// Checks that the body is exactly `needed` bytes long, which is the size of its `count` items
-  /// (of any kind).
+  /// Checks that the batch has room for exactly the `needed` bytes of its items, rounded up to a
+  /// multiple of 16.
   Result body(std::uint64_t needed) const {
     const std::uint64_t whole = std::uint64_t{h_.header_units} * 16 + ((needed + 15) & ~std::uint64_t{15});
     if (whole == h_.bytes) return {};
@@ -290,7 +290,7 @@ class Judge {
     return bad(Fault::nonzero_padding, from + first_nonzero(bytes_.data() + from), std::string(what) + " is not zero");
   }
 
-  /// Returns the size of the part of an item before its payload: target and cause.
+  /// Returns the size of the part of an item that precedes the payload: the target and the cause.
   std::uint32_t item_head() const noexcept { return (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u); }
   bool has_gaps_around_payloads() const noexcept {
     return item_head() < h_.payload_offset || std::size_t{h_.payload_offset} + h_.payload_bytes < h_.item_bytes;

@@ -68,8 +68,8 @@ struct VerifierLimits {
   /// produce other values, and a client must be able to show them.
   bool values = false;
 };
-/// Limits for batches that this program, or a similar one, wrote to its own files. These limits
-/// allow everything that such a program can write.
+/// Limits for batches from files that this program, or a program like it, has written. The limits
+/// allow every batch that the program can write.
 inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
                                            .count_max = ~0u,
                                            .table_depth_max = TableEncoder::depth_max,
