@@ -1,6 +1,6 @@
 // Row sets describe the components that follow a Create or Set message, and their positions in its
-// payload. The same rule determines the layout of sets known at compile time and of sets created at
-// run time:
+// payload. A single rule determines the layout, whether the set is known at compile time or created
+// at run time:
 //
 //   payload  | message struct | pad | component | pad | component ...
 //

@@ -35,7 +35,7 @@ struct QuestionAttributes {
 
 /// Reads the attributes of a field whose kind, count, and enumeration are known. Changes the kind
 /// of a uint64 marked (text) to text. Stores the value of `default` as a string without checking
-/// it. An error contains only the sentence, without the names of the type and field.
+/// it. An error is a sentence that does not include the names of the type and field.
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 

@@ -17,7 +17,7 @@
 #define MUSTER_GUARDED_BY(capability) MUSTER_THREAD_ATTRIBUTE(guarded_by(capability))
 /// The function may be called only while the mutex is locked.
 #define MUSTER_REQUIRES(...) MUSTER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-/// The function is not checked. A comment above the function explains why.
+/// The compiler does not check the function. A comment above the function must explain why.
 #define MUSTER_NOT_CHECKED MUSTER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace muster {
@@ -52,8 +52,8 @@ class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 };
 
 /// std::condition_variable for MutexLock. The wait functions may wake spuriously, so call them in a
-/// loop that checks the condition. They do not take a predicate, because the compiler cannot know
-/// that a lambda is called while the mutex is locked.
+/// loop that checks the condition. The wait functions do not take a predicate, because the compiler
+/// cannot know that a lambda is called while the mutex is locked.
 class Condition {
  public:
   void notify_one() noexcept { condition_.notify_one(); }

@@ -208,7 +208,7 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
 }
 
 /// Returns the command-line arguments for a server that is started for an import. The server must
-/// accept at least as many names as a model has nodes.
+/// accept at least one name per node of the model.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})

@@ -1,5 +1,5 @@
-// Finds mistakes in a schema's text for which flatc prints unhelpful messages, and reports the
-// field and how to correct it.
+// Finds mistakes in a schema's text for which flatc prints unhelpful messages. Names the field that
+// contains the mistake, and describes the correction.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ class Output {
   const TypeDescriptor& type(TypeId id) const {
     for (const TypeDescriptor& type : schema_.types)
       if (type.id == id) return type;
-    std::abort();  // the loader rejects such schemas
+    std::abort();  // the loader rejects schemas that refer to unknown types
   }
 
   /// Opens the namespace of the code that follows ("game::battle"; empty for none), and closes the

@@ -102,7 +102,8 @@ void write_struct(Output& out, const TypeDescriptor& type) {
   out.enter(cpp_namespace(type.name));
   const std::string name = cpp_last_name(type.name);
   const std::vector<std::string> names = field_names(type);
-  const bool built_in = type.name == "muster.Entity";  // written by hand in schema/builtin.h
+  const bool built_in = type.name == "muster.Entity";  // schema/builtin.h contains a handwritten
+                                                       // definition
   if (!built_in) {
     std::uint32_t natural = 1, end = 0;
     for (const FieldDescriptor& field : type.fields)
