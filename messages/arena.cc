@@ -96,7 +96,8 @@ void Arena::leave_segment() noexcept {
     head_ = tail_ = nullptr;
     read_ = write_ = end_ = nullptr;
   } else {
-    write_ = read_ = head_->begin();  // restart at the beginning, whose cache lines are still warm
+    write_ = read_ = head_->begin();  // reuse the segment from its beginning, whose cache lines are
+                                      // still warm
     unpoison(read_, head_->bytes);
   }
 }

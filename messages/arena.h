@@ -169,15 +169,15 @@ class Arena final : public BatchWriter {
   // Padding may be written up to this many bytes past the usable end without checking for room.
   static constexpr std::size_t segment_slack = 16;
   std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
-  /// Returns the end of the segment's batches. In the tail segment, this excludes the padding of
-  /// the open batch.
+  /// Returns the end of the segment's batches. In the tail segment, the end does not include the
+  /// padding of the open batch.
   const std::byte* written_end(const Segment& segment) const noexcept {
     return &segment == tail_ ? write_ : segment.end;
   }
 
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
-  /// Moves on from the head segment after all of its batches have been popped.
+  /// Leaves the head segment. All of the segment's batches must have been popped.
   void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;

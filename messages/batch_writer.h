@@ -18,15 +18,15 @@
 
 namespace muster {
 
-/// Appends messages to batches. Not thread-safe. Functions do not return errors. A message larger
-/// than batch_bytes_max, or a lack of memory, stops the program.
+/// Appends messages to batches. Not thread-safe. The functions do not return errors. If a message
+/// is larger than batch_bytes_max, or if memory runs out, the program stops.
 class BatchWriter {
  public:
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
-  // --- Messages of types known at compile time. Appending one takes about 1 ns if the message fits
-  // in the open batch.
+  // --- Messages of types known at compile time. Appending a message takes about 1 ns if the
+  // message fits in the open batch.
 
   /// Appends a message to one entity.
   template <MessageType M>
@@ -65,9 +65,9 @@ class BatchWriter {
     // post.
     write_ = otherwise();
   }
-  /// Starts a new batch with the message, directly after an open batch that can be extended.
-  /// Returns the place of the next item. Returns null and does nothing if no such batch is open or
-  /// its memory has no room.
+  /// Starts a new batch with the message. The new batch directly follows the open batch in memory.
+  /// Returns the place of the next item. Returns null and does nothing if no batch that can be
+  /// extended is open, or if the open batch's memory has no room for another batch.
   template <MessageType M>
   [[gnu::always_inline]] std::byte* begin_next(Entity target, const M& message) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
@@ -84,9 +84,7 @@ class BatchWriter {
     std::byte* const item = at + sizeof(BatchHeader);
     put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
     std::byte* const next = item + run.item_bytes();
-    if (next == nullptr)
-      __builtin_unreachable();  // tells the compiler that the caller need not
-                                // check the result
+    if (next == nullptr) __builtin_unreachable();  // lets the compiler omit null checks
     return next;
   }
   /// Appends a message and returns the place of the next item.
@@ -321,7 +319,7 @@ class BatchWriter {
     ++batches_;
   }
   /// Updates the header of the open batch, whose items end at `end`. Returns the end of the padding
-  /// after them.
+  /// that follows the items.
   std::byte* finish_header(std::byte* end) const noexcept {
     // Store each field at the width at which it will be loaded later. A load that spans two recent
     // stores would have to wait for both.

@@ -83,8 +83,8 @@ struct TypeTable::Impl {
   void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
-      // If two paths have the same hash, neither path can be addressed by its hash. Only the struct
-      // that contains them can be set, as a whole.
+      // If two paths have the same hash, neither path can be addressed by its hash. A client must
+      // then set the whole struct that contains them.
       auto [at, fresh] = out.by_id.try_emplace(hash32(path), place);
       if (fresh)
         at->second.path = path;

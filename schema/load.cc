@@ -374,8 +374,8 @@ std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs) 
   std::unique_ptr<std::byte[]> copy;
   const std::byte* data = bfbs.data();
   if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0 && !bfbs.empty()) {
-    copy = std::make_unique_for_overwrite<std::byte[]>(bfbs.size());  // operator new aligns the
-                                                                      // memory to 16
+    copy = std::make_unique_for_overwrite<std::byte[]>(bfbs.size());  // the allocated memory is
+                                                                      // aligned to 16 bytes
     std::memcpy(copy.get(), data, bfbs.size());
     data = copy.get();
   }

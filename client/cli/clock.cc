@@ -47,7 +47,7 @@ session::SetClock asked(const ClockOrder& order) {
   return what;
 }
 
-/// Waits until the requested ticks have been run, or until an interrupt.
+/// Waits until the requested ticks have run or a signal interrupts the command.
 session::ClockState when_made(Client& client, session::ClockState state) {
   end_on_interrupt();
   while (state.steps > 0 && !interrupted()) {

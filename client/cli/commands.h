@@ -1,5 +1,5 @@
-// The commands of `muster`. Each command prints text or JSON to stdout, and throws a Failure on
-// error.
+// Declares the commands of `muster`. Each command prints text or JSON to stdout, and throws a
+// Failure on error.
 #pragma once
 
 #include <cstdint>
@@ -84,9 +84,9 @@ struct SetOne {
 };
 void set(const Common& common, const SetOne& set);
 struct Push {
-  std::string entity, message;  ///< the target; "@world" means all entities
+  std::string entity, message;  ///< the target's name; "@world" sends the message to all entities
   std::vector<std::string> fields;
-  bool below = false;  ///< if true, also sends the message to everything below the entity
+  bool below = false;  ///< if true, also sends the message to all entities below the target
 };
 void push(const Common& common, const Push& push);
 void add(const Common& common, const std::string& entity, const std::string& component,
@@ -98,7 +98,8 @@ struct SpawnOne {
   std::string what;                 ///< name of a template; if empty, a single entity is created
   std::string under, before;        ///< the new entity's parent and next sibling
   std::vector<std::string> values;  ///< "Health" or "Health.value=30"
-  bool suffix = false;              ///< if true and the name is taken, adds the next free suffix
+  bool suffix = false;              ///< if true, a free suffix is added to a name that is already
+                                    ///< taken
 };
 void spawn(const Common& common, const SpawnOne& spawn);
 void destroy(const Common& common, const std::vector<std::string>& entities);

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Adds the types that an import needs to the world, unless the world already has them.
+/// Adds to the world any types that an import needs and the world does not have yet.
 void teach_types(RemoteWorld& world) {
   if (missing_import_types(world.types()).empty()) return;
   session::AddSchema schema;
@@ -60,7 +60,7 @@ std::string plural(std::size_t count, const char* one, const char* many) {
 
 /// Destroys entities from last to first, in batches whose cost is below the server's limit for one
 /// edit. In `all`, parents come before their children. Returns the number of entities that were
-/// alive. On failure, sets `failed` to the error that stopped the function.
+/// alive. On failure, stops and sets `failed` to the error.
 std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
   const std::vector<Entity> leaves_first(all.rbegin(), all.rend());
   std::span<const Entity> entities(leaves_first);
@@ -89,7 +89,7 @@ class Sending {
  public:
   explicit Sending(Client& client) : client_(client) {}
 
-  /// Posts one batch, unless an earlier batch failed or a signal arrived.
+  /// Posts one batch, unless an earlier batch has failed or a signal has arrived.
   void post(BatchView batch) {
     // Create the root only after all texts have been accepted, and the other entities only after
     // the root has been accepted.
@@ -164,7 +164,7 @@ void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& 
             " removes them; if they are too many for one edit, destroy those below it first");
 }
 
-/// Fails if the model would be nested more deeply in the world than a server allows.
+/// Fails if importing the model would exceed the nesting depth that a server allows.
 void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEntity& parent) {
   if (!parent.entity) return;
   const std::size_t levels =
@@ -226,8 +226,8 @@ void stop(ServerProcess& server, const std::string& what) {
   }
 }
 
-/// Imports the model into a new world. The world file appears under its name only after the import
-/// is complete.
+/// Imports the model into a new world. The world file gets its final name only after the import is
+/// complete.
 NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
                             const fs::path& folder, const ServerChoice& choice) {
   UnfinishedWorld unfinished(asked.world);
@@ -267,8 +267,8 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
   return root;
 }
 
-/// Returns the world given by --world or MUSTER_WORLD, or else the world in the current folder that
-/// has a running server.
+/// Returns the world given by --world or MUSTER_WORLD. If neither is given, returns the world in
+/// the current folder that has a running server.
 std::string world_to_import_into(const Where& where) {
   if (std::string meant = world_meant(where); !meant.empty()) return meant;
   try {

@@ -1,12 +1,12 @@
-// Allows commands to exit cleanly when a signal arrives.
+// Lets commands exit cleanly after a signal arrives.
 #pragma once
 
 #include <string>
 
 namespace muster::cli {
 
-/// After this call, SIGINT, SIGTERM, and SIGHUP do not terminate the process; instead,
-/// interrupted() returns true. If SIGHUP was already ignored (nohup), it stays ignored.
+/// After this call, SIGINT, SIGTERM, and SIGHUP no longer terminate the process. Instead, they make
+/// interrupted() return true. If SIGHUP is already ignored, as it is under nohup, it stays ignored.
 void end_on_interrupt();
 bool interrupted() noexcept;
 /// Returns the signal that arrived, or 0 if none did.

@@ -31,8 +31,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-/// Makes each line of `text` printable. Error texts quote file names and file contents, which must
-/// not be able to control a terminal.
+/// Makes each line of `text` printable. Error messages quote file names and file contents, which
+/// must not be able to send control codes to a terminal.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (;;) {

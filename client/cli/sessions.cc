@@ -43,7 +43,7 @@ std::string age_text(std::uint64_t ns) {
   return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
 }
 
-/// Formats the mean time per item, as in "12 us".
+/// Formats the average time per item, as in "12 us".
 std::string each_text(double ns, double count) { return count == 0 ? "" : count_text(ns / count / 1e3) + " us"; }
 
 /// Gets all sessions, page by page.
@@ -143,7 +143,7 @@ class Gains {
   const Rows rows_before_;
 };
 
-/// Takes samples and prints the activity between consecutive samples.
+/// Takes samples, and prints the activity between each sample and the previous one.
 class Looks {
  public:
   Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}

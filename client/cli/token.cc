@@ -51,7 +51,7 @@ std::uint64_t expiry(const std::string& text) {
 }
 
 std::string moment_text(std::uint64_t seconds) {
-  // Seconds in 64 bits can represent years that the calendar functions do not support.
+  // A 64-bit number of seconds can represent years that the calendar functions do not support.
   if (seconds > 253'402'300'799) return std::to_string(seconds) + " s";
   const Seconds at{std::chrono::seconds(seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(at);

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
-/// Tracks the names and parents of entities, as reported by the watch, so that lines can show
+/// Tracks the names and parents of the entities that the watch reports, so that lines can show
 /// paths.
 class Places {
  public:
@@ -97,7 +97,7 @@ class Watcher {
       follow.inputs_except.insert(follow.inputs_except.end(), background.begin(), background.end());
     follow.values = values_;
     follow.structure = true;  // needed to show paths
-    // A ticking world changes faster than anyone can read, so limit the rate.
+    // Limit the rate by default, because a ticking world changes faster than anyone can read.
     follow.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
     end_on_interrupt();
     must(world_.client().follow(follow));

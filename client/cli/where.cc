@@ -33,7 +33,7 @@ Client open(const Where& where, std::string address, std::string token) {
   // Commands decode everything by name, so no compiled types are passed. The import command itself
   // compares the layouts of the types that it writes.
   auto client = Client::connect(std::move(options), {});
-  // All reasons why the world cannot be reached have the same exit code.
+  // The exit code is the same for every reason why the world cannot be reached.
   if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);
   return std::move(*client);
 }
@@ -86,7 +86,8 @@ std::string why_late(const Where& where) {
   try {
     Where soon = where;
     soon.seconds_max = 2;
-    // If the world itself cannot answer, the server answers instead.
+    // If the world cannot answer the question, the server answers with a refusal that gives the
+    // reason.
     const auto info = connect(soon).ask<session::GetInfo>();
     return info || info.error().kind != ClientError::Kind::refused ? std::string() : info.error().text;
   } catch (const Failure&) {

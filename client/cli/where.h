@@ -19,13 +19,13 @@ struct Where {
 /// world, or of the only served world in the current directory. Fails with Exit::unreachable if
 /// there is none or more than one.
 Client connect(const Where& where);
-/// Asks the server why the world has not answered a command. Returns a sentence, or an empty string
-/// if the server does not know.
+/// Asks the server why the world has not answered a command. Returns the reason as a sentence, or
+/// an empty string if the server does not give one.
 std::string why_late(const Where& where);
 /// Connects to the server of this world file.
 Client connect_to_world(const Where& where, const std::string& world);
 /// Returns the path of the world file given by --world or MUSTER_WORLD. Returns an empty string if
-/// --connect takes precedence, or if neither is given.
+/// --connect is given, because --connect takes precedence, or if no world is given.
 std::string world_meant(const Where& where);
 /// Returns the absolute path of the only world served in the current folder. Fails with
 /// Exit::unreachable if there is none or more than one.

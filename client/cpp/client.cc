@@ -41,7 +41,7 @@ Result<void> Client::Impl::fail(ClientError why) {
 
 Deadline Client::Impl::next_beat() const {
   if (welcome.silence_ns_max == 0) return Deadline::max();
-  // A heartbeat is sent once a third of the limit has passed, so the session survives two late
+  // Heartbeats are sent at intervals of a third of the limit, so the session survives two late
   // heartbeats.
   return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
 }
@@ -85,7 +85,7 @@ Result<void> Client::Impl::send_now() {
   while (out_sent < out.size()) {
     const auto sent = stream.send_some(std::span(out).subspan(out_sent));
     if (!sent) {
-      // The server may have sent the reason before it closed the connection.
+      // Before closing the connection, the server may have sent a frame that gives the reason.
       receive_rest();
       return fail(sent.error());
     }
@@ -289,7 +289,7 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
   if (!known) return mistaken("the world has no type " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
-  // Execution reaches this point only for types that were not passed to connect().
+  // Only a type that was not passed to connect() can differ here.
   std::string text = std::string(name) + " has a different layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)

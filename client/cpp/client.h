@@ -1,6 +1,6 @@
-// A client of a running world that sends typed messages over a socket. The client knows the game's
-// types from headers, or from the schema that the server sends. It does not link with any world
-// code.
+// Defines a client of a running world. The client sends typed messages over a socket. The client
+// knows the game's types from headers, or from the schema that the server sends. It does not link
+// with any world code.
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
@@ -34,7 +34,7 @@ namespace muster {
 /// A client's position in the history of a world. A later client uses this position to detect
 /// whether the server has been restarted.
 struct SoFar {
-  std::uint64_t epoch = 0;     ///< identifies the start of the server
+  std::uint64_t epoch = 0;     ///< identifies one start of the server
   std::uint64_t session = 0;   ///< the session's number, from Welcome
   std::uint64_t sequence = 0;  ///< the newest sequence received
 };
@@ -146,14 +146,14 @@ class Client {
   /// earlier sequences and ids are meaningless, changes that were not durable are lost, and a copy
   /// of the world must be rebuilt. Returns false if `before` is not set.
   bool is_started_anew() const noexcept;
-  /// Returns the types of the world and of sessions. The table grows when types are added to the
-  /// world.
+  /// Returns the types of the world and of sessions. The table grows whenever types are added to
+  /// the world.
   const TypeTable& types() const noexcept;
   /// Returns the content of a text that was received with a value, or an empty string if the text
   /// is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Returns the content of a text. If the client does not know the content, it asks the server.
+  /// Returns the content of a text. Asks the server for the content if the client does not know it.
   Result<std::string> fetch_text(Text text);
   /// Finds the entity that has the given id ("12:1", "#12:1"), path ("/town/tower"), or name
   /// ("tower"). If several entities match, the error lists them.
@@ -278,7 +278,7 @@ class Client {
   /// Waits until the input of an Ack is durable. Fails with `mistaken` if the Ack comes from a
   /// different start of the server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
-  /// Ends the recording started by session::BeginTrace and returns the trace in Chrome's
+  /// Ends the recording that session::BeginTrace started, and returns the trace in Chrome's
   /// trace-event format.
   Result<session::TraceText> end_trace();
 

@@ -108,7 +108,7 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
 struct Measures {
   double metres = 1;  ///< length of one unit of the file in meters
   Matrix turn = compose(scene::Transform{});
-  bool known = false;  ///< true if the format specifies unit and axes and Assimp reports them
+  bool known = false;  ///< true if the format specifies its unit and axes, and Assimp reports them
 };
 
 template <class T>
@@ -202,8 +202,8 @@ struct Names {
   std::unordered_map<const aiNode*, GltfPlacement> places;
 };
 
-/// Converts one scene to a model. This is a class because every step needs both the scene and the
-/// model.
+/// Converts one scene to a model. The conversion is a class because each of its steps needs both
+/// the scene and the model.
 class Reader {
  public:
   Reader(const aiScene& scene, const Names& names, const AssimpFiles& files, const ModelLimits& limits)
@@ -266,8 +266,8 @@ class Reader {
   }
 
   /// Removes and returns the lights or cameras that belong to this node. If the node's name is
-  /// unique, all lights or cameras with that name belong to the node; otherwise, only the next one
-  /// does.
+  /// unique, all lights or cameras with that name belong to the node. Otherwise, only the next
+  /// light or camera with that name does.
   template <class T>
   std::vector<const T*> take(const char* what, ByName<T>& from, const aiNode& node) {
     const auto found = from.find(node.mName.C_Str());

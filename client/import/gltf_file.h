@@ -57,7 +57,7 @@ GltfParts parts_of(const std::filesystem::path& file);
 class GltfFile {
  public:
   /// Parses the JSON, and checks that each buffer exists and is long enough. Throws ReadFailure if
-  /// any of this fails.
+  /// the JSON cannot be parsed or a buffer is missing or too short.
   explicit GltfFile(std::filesystem::path file);
 
   /// Returns true for a glTF 1.0 file. For such a file, only this function and json() may be

@@ -187,8 +187,8 @@ class TableCheck {
         {static_cast<std::uint32_t>(at), *name_, path_, integer_text(kind, found), integer_text(kind, put)});
     return true;
   }
-  /// Returns an enum field's default if the enum has that value. Otherwise returns 0 if the enum
-  /// has the value 0, or else the enum's first value.
+  /// Returns the default of an enum field if it is a value of the enum. Otherwise, returns 0 if 0
+  /// is a value of the enum. Otherwise, returns the enum's first value.
   static std::int64_t default_of(const FieldDescriptor& field) {
     const std::vector<EnumValue>& values = field.enumeration->values;
     const auto known = [&](auto&& is) { return std::ranges::find_if(values, is); };

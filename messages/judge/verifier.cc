@@ -80,8 +80,8 @@ class Judge {
     return h_.kind == BatchKind::shared ? shared() : items();
   }
   /// Returns true if a quick check finds that a batch suitable for run_again() is valid. The quick
-  /// check supports only rows of floats and unrestricted numbers. If it returns false, call
-  /// run_again().
+  /// check supports only rows of floats and unrestricted numbers. If the function returns false,
+  /// call run_again().
   bool is_good_again(std::span<const std::byte> bytes) const noexcept {
     if (!quick_) return false;
     const std::size_t items = std::size_t{h_.header_units} * 16;
@@ -200,8 +200,8 @@ class Judge {
     return {};
   }
 
-  /// Determines the rules that apply to payloads. Most payloads consist of floats and unrestricted
-  /// numbers, which can be checked without consulting the rules of each part.
+  /// Determines the rules that apply to payloads. Most payloads contain only floats and
+  /// unrestricted numbers, and can be checked without consulting the rules of each part.
   void see_what_is_ruled() {
     bool other = !gaps_.empty() || (limits_.values && carries_field(h_.type));
     for (const Part& part : parts_) {

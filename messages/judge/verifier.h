@@ -100,8 +100,8 @@ class BatchVerifier {
   [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
                                                             const VerifierLimits& limits);
   /// Returns true if a quick check finds that the batch is valid and has the same header as the
-  /// most recent batch that verify() accepted. If it returns false, call verify(). The types and
-  /// limits must be the same as in that call.
+  /// most recent batch that verify() accepted. If the function returns false, call verify(). The
+  /// types and limits must be the same as in the most recent call to verify().
   bool again(std::span<const std::byte> bytes) const noexcept;
   /// Returns true if the most recent batch had the same header as the one before it, which was
   /// valid and had neither a row set nor tables.
