@@ -31,8 +31,8 @@ class Arena final : public BatchWriter {
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
   /// Limit on the size of a batch that can still be extended, including its header, regardless of
-  /// the segment size. This limit is part of the state, because each posted batch counts as one
-  /// numbered input.
+  /// the segment size. Changing the limit would change the state of a world, because each posted
+  /// batch counts as one numbered input.
   static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
   /// `segment_bytes` is the size of one allocation. It must be a multiple of 64 and at least 1024.
@@ -43,14 +43,14 @@ class Arena final : public BatchWriter {
   bool empty() const noexcept { return batches_ == 0; }
   /// Returns the number of queued batches, including the open one.
   std::size_t batches() const noexcept { return batches_; }
-  /// Returns true if messages can still be added to the last batch.
+  /// Returns true if messages can still be added to the newest batch.
   bool last_is_open() const noexcept { return open_ != nullptr; }
   /// Returns the size of all queued batches, including headers. Takes time proportional to the
   /// number of segments.
   std::size_t bytes() const noexcept;
   /// Returns the size of one regular allocation in bytes.
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
-  /// Returns the number of bytes of memory held, whether used or not.
+  /// Returns the total size of the allocated memory in bytes, including unused memory.
   std::size_t capacity() const noexcept { return capacity_; }
 
   /// Returns the oldest batch, sealing it if it is open. The arena must not be empty.
@@ -74,8 +74,8 @@ class Arena final : public BatchWriter {
   void set_targets(std::span<const Entity> targets) noexcept;
   /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each batch for
   /// which f returns true. Stops at the first batch for which f returns false. Returns the number
-  /// of batches popped. `next` points to the batch that directly follows this one in memory, or is
-  /// null. f must not use the arena. No batch may be open.
+  /// of batches popped. `next` points to the batch that directly follows the passed batch in
+  /// memory, or is null if there is none. f must not use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
     const std::size_t before = batches_;

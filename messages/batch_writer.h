@@ -1,9 +1,9 @@
 // Writes batches in the layout shown in messages/batch.h. The registry's arena, the outboxes of
 // handlers, clients, and tests all use this class. Arena and BatchBuilder provide the memory.
 //
-// Consecutive messages with the same type, kind, and argument share a batch, which is called the
-// open batch. While a batch is open, the count and size in its header are stale. Arena and
-// BatchBuilder update these fields before returning the batch.
+// Consecutive messages with the same type, kind, and argument share a batch. The batch to which
+// messages can still be added is called the open batch. While a batch is open, the count and size
+// in its header are stale. Arena and BatchBuilder update these fields before returning the batch.
 #pragma once
 
 #include <algorithm>
@@ -60,9 +60,9 @@ class BatchWriter {
       put_words<run.payload_offset(), run.item_bytes()>(at, target, message);
       return;
     }
-    // This assignment serves only to inform the compiler. In a loop of posts, write_ then stays in
-    // a register on both paths. A load from memory would have to wait for the store of the previous
-    // post.
+    // This assignment serves only to inform the compiler, so that write_ stays in a register on
+    // both paths of a loop of posts. A load from memory would have to wait for the store of the
+    // previous post.
     write_ = otherwise();
   }
   /// Starts a new batch with the message. The new batch directly follows the open batch in memory.
@@ -371,9 +371,9 @@ class BatchWriter {
       }
     }
   }
-  /// Writes a whole item as std::uint64_t stores. The compiler knows that such stores do not change
-  /// pointers, so write_ stays in a register during a loop. The batch must not be read in the same
-  /// function, because readers may access it as other types.
+  /// Writes a whole item using std::uint64_t stores. The compiler knows that such stores do not
+  /// change pointers, so write_ stays in a register during a loop. The batch must not be read in
+  /// the same function, because readers may access it as other types.
   template <std::uint32_t Offset, std::uint32_t Bytes, class M>
   static void put_words(std::byte* at, Entity target, const M& message) noexcept {
     if constexpr (Bytes - Offset > words_max) {
@@ -391,8 +391,8 @@ class BatchWriter {
     const std::uint32_t payload_offset = open_header().payload_offset, item_bytes = open_header().item_bytes;
     const bool causes = causes_;
     std::byte* const end = at + item_bytes;
-    std::memset(end - 8, 0, 8);  // the padding is less than 16 bytes, and less than 8 for
-                                 // alignments up to 8
+    std::memset(end - 8, 0, 8);  // the padding is shorter than 16 bytes, and shorter than 8 bytes
+                                 // for alignments up to 8
     if (Kind != BatchKind::world || item_bytes >= 16) std::memset(end - 16, 0, 8);
     if (payload_offset == 16) std::memset(at, 0, 16);
     std::byte* head = at;

@@ -91,7 +91,8 @@ class TypeTable {
   /// Finds a type by its full name ("game.Health"). Returns null if there is none.
   const TypeDescriptor* find(std::string_view full_name) const noexcept;
   /// Finds a type by its full name, or by the last part of its name if only one type has it.
-  /// Otherwise returns null, and adds the matching types to `candidates` if it is not null.
+  /// Otherwise returns null, and adds the matching types to `candidates` if `candidates` is not
+  /// null.
   const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
   /// Finds the place with a given path inside a struct type. The error names the invalid part of
   /// the path and the valid alternatives.

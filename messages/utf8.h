@@ -13,8 +13,8 @@ namespace muster {
 /// U+10FFFF are not characters.
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 
-/// Returns the length in bytes of the longest prefix that consists of whole characters. This equals
-/// text.size() if the whole text is valid UTF-8.
+/// Returns the length in bytes of the longest prefix that consists of whole characters. The result
+/// equals text.size() if the whole text is valid UTF-8.
 [[nodiscard]] std::size_t utf8_prefix(std::string_view text) noexcept;
 
 /// Returns true if the bytes of a file look like UTF-16: they begin with a UTF-16 byte order mark

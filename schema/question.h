@@ -1,5 +1,5 @@
-// Questions are messages from a client to which the server sends one answer each. A message is a
-// question if it has the attributes `answer` and `cost`, as in schema/session.fbs. From these
+// A question is a message from a client to which the server sends exactly one answer. A message is
+// a question if it has the attributes `answer` and `cost`, as in schema/session.fbs. From these
 // attributes, schemac generates QuestionTraits and the table of handlers.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Prevents files from getting descriptors 0, 1, and 2. A program may be started with its standard
-// input, output, or error stream closed. Without this precaution, the next file that it opens could
-// get the descriptor to which the program's log is written.
+// Prevents newly opened files from getting descriptors 0, 1, and 2. A program may be started with
+// its standard input, output, or error stream closed. Without this precaution, the next file that
+// it opens could get the descriptor to which the program's log is written.
 #pragma once
 
 #include <fcntl.h>

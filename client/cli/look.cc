@@ -211,8 +211,7 @@ void show(const Common& common, const std::string& entity) {
   }
 }
 
-/// Returns an upper bound on the durations of the given fraction of all ticks, from the shortest
-/// tick up.
+/// Returns a duration that at least the given fraction of all ticks did not exceed.
 static std::uint64_t within_ns(const session::Load& load, double share) {
   std::uint64_t all = 0, seen = 0;
   for (const session::TimeCount& each : load.ticks) all += each.count;

@@ -1,4 +1,4 @@
-// A world as commands use it: a client that finds entities by the names that users type, and that
+// Represents the world on which a command works. Finds entities by the names that users type, and
 // resolves references in values.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A muster-server that a command starts for its own use and stops when the command is done.
+// Runs a muster-server that a command starts for its own use and stops when the command is done.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace muster::cli {
 /// Exit::bad_file if any of these files does not exist.
 std::vector<std::string> server_arguments(const ServerChoice& choice);
 
-/// A running muster-server, as a child process. The server exits when this object is destroyed, and
-/// also when this program ends for any reason. Signals from the terminal do not reach the server.
-/// Ctrl-C stops the command, which then stops its server.
+/// A muster-server that runs as a child process. The server exits when this object is destroyed or
+/// when this program ends for any reason. Signals from the terminal do not reach the server. Ctrl-C
+/// stops the command, which then stops its server.
 class ServerProcess {
  public:
   /// Starts muster-server for the world, listening on a Unix socket in a private directory. Looks

@@ -9,8 +9,8 @@ namespace muster::cli {
 /// everything in it.
 class UnfinishedWorld {
  public:
-  /// Returns true if `world` can be created in a temporary directory. This requires that neither
-  /// the file nor any companion file that SQLite would associate with it already exists.
+  /// Returns true if `world` can be created in a temporary directory, which is the case only if
+  /// neither the world file nor any companion file of SQLite already exists.
   static bool fits(const std::string& world);
 
   /// Creates the directory WORLD-unfinished-XXXXXX. Fails with Exit::bad_file.

@@ -17,8 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Types of inputs that occur on every tick, and of bookkeeping messages. Messages of these types
-/// are shown only if the user names the type.
+/// Types of messages that are shown only if the user names the type: inputs that occur on every
+/// tick, and bookkeeping messages.
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 

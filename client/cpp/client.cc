@@ -289,7 +289,7 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
   if (!known) return mistaken("the world has no type " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
-  // Only a type that was not passed to connect() can differ here.
+  // Only a type that was not passed to connect() can have a different layout here.
   std::string text = std::string(name) + " has a different layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)

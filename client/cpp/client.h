@@ -61,11 +61,11 @@ struct Received {
   std::uint64_t epoch = 0;       ///< the epoch to which the frame's sequences belong
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
-  /// Returns true for the last frame of an answer. For a watch, returns true if the state is
-  /// complete and matches the world at envelope.sequence.
+  /// Returns true if the frame is the last one of an answer. For a frame of a watch, returns true
+  /// if the state is now complete and matches the world at envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// Returns true for an event of a watch, which is an input, a message of a handler, or a Gap.
-  /// Returns false for a part of the state.
+  /// Returns true if the frame is an event of a watch: an input, a message from a handler, or a
+  /// Gap. Returns false if the frame is part of the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
   bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
@@ -120,11 +120,12 @@ struct ShownEntity {
 ///
 /// If a type has a different layout or different enum values in the world than in this program's
 /// headers, calls with that type fail with `mistaken` and a sentence that names the type and the
-/// first differing field. Calls by name use the world's layout. If the server refuses a call, the
-/// call fails with the error message that the server sent. After the connection has ended, all
-/// calls fail with `lost`. Frames of watches that arrive during other calls are stored for next().
-/// Every call sends the heartbeats that keep the session alive. A program that makes no other call
-/// for longer than welcome().silence_ns_max must call next(0, 0s) from time to time.
+/// first differing field. Calls that identify types by name use the world's layout. If the server
+/// refuses a call, the call fails with the error message that the server sent. After the connection
+/// has ended, all calls fail with `lost`. Frames of watches that arrive during other calls are
+/// stored for next(). Every call sends the heartbeats that keep the session alive. A program that
+/// makes no other call for longer than welcome().silence_ns_max must call next(0, 0s) from time to
+/// time.
 class Client {
  public:
   /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
@@ -137,8 +138,8 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// Returns a number that identifies the start of the server. All sequences that this client
-  /// receives belong to this epoch. Each start of a server has a different epoch.
+  /// Returns the epoch, which is a number that identifies one start of the server. All sequences
+  /// that this client receives belong to this epoch.
   std::uint64_t epoch() const noexcept { return welcome().server; }
   /// Returns the position to pass as ClientOptions::before to the next client.
   SoFar so_far() const noexcept;
@@ -255,7 +256,7 @@ class Client {
     }
   }
   /// Sends a question and returns the frames of the answer without decoding them. show() needs this
-  /// function because the values are in a second frame.
+  /// function because the values are in the answer's second frame.
   template <class Q>
   Result<std::vector<Received>> ask_all(const Q& question) {
     BatchBuilder builder;
@@ -275,8 +276,8 @@ class Client {
   /// power failure. Returns the durable state at that time. Fails with `refused` if the server
   /// cannot write to the disk, or if it writes to the disk only on session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
-  /// Waits until the input of an Ack is durable. Fails with `mistaken` if the Ack comes from a
-  /// different start of the server.
+  /// Waits until the input that an Ack acknowledges is durable. Fails with `mistaken` if the Ack
+  /// comes from a different start of the server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
   /// Ends the recording that session::BeginTrace started, and returns the trace in Chrome's
   /// trace-event format.
@@ -288,7 +289,8 @@ class Client {
   /// If this call fails, no watch exists. If it fails with `late` but the server opens the watch
   /// afterward, a later call ends that watch.
   Result<std::uint64_t> follow(session::Follow what);
-  /// Changes a watch. Returns after all differences have arrived; next() then returns them.
+  /// Changes a watch. Returns after all resulting differences have arrived. Subsequent calls to
+  /// next() return the differences.
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
   /// Adds entities and open nodes to a watch, or removes them from it.
   Result<session::Followed> follow_more(const session::FollowMore& what);
@@ -299,7 +301,7 @@ class Client {
   /// again each time about half of the bytes have been fetched; otherwise, the watches stop. A
   /// credit smaller than the previous one has no effect. If this function is never called, watches
   /// send as fast as the stream allows. The server does not answer this message. Fails in the same
-  /// cases as post_batch(), and then changes nothing.
+  /// cases as post_batch(), and has no effect if it fails.
   Result<void> give_credit(std::uint64_t bytes);
   /// Returns the number of bytes received over the stream so far, including frame headers. The
   /// protocol's Credit counts bytes in the same way.

@@ -54,9 +54,9 @@ class Layouts {
   /// Returns a sentence that names the type and the first differing field. Returns null if the
   /// layouts are equal, or if the type is unknown to the world or the program.
   const std::string* fault(TypeId type) const noexcept;
-  /// Returns the sentence for the first type in a verified batch whose layouts differ. The types
-  /// considered are its message, the components of its rows or Values, and the types in the batch
-  /// inside a timed batch. Returns null if no type differs.
+  /// Returns the sentence for the first type in a verified batch whose layouts differ. The types of
+  /// a batch are its message type, the types of the components in its rows or Values, and the types
+  /// of the batch inside a timed batch. Returns null if no layouts differ.
   const std::string* fault(BatchView batch) const noexcept;
   /// Returns the reason why a batch from this program must not be sent: one of its types has a
   /// different layout in the world, or is unknown to the world. Returns an empty string if the

@@ -300,8 +300,8 @@ class Reader {
     return place;
   }
 
-  /// Applies the file's rotation and scale to the matrix of the root. In Collada, the matrix
-  /// already contains them.
+  /// Applies the file's rotation and scale to the matrix of the root. For a Collada file, the
+  /// matrix already includes both.
   Matrix in_metres(const Matrix& root) const {
     if (!is_fbx()) return root;
     Matrix result{};
@@ -367,8 +367,9 @@ class Reader {
     model_.entities[entity_for(place, "camera", taken, frame)].camera = camera;
   }
 
-  /// Returns the entity that receives a light or camera: the node's own entity, or a new part of it
-  /// if the entity is already taken or the frame differs from the node's.
+  /// Returns the entity that receives a light or camera. The result is the node's own entity,
+  /// unless the entity is already taken or the light or camera has its own coordinate frame. In
+  /// these cases, the result is a new part of the node's entity.
   std::uint32_t entity_for(std::uint32_t place, const char* part, bool taken, const Matrix& matrix) {
     const Decomposed frame = decompose(matrix);
     if (!taken && (!frame.finite || is_identity(frame.transform))) return place;

@@ -30,8 +30,8 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// Returns a parser's error message without its number. The message is shortened, because the text
-/// that it quotes may be arbitrarily long.
+/// Returns a parser's error message without the error number. Shortens the message, because the
+/// text that the message quotes may be arbitrarily long.
 std::string json_fault(std::string_view what, const std::string& place = {}) {
   if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
   constexpr std::string_view begins = "parse error at ";
@@ -41,8 +41,8 @@ std::string json_fault(std::string_view what, const std::string& place = {}) {
   return "it is not valid JSON: " + place + text + (what.size() > most ? "..." : "");
 }
 
-/// Determines where parsing stopped. The exception for a number that is too large does not contain
-/// this position.
+/// Determines where parsing stopped, because the exception for a number that is too large does not
+/// contain the position.
 class FaultPlace : public nlohmann::json_sax<Json> {
  public:
   std::size_t at = 0;  ///< number of bytes read

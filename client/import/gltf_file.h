@@ -22,11 +22,11 @@ std::string place_text(const char* list, std::size_t index, const char* member =
 const Json* member(const Json& of, const char* name);
 /// Returns a string member, or an empty string if there is none.
 std::string text_of(const Json& of, const char* name);
-/// Returns a numeric member, or nothing if it does not exist. Throws ReadFailure if it exists but
-/// is not a number.
+/// Returns a numeric member, or nothing if the member does not exist. Throws ReadFailure if the
+/// member is not a number.
 std::optional<double> number_of(const Json& of, const char* name, const std::string& place);
-/// Returns a member that is a list of N numbers, or nothing if it does not exist. Throws
-/// ReadFailure if it exists but is not such a list.
+/// Returns a member that is a list of N numbers, or nothing if the member does not exist. Throws
+/// ReadFailure if the member is anything other than a list of N numbers.
 template <std::size_t N>
 std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name, const std::string& place) {
   const Json* const list = member(of, name);

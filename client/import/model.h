@@ -33,8 +33,8 @@ struct ImportedEntity {
                                      ///< come before their children
   std::uint32_t depth = 0;           ///< number of levels below the root; 0 for the root
   bool is_part = false;
-  bool is_named = true;  ///< false if `name` was generated or is an id; such a name gets a suffix
-                         ///< if it conflicts with another name
+  bool is_named = true;  ///< false if `name` was generated or is an id, in which case it gets a
+                         ///< suffix if it conflicts with another name
   std::string name;      ///< valid UTF-8; may be empty and need not be unique
   scene::Transform transform;
   std::optional<ImportedMesh> mesh;

@@ -61,8 +61,8 @@ class Texts {
   std::unordered_set<std::string> known_;
 };
 
-/// Returns a name with a suffix, such as "name~2". Truncates the name between two characters to a
-/// length that a world accepts.
+/// Returns a name with a suffix, such as "name~2". Truncates the name, at a character boundary, to
+/// a length that a world accepts.
 std::string with_suffix(std::string_view name, unsigned number) {
   const std::string suffix = '~' + std::to_string(number);
   if (name.size() + suffix.size() > name_bytes_max)

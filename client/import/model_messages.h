@@ -12,7 +12,8 @@
 
 namespace muster {
 
-/// Determines where a model is placed in a world, and how its root and its file are named there.
+/// Specifies where a model is placed in a world, and the names that the model's root and file have
+/// there.
 struct ModelPlacement {
   Entity parent;          ///< nil makes the model's root a root of the world
   std::string root_name;  ///< name for the root, which must be free (see free_name); empty means

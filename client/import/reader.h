@@ -1,4 +1,4 @@
-// Code shared by the readers of all formats.
+// Declares the code that the readers of all formats share.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ class Numbers {
   Numbers(std::string of, std::vector<std::string>& warnings) : of_(std::move(of)), warnings_(warnings) {}
 
   /// Returns the number clamped to 0..most, or `otherwise` if it is not finite. Adds a warning if
-  /// this changes the number.
+  /// the result differs from the number.
   float within(const char* what, double value, double most, double otherwise = 0);
   void tell(const std::string& what) { warnings_.push_back(of_ + ' ' + what); }
 
@@ -61,8 +61,8 @@ struct Box {
   std::array<double, 3> low, high;
 };
 
-/// Converts a box to a Shape. If its size does not fit in a float, adds a warning and returns
-/// nothing.
+/// Converts a box to a Shape. If the size of the box does not fit in a float, adds a warning and
+/// returns nothing.
 std::optional<scene::Shape> shape_of(const Box& box, Numbers& numbers);
 
 /// Describes a node for messages, as in "node \"door\" (12)".

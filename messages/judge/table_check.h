@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// Writable access to the checked bytes, and the list of corrections. All members are null if
-/// corrections are not allowed.
+/// Provides writable access to the checked bytes, and the list to which corrections are added. All
+/// members are null if corrections are not allowed.
 struct Mending {
   const std::byte* judged = nullptr;
   std::byte* same = nullptr;  ///< a writable view of the bytes of `judged`

@@ -21,8 +21,8 @@ namespace muster {
 [[nodiscard]] std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind,
                                                 const std::byte* at) noexcept;
 
-/// Returns the rest of a sentence about a number that number_fault() refuses, such as "is 300, it
-/// takes a number from 0 to 100 (hp)".
+/// Returns the second part of a sentence about a number that number_fault() refuses, such as "is
+/// 300, it takes a number from 0 to 100 (hp)".
 [[nodiscard]] std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                                             const std::byte* at);
 

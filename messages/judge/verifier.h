@@ -64,8 +64,9 @@ struct VerifierLimits {
   /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf, and
   /// DefineTemplate. Floats must be finite, numbers must be within their field's `range`, texts
   /// must be UTF-8 without zero bytes, and `reserved` fields of Muster's own types must be zero.
-  /// Servers set this for batches from clients. Clients do not set it, because C++ handlers may
-  /// produce other values, and a client must be able to show them.
+  /// Servers set this flag for batches from clients. Clients do not set the flag, because C++
+  /// handlers may produce values that violate these rules, and a client must be able to show any
+  /// such value.
   bool values = false;
 };
 /// Limits for batches from files that this program, or a program like it, has written. The limits

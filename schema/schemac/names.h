@@ -22,7 +22,8 @@ std::string cpp_absolute_name(std::string_view full_name);
 /// namespace, otherwise qualified.
 std::string cpp_type_name(std::string_view full_name, std::string_view inside);
 
-/// Returns the C++ type of a scalar, muster::Entity or muster::Text: "std::int32_t", "float".
+/// Returns the C++ type of a scalar, an entity, or a text, such as "std::int32_t" or
+/// "muster::Entity".
 std::string cpp_scalar(FieldKind kind, std::string_view inside);
 /// Returns the C++ element type of a struct's field: an enum, a scalar, or a struct. `type_name` is
 /// the full name of the nested struct.

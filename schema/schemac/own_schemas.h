@@ -13,10 +13,10 @@ namespace muster::schemac {
 std::filesystem::path own_schemas();
 
 /// Returns the header of the included schema `file`. If the name and content of `file` equal those
-/// of a file in `own`, this is one of Muster's own headers, such as `muster/schema/scene.h`.
-/// Otherwise the header is named as by header_of(), such as `parts.h`. `source_file` comes from
-/// source_files(). A `file` that cannot be read is considered one of Muster's schemas if it has the
-/// name of one and its folder is called `schema`.
+/// of a file in `own`, the result is one of Muster's own headers, such as `muster/schema/scene.h`.
+/// Otherwise, the result is the same as that of header_of(), such as `parts.h`. `source_file` comes
+/// from source_files(). If `file` cannot be read, it counts as one of Muster's schemas if it has
+/// the same name as one of them and is in a folder called `schema`.
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file);
 

@@ -9,7 +9,8 @@
 namespace muster::schemac {
 namespace {
 
-/// Returns a struct's value as a designated initializer. `bytes` are the bytes of the struct only.
+/// Returns a struct's value as a designated initializer. `bytes` must contain exactly the bytes of
+/// the struct.
 std::string struct_literal(const Output& out, const TypeDescriptor& type, const std::byte* bytes);
 
 std::string element_literal(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
