@@ -43,8 +43,8 @@ enum class BatchKind : std::uint8_t { each = 1, shared = 2, table = 3, world = 4
 /// Bits of BatchHeader::flags.
 enum BatchFlags : std::uint8_t { batch_causes = 1, batch_rows = 2 };
 
-/// Bits of a subtree batch's argument. They select the targets: ancestors from the root down, then
-/// the entity, then descendants in pre-order.
+/// Bits of a subtree batch's argument. The bits select the targets. The order of the targets is:
+/// ancestors from the root down, then the entity, then descendants in pre-order.
 enum SubtreeParts : std::uint64_t { subtree_ancestors = 1, subtree_self = 2, subtree_descendants = 4 };
 
 struct BatchHeader {

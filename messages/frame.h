@@ -1,5 +1,5 @@
-// Frames carry batches over a byte stream. This file does no I/O; it converts bytes to frames and
-// frames to bytes, for clients and servers. docs/protocol.md specifies the frames.
+// Defines frames, which carry batches over a byte stream. Converts bytes to frames and frames to
+// bytes, for both clients and servers, but performs no I/O. docs/protocol.md specifies the frames.
 //
 //   frame     0        4        8                16                               48
 //             | bytes  | flags  | request        | envelope, if flag envelope      | one batch (messages/batch.h)

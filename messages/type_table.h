@@ -98,7 +98,7 @@ class TypeTable {
   /// the path and the valid alternatives.
   [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
   /// Finds the place whose path has the hash `field`. The place may be a leaf, an array element, a
-  /// whole array, or a nested struct. Returns null if there is none.
+  /// whole array, or a nested struct. Returns null if no place has this hash.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
 
   /// Returns the rules for a struct's bytes, including the rules of nested structs. The result is

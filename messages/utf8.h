@@ -9,7 +9,7 @@
 namespace muster {
 
 /// Returns the length in bytes of the first character of `text`, which must not be empty. Returns 0
-/// if it does not begin with a character. Overlong forms, surrogates, and code points above
+/// if `text` does not begin with a character. Overlong forms, surrogates, and code points above
 /// U+10FFFF are not characters.
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 
@@ -22,7 +22,7 @@ namespace muster {
 [[nodiscard]] bool is_utf16(std::string_view bytes) noexcept;
 
 /// Returns the reason why `bytes` is not valid text, such as "has a zero byte at byte 3" or "is not
-/// valid UTF-8 at byte 3". Returns an empty string if it is valid.
+/// valid UTF-8 at byte 3". Returns an empty string if `bytes` is valid.
 [[nodiscard]] std::string text_fault(std::string_view bytes);
 
 /// Returns true if the text, which must be UTF-8, contains invisible characters that affect how it

@@ -1,5 +1,5 @@
 // Converts values to text and back using only descriptors, so that a client, console, or inspector
-// can handle types that were not compiled into it.
+// can handle types that are not compiled into the program.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ std::string kind_text(FieldKind kind) {
   }
 }
 
-/// Calls `call` with a default-constructed value of the C++ type of a scalar kind.
+/// Calls `call` with a default-constructed value of the C++ type that corresponds to a scalar kind.
 template <class Call>
 Result with_scalar(FieldKind kind, Call&& call) {
   switch (kind) {

@@ -22,7 +22,7 @@ namespace muster {
 
 /// Reads one table in a verified buffer, which must be aligned to 16. Performs no checks. A
 /// default-constructed reader behaves like a table without fields. The reader does not own the
-/// buffer and is valid only as long as the buffer is.
+/// buffer, and is valid only while the buffer exists.
 class TableReader {
  public:
   TableReader() = default;
@@ -219,7 +219,7 @@ class TableEncoder {
     put(static_cast<std::uint32_t>(count));
     append(values.data(), values.size());
   }
-  /// Writes a vector of offsets. Returns the place of the first offset; the others follow at
+  /// Writes a vector of offsets. Returns the place of the first offset. The other offsets follow at
   /// intervals of 4 bytes.
   Place offsets(Place place, std::size_t count) {
     begin(place, 4);
@@ -310,8 +310,8 @@ class TableEncoder {
 template <class T>
 concept NativeTable = requires { typename TypeTraits<T>::Native; } && std::is_same_v<typename TypeTraits<T>::Native, T>;
 
-/// Encodes a table into `out`, replacing its contents. The verifier and the views require an
-/// alignment of 16, which the memory of a std::vector has. Empty strings and vectors are omitted
+/// Encodes a table into `out`, replacing the contents of `out`. The verifier and the views require
+/// an alignment of 16, which the memory of a std::vector has. Empty strings and vectors are omitted
 /// unless they are required.
 template <NativeTable T>
 void encode(const T& message, std::vector<std::byte>& out) {

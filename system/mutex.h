@@ -34,8 +34,8 @@ class MUSTER_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Locks a mutex until the end of the scope. unlock() releases it temporarily, until lock() is
-/// called.
+/// Locks a mutex until the end of the scope. unlock() releases the mutex temporarily, until lock()
+/// is called.
 class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) MUSTER_THREAD_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}

@@ -108,8 +108,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Returns the position at which the last part of a path begins, just after the preceding slash.
-/// Ignores escaped slashes, which are part of a name. Returns npos if there is no slash.
+/// Returns the position of the last part of a path, which begins after the last slash. Ignores
+/// escaped slashes, because they are part of a name. Returns npos if there is no slash.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {

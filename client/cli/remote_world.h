@@ -38,7 +38,7 @@ class RemoteWorld final : public ValueReferences {
   /// Finds an entity by id (12:1, #12:1), path (/town/tower), or name (tower, town/tower). If
   /// several entities match, the error lists them.
   NamedEntity find(std::string_view text);
-  /// Like find(), but "/" means the world, which is returned as a nil entity.
+  /// Like find(), but also accepts "/" for the world, and then returns a nil entity.
   NamedEntity find_or_root(std::string_view text);
   /// Calls f for every child, in order. The number of children is not limited.
   void each_child(Entity of, const std::function<void(const Child&)>& f);

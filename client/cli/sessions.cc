@@ -114,8 +114,8 @@ class Rows {
   explicit Rows(const std::vector<Key>& keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) at_.emplace(keys[i], i);
   }
-  /// Returns the value that `column` had for this key in the previous sample, or 0 if there was no
-  /// such row.
+  /// Returns the value that `column` had for this key in the previous sample, or 0 if the previous
+  /// sample has no row with this key.
   std::uint64_t before(std::uint64_t key, const std::vector<std::uint64_t>& column) const {
     const auto at = at_.find(key);
     return at == at_.end() ? 0 : column[at->second];

@@ -20,7 +20,7 @@ std::vector<TypeId> types_of(const TemplateNode& node) {
   return types;
 }
 
-/// Returns the depth of each node below the first node. Nodes are in pre-order.
+/// For each node, returns its depth below the first node. The nodes are in pre-order.
 std::vector<std::size_t> depths(const DefineTemplate& what) {
   std::vector<std::size_t> depths(what.nodes.size(), 0);
   for (std::size_t i = 1; i < what.nodes.size(); ++i)

@@ -21,7 +21,8 @@ namespace {
 using Seconds = std::chrono::sys_seconds;
 
 /// Parses an expiry time: "30d" from now, or a date or time in UTC such as "2027-01-31" or
-/// "2027-01-31T12:00:00Z". Returns 0, which means never, for an empty string.
+/// "2027-01-31T12:00:00Z". For an empty string, returns 0, which means that the token never
+/// expires.
 std::uint64_t expiry(const std::string& text) {
   if (text.empty()) return 0;
   const char* const begin = text.data();

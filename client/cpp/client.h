@@ -1,6 +1,6 @@
 // Defines a client of a running world. The client sends typed messages over a socket. The client
-// knows the game's types from headers, or from the schema that the server sends. It does not link
-// with any world code.
+// knows the game's types from headers, or from the schema that the server sends. The client does
+// not link with any world code.
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
@@ -53,7 +53,7 @@ struct ClientOptions {
   std::size_t watch_bytes_max = 256u << 20;
 };
 
-/// A received frame, which owns its memory. The batch has been verified.
+/// A received frame that owns its memory. Its batch has been verified.
 struct Received {
   FrameHeader header;
   FrameEnvelope envelope;
@@ -274,7 +274,8 @@ class Client {
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
   /// Waits until every input up to `sequence`, which comes from an Ack, would survive a crash and a
   /// power failure. Returns the durable state at that time. Fails with `refused` if the server
-  /// cannot write to the disk, or if it writes to the disk only on session::Save.
+  /// cannot write to the disk, or if the server writes to the disk only when it receives
+  /// session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
   /// Waits until the input that an Ack acknowledges is durable. Fails with `mistaken` if the Ack
   /// comes from a different start of the server.
@@ -286,8 +287,8 @@ class Client {
   // --- watches
 
   /// Opens a watch and returns its id. next() returns the watch's frames, beginning with Watching.
-  /// If this call fails, no watch exists. If it fails with `late` but the server opens the watch
-  /// afterward, a later call ends that watch.
+  /// If this call fails, no watch exists. If this call fails with `late` but the server still opens
+  /// the watch afterward, a later call ends the watch.
   Result<std::uint64_t> follow(session::Follow what);
   /// Changes a watch. Returns after all resulting differences have arrived. Subsequent calls to
   /// next() return the differences.

@@ -29,7 +29,8 @@ namespace {
 
 constexpr double degrees = 57.295779513082320877;
 
-/// Returns the format of the file, which Assimp derives from the reader that created the scene.
+/// Returns the name of the file's format. Assimp derives the name from the reader that created the
+/// scene.
 std::string format_of(const aiScene& scene) {
   aiString format;
   if (!scene.mMetaData || !scene.mMetaData->Get(AI_METADATA_SOURCE_FORMAT, format)) return {};
@@ -151,8 +152,8 @@ Measures measures_of(const aiScene& scene, std::vector<std::string>& warnings) {
   const std::string format = format_of(scene);
   if (format.find("FBX") != format.npos && scene.mMetaData) return fbx_measures(*scene.mMetaData, warnings);
   if (format.find("Collada") != format.npos) {
-    // Assimp has already scaled and rotated the root, but numbers that are not points must still be
-    // converted to meters.
+    // Assimp has already scaled and rotated the root. Numbers that the root's transform does not
+    // affect must still be converted to meters.
     const aiMatrix4x4& root = scene.mRootNode->mTransformation;
     const double unit = std::sqrt(static_cast<double>(root.a1 * root.a1 + root.b1 * root.b1 + root.c1 * root.c1));
     if (unit > 0 && std::isfinite(unit)) measures.metres = unit;
@@ -396,13 +397,13 @@ void keep_fitting_readers(Assimp::Importer& importer, const FileKind& kind) {
   for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
     const aiImporterDesc* description = importer.GetImporterInfo(i);
     if (description && description->mFileExtensions && reader_fits(description->mFileExtensions, kind)) continue;
-    // after UnregisterLoader, the caller owns the reader
+    // the caller owns the reader after UnregisterLoader() returns
     const std::unique_ptr<Assimp::BaseImporter> reader(importer.GetImporter(i));
     importer.UnregisterLoader(reader.get());
   }
 }
 
-/// Returns true if the model contains nothing except the root that its reader added.
+/// Returns true if the model contains nothing except an empty root.
 bool brings_nothing(const ImportedModel& model) {
   const ImportedEntity& root = model.entities.front();
   return model.entities.size() == 1 && !root.mesh && !root.light && !root.camera;
@@ -461,7 +462,8 @@ Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
 Names gltf_1_names(const aiScene& scene, const std::filesystem::path& file) {
   Names names;
   const auto nodes = nodes_of_gltf_1(file);
-  bool is_made_up = false;  // true for the root, whose id may also be used in the file
+  bool is_made_up = false;  // true if a second node has the root's id, so that Assimp must have
+                            // added the root
   std::vector<const aiNode*> stack{scene.mRootNode};
   while (!stack.empty()) {
     const aiNode* const node = stack.back();

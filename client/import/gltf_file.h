@@ -70,8 +70,8 @@ class GltfFile {
   /// Returns an element of a list. Throws ReadFailure if it does not exist. `from` is the path of
   /// the member that refers to the element, and is used in the error.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
-  /// Returns the index in a member, or nothing if there is no such member. Throws ReadFailure if
-  /// the index is invalid.
+  /// Returns the index that a member contains, or nothing if there is no such member. Throws
+  /// ReadFailure if the index is invalid.
   std::optional<std::size_t> index_of(const Json& of, const char* name, const char* of_list,
                                       const std::string& place) const;
 

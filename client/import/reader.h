@@ -40,8 +40,8 @@ void place_by_matrix(ImportedModel& model, std::uint32_t place, const Matrix& ma
 /// Shortens names that a world would refuse, with a warning for each.
 void shorten_names(ImportedModel& model);
 
-/// Checks the numbers of one light, camera, or mesh. Files may contain negative, infinite, or
-/// absurd numbers, which a world refuses.
+/// Checks the numbers of one light, camera, or mesh. A file may contain negative, infinite, or
+/// absurdly large numbers, all of which a world would refuse.
 class Numbers {
  public:
   /// `of` names the light, camera, or mesh in warnings, as in "camera \"Eye\"".

@@ -23,7 +23,7 @@ constexpr bool carries_template(TypeId message) noexcept { return message == Typ
                                                                   std::size_t offset, const TypeTable& types);
 
 /// Checks a `table` that is a DefineTemplate accepted by check_table(). A returned fault names the
-/// value's type and field; the fault's text names the node, and its offset is `offset`. Returns the
+/// value's type and field, has the offset `offset`, and names the node in its text. Returns the
 /// fault bad_table if values are shared so often that their total size exceeds a small multiple of
 /// the table's length.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_template(std::span<const std::byte> table,

@@ -104,7 +104,7 @@ class BatchVerifier {
   /// most recent batch that verify() accepted. If the function returns false, call verify(). The
   /// types and limits must be the same as in the most recent call to verify().
   bool again(std::span<const std::byte> bytes) const noexcept;
-  /// Returns true if the most recent batch had the same header as the one before it, which was
+  /// Returns true if the two most recent batches had the same header, and if the earlier batch was
   /// valid and had neither a row set nor tables.
   bool repeats() const noexcept { return repeats_; }
   void forget() noexcept;

@@ -1,5 +1,5 @@
-// Finds Muster's own schemas, which a game's schema includes as "schema/muster.fbs", and their
-// headers.
+// Finds Muster's own schemas, which a game's schema includes by names such as "schema/muster.fbs",
+// and the headers of these schemas.
 #pragma once
 
 #include <filesystem>
