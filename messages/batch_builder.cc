@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slack = 16;  // room for the writer's padding after end_
+constexpr std::size_t slack = 16;  // Room for the writer's padding after end_.
 // Initial size, which is large enough for a builder that holds a single answer. The GNU allocator
 // caches freed blocks of up to this size, but it must search for larger blocks.
 constexpr std::size_t first_bytes = 1024;

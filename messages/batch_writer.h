@@ -356,8 +356,8 @@ class BatchWriter {
       std::memcpy(&word, reinterpret_cast<const std::byte*>(&message) + at, std::min<std::size_t>(8, sizeof(M) - at));
     return word;
   }
-  static constexpr std::uint32_t words_max = 32;  // size limit in bytes; longer payloads are copied
-                                                  // with memcpy
+  static constexpr std::uint32_t words_max = 32;  // Size limit in bytes. Longer payloads are copied
+                                                  // with memcpy.
   /// Writes a whole item.
   template <std::uint32_t Offset, std::uint32_t Bytes, bool HasTarget, class M>
   static void put_item(std::byte* at, Entity target, const M& message) noexcept {

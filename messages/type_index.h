@@ -25,7 +25,7 @@ class TypeIndex {
 
   std::size_t slots() const noexcept { return slots_.size(); }
   /// Returns the number of slots that add() has probed. Tests use this number to check how the cost
-  /// grows.
+  /// of add() grows with the number of types.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

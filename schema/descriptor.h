@@ -64,8 +64,9 @@ struct EnumDescriptor {
   std::string file;  ///< the file that declares the enum: "//game.fbs", relative to flatc's input
 };
 
-/// One field. In a struct, it has `count` elements of `size` bytes at `offset`. In a table, `slot`
-/// is the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes the elements of a vector.
+/// Describes one field. In a struct, the field has `count` elements of `size` bytes at `offset`. In
+/// a table, `slot` is the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes the
+/// elements of a vector.
 struct FieldDescriptor {
   std::string name;
   FieldKind kind = FieldKind::int32;

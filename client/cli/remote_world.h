@@ -15,7 +15,7 @@ namespace muster::cli {
 
 struct NamedEntity {
   Entity entity;
-  std::string path;  ///< path of the entity; may be empty if the entity has no name
+  std::string path;  ///< The entity's path. May be empty if the entity has no name.
   /// Returns a string for display, such as "/town/tower (12:1)".
   std::string text() const;
 };

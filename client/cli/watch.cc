@@ -96,7 +96,7 @@ class Watcher {
     if (follow.inputs && asked_.messages.empty())
       follow.inputs_except.insert(follow.inputs_except.end(), background.begin(), background.end());
     follow.values = values_;
-    follow.structure = true;  // needed to show paths
+    follow.structure = true;  // Needed to show paths.
     // Limit the rate by default, because a ticking world changes faster than anyone can read.
     follow.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
     end_on_interrupt();

@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
-constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; once it
-                                                 // is reached, sending blocks
+constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; sending
+                                                 // blocks once the limit is reached
 constexpr std::uint32_t grant_count = 256;
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {

@@ -45,7 +45,7 @@ struct ClientOptions {
   std::string token = {};
   std::string name = {};        ///< the client's name, shown to other users
   std::string kind = "client";  ///< the kind of program
-  SoFar before = {};            ///< so_far() of the previous client, if any
+  SoFar before = {};            ///< The result of so_far() of the previous client, if any.
   /// Limit on the time to wait for an answer or to send a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
   /// Limit on the total size of the frames that have been received but not yet returned by next().

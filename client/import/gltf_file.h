@@ -47,7 +47,7 @@ std::size_t whole(const Json& value, const std::string& place);
 struct GltfParts {
   std::string json;
   bool is_binary = false;
-  std::uint32_t version = 2;  ///< version of the .glb container
+  std::uint32_t version = 2;  ///< Version of the .glb container.
   /// Range of the binary chunk in the file. Both members are 0 if there is no such chunk.
   std::uint64_t data_at = 0, data_bytes = 0;
 };

@@ -19,7 +19,7 @@ constexpr std::size_t name_bytes_max = 255;
 
 struct ImportedMesh {
   std::string name;         ///< the mesh's name in the file; may be empty
-  std::uint32_t index = 0;  ///< the mesh's index among the file's meshes (MeshReference)
+  std::uint32_t index = 0;  ///< The mesh's index among the file's meshes (MeshReference).
   /// Bounding box of the vertices. Empty if there are no vertices or they are compressed.
   std::optional<scene::Shape> bounds;
   std::optional<scene::Color> color;  ///< base color of the mesh's material
@@ -61,7 +61,7 @@ struct ModelError {
 /// and `depth_max` levels from one session.
 struct ModelLimits {
   std::uint32_t entities_max = 1'000'000;
-  std::uint32_t depth_max = 1024;  ///< levels below the root
+  std::uint32_t depth_max = 1024;  ///< Limit on the number of levels below the root.
   /// Limits on the reader's memory and processor time, and the amounts by which each MiB of the
   /// file increases them.
   std::uint64_t memory_mib = 1024, memory_mib_per_mib = 32;

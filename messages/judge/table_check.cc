@@ -222,7 +222,7 @@ class TableCheck {
     return !limits_.values || text(at, length);
   }
   /// Checks each string only once, even if several fields share it. Strings that overlap are also
-  /// refused, because one would contain the other's length, and therefore a zero byte.
+  /// refused, because one string would contain the other's length, and therefore a zero byte.
   bool text(std::size_t at, std::size_t length) {
     if (read_texts_.empty()) read_texts_.resize(bytes_.size() / 4 + 1);
     if (read_texts_[at / 4]) return true;

@@ -425,7 +425,7 @@ class Judge {
   std::vector<Part> parts_;
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
-  bool quick_ = false;  // true if is_good_again() may be used
+  bool quick_ = false;  // True if is_good_again() may be used.
   // The kind of checks that payload contents require.
   enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;
 };

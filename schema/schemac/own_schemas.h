@@ -8,8 +8,9 @@
 
 namespace muster::schemac {
 
-/// Returns the folder that contains `schema/muster.fbs`, relative to this program: share/muster if
-/// installed, or a parent of the build folder. Returns an empty path if there is no such folder.
+/// Returns the folder that contains `schema/muster.fbs`. The function finds the folder relative to
+/// this program: share/muster if the program is installed, or a parent of the build folder. Returns
+/// an empty path if there is no such folder.
 std::filesystem::path own_schemas();
 
 /// Returns the header of the included schema `file`. If the name and content of `file` equal those

@@ -121,7 +121,7 @@ void write_struct(Output& out, const TypeDescriptor& type) {
       end = field.offset + field.size * field.count;
       std::string element = cpp_element(field.kind, field.enumeration,
                                         field.type ? std::string_view(out.type(field.type).name) : "", out.space());
-      // Inside the class, a field hides a type of the same name, so the type's name is qualified.
+      // A field hides a type of the same name inside the class, so qualify the type's name.
       if (std::ranges::find(names, element) != names.end())
         element = field.enumeration               ? cpp_absolute_name(field.enumeration->name)
                   : field.kind == FieldKind::text ? "::muster::Text"

@@ -16,8 +16,8 @@ const std::initializer_list<std::string_view> view_members = {"decode", "table_"
 /// The order in which the tables of one schema are defined, and the fields that refer to a table
 /// defined later.
 struct TableOrder {
-  std::vector<const TypeDescriptor*> order;  ///< tables used as members come before their owners,
-                                             ///< if possible
+  std::vector<const TypeDescriptor*> order;  ///< Tables used as members come before their owners,
+                                             ///< if possible.
   /// Fields whose table type is still incomplete where the field is declared.
   std::set<const FieldDescriptor*> back_edges;
 };
