@@ -84,7 +84,9 @@ class BatchWriter {
     std::byte* const item = at + sizeof(BatchHeader);
     put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
     std::byte* const next = item + run.item_bytes();
-    if (next == nullptr) __builtin_unreachable();  // lets the compiler omit null checks
+    if (next == nullptr)
+      __builtin_unreachable();  // tells the compiler that callers do not need to
+                                // check the result for null
     return next;
   }
   /// Appends a message and returns the place of the next item.
