@@ -125,7 +125,7 @@ class Arena final : public BatchWriter {
     std::byte* at = nullptr;
   };
   /// Calls f(BatchView) for at most `count` of the oldest batches, and stops after f returns false.
-  /// Seals the open batch before passing it to f. Returns the position after the last batch passed
+  /// Seals the open batch if `count` includes it. Returns the position after the last batch passed
   /// to f. f must not use the arena.
   template <class F>
   Place visit(std::size_t count, F&& f) {

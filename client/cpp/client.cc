@@ -41,8 +41,8 @@ Result<void> Client::Impl::fail(ClientError why) {
 
 Deadline Client::Impl::next_beat() const {
   if (welcome.silence_ns_max == 0) return Deadline::max();
-  // Heartbeats are sent at intervals of a third of the limit, so the session survives two late
-  // heartbeats.
+  // A heartbeat is sent if nothing has been sent for a third of the limit, so the session survives
+  // two late heartbeats.
   return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
 }
 
