@@ -37,7 +37,7 @@ void Arena::make_room(std::size_t bytes) {
   Segment* const segment = acquire(bytes);
   if (tail_ == nullptr) {
     head_ = segment;
-  } else if (empty()) {  // the only segment is too small
+  } else if (empty()) {  // the arena's only segment is too small for the batch
     release(head_);
     head_ = segment;
   } else {
@@ -96,7 +96,8 @@ void Arena::leave_segment() noexcept {
     head_ = tail_ = nullptr;
     read_ = write_ = end_ = nullptr;
   } else {
-    write_ = read_ = head_->begin();  // restart at the beginning, whose cache lines are still warm
+    write_ = read_ = head_->begin();  // reuse the segment from its beginning, whose cache lines are
+                                      // still warm
     unpoison(read_, head_->bytes);
   }
 }

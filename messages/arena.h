@@ -1,4 +1,4 @@
-// Memory for queued batches: a FIFO made of segments that never move or grow.
+// Provides the memory for queued batches. The memory is a FIFO of segments that never move or grow.
 //
 //   segment   | next, end, bytes | batch | batch | batch ...      | unused |
 //   queue     head segment -> segment -> ... -> tail segment
@@ -31,8 +31,8 @@ class Arena final : public BatchWriter {
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
   /// Limit on the size of a batch that can still be extended, including its header, regardless of
-  /// the segment size. This limit is part of the state, because each posted batch counts as one
-  /// numbered input.
+  /// the segment size. Changing the limit would change the state of a world, because each posted
+  /// batch counts as one numbered input.
   static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
   /// `segment_bytes` is the size of one allocation. It must be a multiple of 64 and at least 1024.
@@ -43,14 +43,14 @@ class Arena final : public BatchWriter {
   bool empty() const noexcept { return batches_ == 0; }
   /// Returns the number of queued batches, including the open one.
   std::size_t batches() const noexcept { return batches_; }
-  /// Returns true if messages can still be added to the last batch.
+  /// Returns true if messages can still be added to the newest batch.
   bool last_is_open() const noexcept { return open_ != nullptr; }
   /// Returns the size of all queued batches, including headers. Takes time proportional to the
   /// number of segments.
   std::size_t bytes() const noexcept;
   /// Returns the size of one regular allocation in bytes.
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
-  /// Returns the number of bytes of memory held, whether used or not.
+  /// Returns the total size of the allocated memory in bytes, including unused memory.
   std::size_t capacity() const noexcept { return capacity_; }
 
   /// Returns the oldest batch, sealing it if it is open. The arena must not be empty.
@@ -74,8 +74,8 @@ class Arena final : public BatchWriter {
   void set_targets(std::span<const Entity> targets) noexcept;
   /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each batch for
   /// which f returns true. Stops at the first batch for which f returns false. Returns the number
-  /// of batches popped. `next` points to the batch that directly follows this one in memory, or is
-  /// null. f must not use the arena. No batch may be open.
+  /// of batches popped. `next` points to the batch that directly follows the passed batch in
+  /// memory, or is null if there is none. f must not use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
     const std::size_t before = batches_;
@@ -101,8 +101,8 @@ class Arena final : public BatchWriter {
   /// Returns unused segments to the system while the arena holds more than `kept` bytes of memory.
   void trim(std::size_t kept = 0) noexcept;
 
-  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f sees
-  /// it in its current state.
+  /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f
+  /// receives the open batch in its current state.
   template <class F>
   void for_each(F&& f) const {
     if (open_ != nullptr) finish_header();
@@ -118,15 +118,15 @@ class Arena final : public BatchWriter {
     }
   }
 
-  /// The position after a batch.
+  /// A position in the arena, directly after a batch.
   class Place {
     friend class Arena;
     Segment* segment = nullptr;
     std::byte* at = nullptr;
   };
-  /// Calls f(BatchView) for at most `count` of the oldest batches, until f returns false. Seals the
-  /// open batch if it is reached. Returns the place after the last batch passed to f. f must not
-  /// use the arena.
+  /// Calls f(BatchView) for at most `count` of the oldest batches, and stops after f returns false.
+  /// Seals the open batch if `count` includes it. Returns the position after the last batch passed
+  /// to f. f must not use the arena.
   template <class F>
   Place visit(std::size_t count, F&& f) {
     if (count >= batches_) seal();
@@ -149,8 +149,8 @@ class Arena final : public BatchWriter {
     behind.at = at;
     return behind;
   }
-  /// Pops the oldest `count` batches, the last of which ends at `end`, a value returned by visit().
-  /// No batch may have been popped since that call to visit(), and no batch may be open.
+  /// Pops the oldest `count` batches. `end` is the position after the last of them, as returned by
+  /// visit(). No batch may have been popped since the call to visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
   /// Exchanges memory and settings with another arena.
@@ -169,15 +169,15 @@ class Arena final : public BatchWriter {
   // Padding may be written up to this many bytes past the usable end without checking for room.
   static constexpr std::size_t segment_slack = 16;
   std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
-  /// Returns the end of the segment's batches. In the tail segment, this excludes the padding of
-  /// the open batch.
+  /// Returns the end of the segment's batches. In the tail segment, the end does not include the
+  /// padding of the open batch.
   const std::byte* written_end(const Segment& segment) const noexcept {
     return &segment == tail_ ? write_ : segment.end;
   }
 
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
-  /// Moves on from the head segment after all of its batches have been popped.
+  /// Leaves the head segment. All of the segment's batches must have been popped.
   void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;

@@ -43,8 +43,8 @@ enum class BatchKind : std::uint8_t { each = 1, shared = 2, table = 3, world = 4
 /// Bits of BatchHeader::flags.
 enum BatchFlags : std::uint8_t { batch_causes = 1, batch_rows = 2 };
 
-/// Bits of a subtree batch's argument. They select the targets: ancestors from the root down, then
-/// the entity, then descendants in pre-order.
+/// Bits of a subtree batch's argument. The bits select the targets, which are, in this order:
+/// ancestors from the root down, the entity itself, and descendants in pre-order.
 enum SubtreeParts : std::uint64_t { subtree_ancestors = 1, subtree_self = 2, subtree_descendants = 4 };
 
 struct BatchHeader {
@@ -92,8 +92,8 @@ constexpr std::uint32_t item_bytes_for(std::uint32_t payload_offset, std::uint32
 }
 
 /// Reads a complete, well-formed batch that was created by a BatchWriter or accepted by
-/// verify_batch(). The view does not own the bytes and is valid only as long as they are. Views are
-/// cheap to copy, and any thread may use them.
+/// verify_batch(). The view does not own the bytes, and is valid only while the bytes are valid.
+/// Views are cheap to copy, and any thread may use them.
 class BatchView {
  public:
   BatchView() = default;

@@ -6,11 +6,11 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slack = 16;  // room for the writer's padding after end_
-// Initial size, large enough for builders that hold a single answer. The GNU allocator caches freed
-// blocks of up to this size, but must search for larger ones.
+constexpr std::size_t slack = 16;  // Room for the writer's padding after end_.
+// Initial size, which is large enough for a builder that holds a single answer. The GNU allocator
+// caches freed blocks of up to this size, but it must search for larger blocks.
 constexpr std::size_t first_bytes = 1024;
-// With a larger alignment, operator new would need an alignment argument.
+// For any larger alignment, operator new would need an alignment argument.
 static_assert(batch_alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
 }  // namespace

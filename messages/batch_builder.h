@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// A growing, 16-byte-aligned buffer of consecutive batches. Not thread-safe. Views of its batches
-/// are valid until the next append.
+/// A growing buffer of consecutive batches, aligned to 16 bytes. Not thread-safe. Views of its
+/// batches are valid until the next append.
 class BatchBuilder final : public BatchWriter {
  public:
   /// `batch_bytes` limits the size of each batch so that the batch stays within a receiver's

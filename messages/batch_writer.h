@@ -1,9 +1,9 @@
 // Writes batches in the layout shown in messages/batch.h. The registry's arena, the outboxes of
 // handlers, clients, and tests all use this class. Arena and BatchBuilder provide the memory.
 //
-// Consecutive messages with the same type, kind, and argument share a batch, which is called the
-// open batch. While a batch is open, the count and size in its header are stale. Arena and
-// BatchBuilder update these fields before returning the batch.
+// Consecutive messages with the same type, kind, and argument share a batch. The batch to which
+// messages can still be added is called the open batch. While a batch is open, the count and size
+// in its header are stale. Arena and BatchBuilder update these fields before returning the batch.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 
 namespace muster {
 
-/// Appends messages to batches. Not thread-safe. Functions do not return errors. A message larger
-/// than batch_bytes_max, or a lack of memory, stops the program.
+/// Appends messages to batches. Not thread-safe. The functions do not return errors. If a message
+/// is larger than batch_bytes_max, or if memory runs out, the program stops.
 class BatchWriter {
  public:
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
-  // --- Messages of types known at compile time. Appending one takes about 1 ns if the message fits
-  // in the open batch.
+  // --- Messages of types known at compile time. Appending a message takes about 1 ns if the
+  // message fits in the open batch.
 
   /// Appends a message to one entity.
   template <MessageType M>
@@ -60,14 +60,14 @@ class BatchWriter {
       put_words<run.payload_offset(), run.item_bytes()>(at, target, message);
       return;
     }
-    // This assignment serves only to inform the compiler. In a loop of posts, write_ then stays in
-    // a register on both paths. A load from memory would have to wait for the store of the previous
-    // post.
+    // This assignment serves only to inform the compiler, so that write_ stays in a register on
+    // both paths of a loop of posts. A load from memory would have to wait for the store of the
+    // previous post.
     write_ = otherwise();
   }
-  /// Starts a new batch with the message, directly after an open batch that can be extended.
-  /// Returns the place of the next item. Returns null and does nothing if no such batch is open or
-  /// its memory has no room.
+  /// Starts a new batch with the message. The new batch directly follows the open batch in memory.
+  /// Returns the place of the next item. Returns null and does nothing if no batch that can be
+  /// extended is open, or if the open batch's memory has no room for another batch.
   template <MessageType M>
   [[gnu::always_inline]] std::byte* begin_next(Entity target, const M& message) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
@@ -85,8 +85,8 @@ class BatchWriter {
     put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
     std::byte* const next = item + run.item_bytes();
     if (next == nullptr)
-      __builtin_unreachable();  // tells the compiler that the caller need not
-                                // check the result
+      __builtin_unreachable();  // tells the compiler that callers do not need to
+                                // check the result for null
     return next;
   }
   /// Appends a message and returns the place of the next item.
@@ -204,7 +204,7 @@ class BatchWriter {
   }
   void let_go(std::uint64_t key) noexcept { open_key_ = key; }
 
-  /// Determines whether each item carries its cause, which is the number set by set_cause(). Takes
+  /// Sets whether each item carries its cause, which is the number passed to set_cause(). Takes
   /// effect with the next message.
   void set_causes(bool on) noexcept {
     causes_ = on;
@@ -245,15 +245,15 @@ class BatchWriter {
   void swap_state(BatchWriter& other) noexcept;
 
   std::byte* write_ = nullptr;  // place of the next item
-  std::byte* limit_ = nullptr;  // limit up to which the open batch can grow
+  std::byte* limit_ = nullptr;  // position up to which the open batch can grow
   std::byte* end_ = nullptr;    // end of the memory at write_
   std::byte* open_ = nullptr;   // header of the open batch, or null
   std::size_t batch_bytes_;
   std::size_t batches_ = 0;  // number of batches begun and not yet popped, including the open one
 
  private:
-  /// The properties that the messages of a batch have in common. For types known at compile time,
-  /// the Run is a constant, and each new batch begins with a copy of its header.
+  /// The properties that all messages of a batch share. For types known at compile time, the Run is
+  /// a constant, and each new batch begins with a copy of its header.
   struct Run {
     constexpr Run(BatchKind kind, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept {
       header.type = shape.type;
@@ -279,7 +279,7 @@ class BatchWriter {
       key_without_parts = key_of(type, kind, header.flags, 0);
     }
 
-    /// Describes messages like those of an existing batch.
+    /// Describes messages that have the same properties as those of an existing batch.
     explicit Run(const BatchHeader& like) noexcept : header(like) {
       header.bytes = header.count = 0;
       header.argument = 0;
@@ -288,8 +288,8 @@ class BatchWriter {
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
-    /// Combines type, kind, flags, and parts into one number, which is never 0. Row sets are not
-    /// included.
+    /// Combines type, kind, flags, and parts into one number, which is never 0. The key does not
+    /// include row sets.
     static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
                                           std::uint64_t parts) noexcept {
       return type | (std::uint64_t{static_cast<std::uint8_t>(kind)} << 32) | (std::uint64_t{flags} << 40) |
@@ -299,7 +299,7 @@ class BatchWriter {
     constexpr std::uint32_t payload_offset() const noexcept { return header.payload_offset; }
     constexpr std::uint32_t item_bytes() const noexcept { return header.item_bytes; }
 
-    BatchHeader header;  // the header, in which count, bytes, and argument are 0
+    BatchHeader header;  // the batch header, with count, bytes, and argument set to 0
     std::uint64_t key_without_parts = 0;
     std::uint32_t reciprocal = 0;  // reciprocal of item_bytes; 0 if the count is stored in
                                    // open_count_
@@ -321,7 +321,7 @@ class BatchWriter {
     ++batches_;
   }
   /// Updates the header of the open batch, whose items end at `end`. Returns the end of the padding
-  /// after them.
+  /// that follows the items.
   std::byte* finish_header(std::byte* end) const noexcept {
     // Store each field at the width at which it will be loaded later. A load that spans two recent
     // stores would have to wait for both.
@@ -358,7 +358,8 @@ class BatchWriter {
       std::memcpy(&word, reinterpret_cast<const std::byte*>(&message) + at, std::min<std::size_t>(8, sizeof(M) - at));
     return word;
   }
-  static constexpr std::uint32_t words_max = 32;  // in bytes; longer payloads are copied
+  static constexpr std::uint32_t words_max = 32;  // Size limit in bytes. Longer payloads are copied
+                                                  // with memcpy.
   /// Writes a whole item.
   template <std::uint32_t Offset, std::uint32_t Bytes, bool HasTarget, class M>
   static void put_item(std::byte* at, Entity target, const M& message) noexcept {
@@ -372,9 +373,9 @@ class BatchWriter {
       }
     }
   }
-  /// Writes a whole item as std::uint64_t stores. The compiler knows that such stores do not change
-  /// pointers, so write_ stays in a register during a loop. The batch must not be read in the same
-  /// function, because readers may access it as other types.
+  /// Writes a whole item using std::uint64_t stores. The compiler knows that such stores do not
+  /// change pointers, so write_ stays in a register during a loop. The batch must not be read in
+  /// the same function, because readers may access it as other types.
   template <std::uint32_t Offset, std::uint32_t Bytes, class M>
   static void put_words(std::byte* at, Entity target, const M& message) noexcept {
     if constexpr (Bytes - Offset > words_max) {
@@ -392,8 +393,8 @@ class BatchWriter {
     const std::uint32_t payload_offset = open_header().payload_offset, item_bytes = open_header().item_bytes;
     const bool causes = causes_;
     std::byte* const end = at + item_bytes;
-    std::memset(end - 8, 0, 8);  // the padding is less than 16 bytes, and less than 8 for
-                                 // alignments up to 8
+    std::memset(end - 8, 0, 8);  // the padding is shorter than 16 bytes, and shorter than 8 bytes
+                                 // for alignments up to 8
     if (Kind != BatchKind::world || item_bytes >= 16) std::memset(end - 16, 0, 8);
     if (payload_offset == 16) std::memset(at, 0, 16);
     std::byte* head = at;
@@ -424,7 +425,8 @@ class BatchWriter {
 
   template <BatchKind Kind>
   std::byte* item(PayloadShape shape, Entity target, std::uint64_t parts) {
-    // All batches with the same key have the layout described in their headers.
+    // Batches with equal keys have equal layouts, so the item size can be read from the header of
+    // the open batch.
     const std::uint64_t key = Run::key_of(shape.type, Kind, causes_ ? batch_causes : 0, parts);
     std::byte* at = write_;
     if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_header().item_bytes) [[likely]]
@@ -464,8 +466,8 @@ class BatchWriter {
   std::uint64_t open_key_ = 0;    // Run::key_of() of an open batch that can be extended, or 0
   std::byte* body_ = nullptr;     // body of the open batch
   std::uint32_t reciprocal_ = 0;  // reciprocal of the open batch's item_bytes
-  std::uint32_t open_count_ = 0;  // number of messages in the open batch that are not counted by
-                                  // division
+  std::uint32_t open_count_ = 0;  // number of messages in the open batch, if division cannot count
+                                  // them
   bool causes_ = false;
   std::uint64_t cause_ = 0;
 };

@@ -32,7 +32,8 @@ inline std::uint64_t table_cause(const std::byte* at) noexcept {
 }
 
 /// Appends the messages of `batch`, starting at index `first`, without their causes. Used for saved
-/// state and hashes. `batch` may or may not have causes. Its types must be known.
+/// state and hashes. `batch` may or may not have causes. `types` must contain the types of the
+/// messages.
 void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types, std::uint32_t first = 0);
 
 }  // namespace muster

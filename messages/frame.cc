@@ -57,7 +57,7 @@ std::span<std::byte> FrameDecoder::room() {
   if (held == 0) begin_ = end_ = 0;
   const bool was_filled = end_ == capacity_ && last_received_ > 0;
   if (held == 0 && capacity_ > capacity_min && last_received_ < capacity_ / 8) {
-    // Shrink the buffer of a stream that has become quiet.
+    // Shrink the buffer if the stream has become quiet.
     resize(std::max(capacity_min, capacity_ / 4));
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
     // The remaining bytes start on a 16-byte boundary and are moved to another 16-byte boundary, so

@@ -1,5 +1,5 @@
-// Frames carry batches over a byte stream. This file does no I/O; it converts bytes to frames and
-// frames to bytes, for clients and servers. docs/protocol.md specifies the frames.
+// Defines frames, which carry batches over a byte stream. Converts bytes to frames and frames to
+// bytes, for both clients and servers, but performs no I/O. docs/protocol.md specifies the frames.
 //
 //   frame     0        4        8                16                               48
 //             | bytes  | flags  | request        | envelope, if flag envelope      | one batch (messages/batch.h)
@@ -28,13 +28,13 @@
 
 namespace muster {
 
-/// Bits of FrameHeader::flags. Only servers set these bits. A decoder refuses unknown bits, and a
-/// server refuses all bits.
+/// Bits of FrameHeader::flags. Only servers set these bits. A decoder refuses frames with unknown
+/// bits, and a server refuses frames with any of these bits.
 enum FrameFlags : std::uint32_t {
   frame_envelope = 1,  ///< an envelope follows the header, before the batch
   frame_more = 2,      ///< the answer, or the state at this sequence, continues in a later frame
-  frame_event = 4,     ///< the frame belongs to a watch and contains an input as it occurred, not
-                       ///< part of the state
+  frame_event = 4,     ///< the frame belongs to a watch and contains an input as it occurred,
+                       ///< rather than part of the state
   frame_pushed = 8,    ///< set only together with frame_event: the message came from a handler or a
                        ///< timer and is not an input
 };
@@ -88,14 +88,14 @@ class FrameDecoder {
   FrameDecoder(FrameDecoder&&) noexcept;
   FrameDecoder& operator=(FrameDecoder&&) noexcept;
 
-  /// Sets the limit on the size of a frame in bytes, starting with the next frame whose header has
-  /// not been read yet.
+  /// Sets the limit on the size of a frame, in bytes. The limit applies to every frame whose header
+  /// has not been read yet.
   void set_frame_bytes_max(std::uint32_t bytes) noexcept { frame_bytes_max_ = bytes; }
 
   /// Returns a non-empty span of memory to fill with received bytes. Invalidates previously
   /// returned frames.
   std::span<std::byte> room();
-  /// Must be called after filling the first `bytes` of room().
+  /// Must be called after the first `bytes` bytes of room() have been filled.
   void received(std::size_t bytes) noexcept;
   /// Returns the next complete frame, or nothing if more bytes are needed. After a fault, every
   /// call returns that fault. The frame is valid until room() is called.
@@ -115,7 +115,8 @@ class FrameDecoder {
     stream_begin_ += header.bytes;
     return true;
   }
-  /// Must be called when the stream has ended. Returns a fault if the stream ended inside a frame.
+  /// Must be called after the stream has ended. Returns a fault if the stream ended in the middle
+  /// of a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 
   std::size_t memory_bytes() const noexcept { return capacity_; }

@@ -1,6 +1,6 @@
 // Row sets describe the components that follow a Create or Set message, and their positions in its
-// payload. The same rule determines the layout of sets known at compile time and of sets created at
-// run time:
+// payload. A single rule determines the layout, whether the set is known at compile time or created
+// at run time:
 //
 //   payload  | message struct | pad | component | pad | component ...
 //
@@ -34,11 +34,11 @@ struct PayloadShape {
   }
 };
 
-/// Limit on the number of components in a row set. It follows from the one-byte size of
+/// Limit on the number of components in a row set. The limit follows from the one-byte size of
 /// header_units.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
-/// A row set created at run time. It owns its entries and can be stored and reused.
+/// A row set created at run time. The row set owns its entries, and can be stored and reused.
 class RowSet {
  public:
   RowSet() = default;

@@ -11,12 +11,12 @@ namespace muster::session {
 constexpr std::uint32_t protocol_newest = 1;
 constexpr std::uint32_t protocol_oldest = 1;
 
-/// Appends a table message that is addressed to the world or the session as a whole.
+/// Appends a table message that is addressed to the world or session rather than to an entity.
 template <TableMessageType T>
 void append(BatchWriter& out, const T& message) {
   out.append_table(TypeTraits<T>::id, Entity{}, encode(message));
 }
-/// Appends a struct message that is addressed to the world or the session as a whole.
+/// Appends a struct message that is addressed to the world or session rather than to an entity.
 template <MessageType T>
 void append(BatchWriter& out, const T& message) {
   out.append_world(message);

@@ -1,5 +1,6 @@
-// Defines a complete fixed-size batch that contains one POD message to one entity. Each route has
-// such a batch (MessageRoute::sealed), into which a push writes its target and message.
+// Defines a complete fixed-size batch that contains one POD message to one entity. Each route has a
+// batch of this form (MessageRoute::sealed), and a push writes its target and message into that
+// batch.
 #pragma once
 
 #include <algorithm>

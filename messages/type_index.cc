@@ -6,10 +6,10 @@
 namespace muster {
 
 namespace {
-constexpr std::size_t few = 256;       // tables with up to this number of types must have no
+constexpr std::size_t few = 256;       // tables of at most this many types must be free of
                                        // collisions
-constexpr std::size_t few_slots = 64;  // limit on slots per type in a table of few types
-constexpr std::size_t many_run = 64;   // limit on the slots that one lookup may probe in a table of
+constexpr std::size_t few_slots = 64;  // slot limit per type in a table with few types
+constexpr std::size_t many_run = 64;   // limit on the slots probed by one lookup in a table with
                                        // many types
 }  // namespace
 
@@ -42,7 +42,7 @@ bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t s
 }
 
 void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fresh) {
-  // Searches for a multiplier for which the ids fit. If there is none, adds slots.
+  // Try multipliers until all ids fit without a collision. If none works, add slots.
   if (types.size() <= few) {
     slots_.clear();
     for (std::size_t size = std::bit_ceil(types.size() * 2 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)
@@ -53,8 +53,8 @@ void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fr
     if (std::ranges::all_of(types.last(fresh), fits)) return;
   }
   slots_.clear();
-  // Names can be chosen so that their ids collide with one multiplier, but not with many
-  // multipliers.
+  // Names can be chosen so that their ids collide under one multiplier, but not so that they
+  // collide under many multipliers.
   for (std::size_t size = std::bit_ceil(types.size() * 4);; size *= 2)
     for (std::uint32_t attempt = 0; attempt < 16; ++attempt)
       if (fill(types, size, attempt, many_run)) return;

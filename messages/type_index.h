@@ -19,13 +19,13 @@ class TypeIndex {
       if (found == nullptr || found->id == id) return found;
     }
   }
-  /// Adds the last `fresh` entries of `types`. `types` must contain all types of the table, and
-  /// their ids must be distinct.
+  /// Adds the types in the last `fresh` entries of `types`. `types` must contain all types of the
+  /// table, and their ids must be distinct.
   void add(std::span<const TypeDescriptor* const> types, std::size_t fresh);
 
   std::size_t slots() const noexcept { return slots_.size(); }
   /// Returns the number of slots that add() has probed. Tests use this number to check how the cost
-  /// grows.
+  /// of add() grows with the number of types.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

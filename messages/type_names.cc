@@ -95,8 +95,8 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
     found.place = *place;
     return found;
   }
-  // Nothing matches, so report the error for the part of the name that most likely names a
-  // component.
+  // No component matches, so report the error for the part that was most likely meant as the
+  // component's name.
   const std::size_t last = name.rfind('.');
   if (last == std::string_view::npos || last == 0) {
     if (const auto component = find_component(types, name))

@@ -38,8 +38,8 @@ ValueRule enum_rule(const FieldDescriptor& field) {
   return rule;
 }
 
-/// The rules and limits of one type, and its fields by the hash of their paths. Created on first
-/// use.
+/// The rules and limits of one type, and a map from the hashes of paths to the places in the type.
+/// Computed on first use.
 struct Places {
   std::vector<ValueRule> rules;
   std::vector<ValueLimit> limits;
@@ -68,9 +68,9 @@ struct TypeTable::Impl {
   std::vector<std::vector<std::byte>> schemas;
   std::vector<const TypeDescriptor*> types;
   std::unordered_map<std::string_view, const TypeDescriptor*> by_name;
-  std::unordered_map<TypeId, Places> places;                      // the nodes of this map never
-                                                                  // move
-  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // enableable types by their
+  std::unordered_map<TypeId, Places> places;                      // references to its values stay
+                                                                  // valid when it grows
+  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // enableable types, keyed by
                                                                   // presence_id
   TypeIndex by_id;
   // 0 if not computed yet; several readers may compute it concurrently
@@ -83,8 +83,8 @@ struct TypeTable::Impl {
   void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
-      // If two paths have the same hash, neither path can be addressed by its hash. Only the struct
-      // that contains them can be set, as a whole.
+      // If two paths have the same hash, neither path can be addressed by its hash. A client must
+      // then set the whole struct that contains them.
       auto [at, fresh] = out.by_id.try_emplace(hash32(path), place);
       if (fresh)
         at->second.path = path;

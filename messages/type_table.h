@@ -91,13 +91,14 @@ class TypeTable {
   /// Finds a type by its full name ("game.Health"). Returns null if there is none.
   const TypeDescriptor* find(std::string_view full_name) const noexcept;
   /// Finds a type by its full name, or by the last part of its name if only one type has it.
-  /// Otherwise returns null, and adds the matching types to `candidates` if it is not null.
+  /// Otherwise returns null, and adds the matching types to `candidates` if `candidates` is not
+  /// null.
   const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
   /// Finds the place with a given path inside a struct type. The error names the invalid part of
   /// the path and the valid alternatives.
   [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
   /// Finds the place whose path has the hash `field`. The place may be a leaf, an array element, a
-  /// whole array, or a nested struct. Returns null if there is none.
+  /// whole array, or a nested struct. Returns null if no place has this hash.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
 
   /// Returns the rules for a struct's bytes, including the rules of nested structs. The result is

@@ -99,7 +99,7 @@ bool is_too_large(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (end != last) return false;
   if (error == std::errc()) return std::isinf(value);
-  // from_chars also reports a number that is too small as out of range.
+  // from_chars also reports out of range for a number that is too close to zero.
   double wide = 0;
   const auto [wide_end, wide_error] = std::from_chars(text.data(), last, wide);
   return error == std::errc::result_out_of_range && !(wide_error == std::errc() && std::abs(wide) < 1);
@@ -169,7 +169,7 @@ class Reader {
   /// Parses a string that has one part per leaf.
   ValueResult<void> all(const std::vector<Leaf>& places, const std::string& path, std::string_view text,
                         std::byte* value) {
-    // If there is only one leaf, a comma is part of its text.
+    // If the place has only one leaf, commas do not separate parts.
     const auto parts = places.size() == 1 ? std::vector{trimmed(text)} : split(text, ',');
     if (parts.size() != places.size()) {
       std::vector<std::string> names;

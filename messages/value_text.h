@@ -1,5 +1,5 @@
 // Converts values to text and back using only descriptors, so that a client, console, or inspector
-// can handle types that were not compiled into it.
+// can handle types that are not compiled into the program.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,9 @@ namespace muster {
 /// Explains why a string cannot be parsed as a value, in a sentence that lists the valid forms.
 struct ValueError {
   enum class Kind : std::uint8_t {
-    malformed,          ///< not a value of the field's type
-    unknown_name,       ///< no such type or field
-    unknown_reference,  ///< no such entity, several such entities, or a text that could not be
-                        ///< interned
+    malformed,          ///< the string is not a valid value of the field's type
+    unknown_name,       ///< there is no type or field of that name
+    unknown_reference,  ///< no entity or several entities match, or a text could not be interned
   };
   Kind kind = Kind::malformed;
   std::string text;
@@ -48,8 +47,8 @@ class ValueReferences {
 std::string id_text(Entity entity);
 /// Parses an id. Returns false if `text` does not have the form of an id.
 bool parse_id(std::string_view text, Entity& entity);
-/// Returns the text with control characters escaped like \x1b, so that a name cannot control a
-/// terminal.
+/// Returns the string with control characters escaped, as in \x1b, so that a name cannot send
+/// control codes to a terminal.
 std::string printable(std::string_view text);
 
 // ---- names --------------------------------------------------------------------------------------
@@ -117,13 +116,13 @@ ValueResult<void> parse_place(const TypeTable& types, const TypeDescriptor& type
                               const std::string& path, std::string_view text, std::span<std::byte> value,
                               ValueReferences& references);
 
-/// A list of field names and the strings that give their new values.
+/// A list of field names with their new values as strings.
 using FieldTexts = std::vector<std::pair<std::string, std::string>>;
 /// Splits "amount=5" at the first "=".
 ValueResult<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
-/// Starts with a copy of `from`, or with defaults if `from` is empty, and applies the assignments
-/// to it.
+/// Starts with a copy of `from`, or with the type's default if `from` is empty, and applies the
+/// assignments to the copy.
 ValueResult<std::vector<std::byte>> parse_struct(const TypeTable& types, const TypeDescriptor& type,
                                                  const FieldTexts& assignments, ValueReferences& references,
                                                  std::span<const std::byte> from = {});

@@ -1,5 +1,5 @@
-// Helper functions for the attribute readers: one trims a string, and one returns an error.
-// Internal to schema/.
+// Helper functions for the attribute readers: one that trims a string, and one that creates an
+// error. Internal to schema/.
 #pragma once
 
 #include <expected>

@@ -14,7 +14,7 @@ namespace muster::schema_detail {
 namespace {
 
 /// Attributes built into FlatBuffers. The .bfbs contains them if flatc was run with
-/// --bfbs-builtins. They are ignored here.
+/// --bfbs-builtins. Muster ignores them.
 constexpr std::array<std::string_view, 28> flatbuffers_attributes = {"bit_flags",
                                                                      "cpp_ptr_type",
                                                                      "cpp_ptr_type_get",

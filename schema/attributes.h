@@ -16,7 +16,7 @@ namespace muster::schema_detail {
 using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyValue>>;
 
 /// Reads the attributes of a struct or table into `type`: role, tag, remote, journal, and was. An
-/// error contains only the sentence, without the type's name.
+/// error is a sentence that does not include the type's name.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
 
@@ -28,14 +28,14 @@ struct QuestionAttributes {
 };
 
 /// Reads `answer` and `cost`. Returns nothing if the type has neither. Must be called after
-/// read_type_attributes(), because it uses the results stored in `type`. An error contains only the
-/// sentence, without the type's name.
+/// read_type_attributes(), because it uses the results stored in `type`. An error is a sentence
+/// that does not include the type's name.
 [[nodiscard]] std::expected<std::optional<QuestionAttributes>, std::string> read_question_attributes(
     const AttributeVector* attributes, const TypeDescriptor& type);
 
 /// Reads the attributes of a field whose kind, count, and enumeration are known. Changes the kind
 /// of a uint64 marked (text) to text. Stores the value of `default` as a string without checking
-/// it. An error contains only the sentence, without the names of the type and field.
+/// it. An error is a sentence that does not include the names of the type and field.
 [[nodiscard]] std::expected<void, std::string> read_field_attributes(const AttributeVector* attributes, bool in_table,
                                                                      FieldDescriptor& field);
 

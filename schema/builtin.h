@@ -26,8 +26,8 @@ struct alignas(8) Entity {
   /// Returns true for every id except nil, even if the entity is dead.
   constexpr explicit operator bool() const noexcept { return (index | generation) != 0; }
   friend constexpr bool operator==(Entity, Entity) noexcept = default;
-  /// Compares the index, then the generation. Intended for sorted containers; the result does not
-  /// reflect the order of creation.
+  /// Compares indices first, and then generations. Intended for sorted containers. The order is
+  /// unrelated to the order in which the entities were created.
   friend constexpr auto operator<=>(Entity, Entity) noexcept = default;
   /// Returns the id as one 64-bit number, with the generation in the upper half.
   constexpr std::uint64_t bits() const noexcept { return (std::uint64_t{generation} << 32) | index; }

@@ -53,7 +53,7 @@ std::string kind_text(FieldKind kind) {
   }
 }
 
-/// Calls `call` with a default-constructed value of the C++ type of a scalar kind.
+/// Calls `call` with a default-constructed value of the C++ type that corresponds to a scalar kind.
 template <class Call>
 Result with_scalar(FieldKind kind, Call&& call) {
   switch (kind) {
@@ -145,8 +145,8 @@ Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, s
   });
 }
 
-/// Takes one value for each leaf of a field from the front of `values`, in order, and writes it.
-/// `at` points to the field's first byte.
+/// For each leaf of a field, in order, removes the first value from `values` and writes it to the
+/// leaf. `at` points to the field's first byte.
 Result fill_leaves(const FieldDescriptor& field, const FindType& find, std::span<const std::string_view>& values,
                    std::byte* at) {
   for (std::uint32_t i = 0; i < field.count; ++i, at += field.size) {
@@ -198,7 +198,7 @@ Result fill_default(const FieldDescriptor& field, const FindType& find, std::spa
   }
   std::vector<std::string_view> values = split(field.default_text, ',');
   const std::size_t wanted = leaves(field, find);
-  // A single value applies to a whole array.
+  // A single value is used for all elements of an array.
   if (!structure && values.size() == 1) values.resize(wanted, values.front());
   if (values.size() != wanted)
     return fail("default has " + std::to_string(values.size()) + " values where " + std::to_string(wanted) +

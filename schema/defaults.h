@@ -16,9 +16,9 @@ namespace muster::schema_detail {
 /// defaults.
 using FindType = std::function<const TypeDescriptor&(TypeId)>;
 
-/// Fills one field of size * count bytes, which must initially be zero, with the field's default,
-/// or with the defaults of the structs that it contains. Also checks enums and ranges, even for
-/// implicit zeros. An error is a sentence.
+/// Fills one field with its default, or with the defaults of the structs that it contains. The
+/// field has size * count bytes, which must initially be zero. Also checks enums and ranges, even
+/// for implicit zeros. On failure, the error is a human-readable sentence.
 [[nodiscard]] std::expected<void, std::string> fill_default(const FieldDescriptor& field, const FindType& find,
                                                             std::span<std::byte> bytes);
 

@@ -42,8 +42,8 @@ enum class FieldKind : std::uint8_t {
   table,
 };
 
-/// The right that a client needs to send a message (attribute `remote`). Each right includes the
-/// rights before it. If the right is `none`, no client may send the message.
+/// The right that a client needs to send a message (attribute `remote`). Each right includes all
+/// rights listed before it. If the right is `none`, no client may send the message.
 enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
 /// Determines which of a type's messages a journal records (attribute `journal`). See
 /// docs/schema.md.
@@ -64,8 +64,9 @@ struct EnumDescriptor {
   std::string file;  ///< the file that declares the enum: "//game.fbs", relative to flatc's input
 };
 
-/// One field. In a struct, it has `count` elements of `size` bytes at `offset`. In a table, `slot`
-/// is the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes the elements of a vector.
+/// Describes one field. In a struct, the field has `count` elements of `size` bytes at `offset`. In
+/// a table, `slot` is the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes the
+/// elements of a vector.
 struct FieldDescriptor {
   std::string name;
   FieldKind kind = FieldKind::int32;
@@ -75,8 +76,8 @@ struct FieldDescriptor {
   std::uint32_t count = 1;  ///< number of elements of a fixed-length array; otherwise 1
   bool is_array = false;
   std::uint16_t slot = 0;
-  TypeId type = 0;                              ///< type of the nested struct or table, if kind or
-                                                ///< element is structure or table
+  TypeId type = 0;                              ///< the nested type, if `kind` or `element` is
+                                                ///< structure or table
   const EnumDescriptor* enumeration = nullptr;  ///< the enum of an integer field, or null; owned by
                                                 ///< the Schema
   std::string default_text;                     ///< the default as written in the schema ("1, 0,
@@ -120,8 +121,8 @@ struct TypeDescriptor {
 /// No type may have this id.
 inline TypeId presence_id(const TypeDescriptor& component) { return hash32(component.name + ":enabled"); }
 
-/// Describes a field as a compile-time constant. schemac writes an array of these into each type's
-/// traits. In tables, `offset` is the vtable slot.
+/// Describes a field as a compile-time constant. schemac writes an array of FieldEntry values into
+/// each type's traits. In tables, `offset` is the vtable slot.
 struct FieldEntry {
   std::string_view name;
   FieldKind kind;
@@ -144,12 +145,12 @@ struct TypeTraits;
 
 template <class T>
 concept GeneratedType = requires { TypeTraits<T>::id; };
-/// Component types whose components can be added and removed without moving rows.
+/// A component type that can be added to an entity, and removed from it, without moving rows.
 template <class T>
 concept EnableableType = requires { requires TypeTraits<T>::enableable; };
 template <class T>
 concept ComponentType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::component;
-/// Message types that are structs. Messages that are tables satisfy TableMessageType.
+/// A message type that is a struct. Message types that are tables satisfy TableMessageType.
 template <class T>
 concept MessageType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::message;
 template <class T>

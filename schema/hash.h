@@ -1,5 +1,5 @@
-// The two hashes used on disk and on the wire. Both are FNV-1a (Fowler, Noll, Vo), which a client
-// in any language can compute in five lines.
+// Defines the two hash functions used on disk and on the wire. Both are variants of FNV-1a (Fowler,
+// Noll, Vo), which takes about five lines of code in any language.
 #pragma once
 
 #include <cstdint>

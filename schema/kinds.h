@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Returns the size in bytes of one number, flag, entity, or text, or of the offset of a string,
-/// vector, or table. For structs, use TypeDescriptor::size.
+/// Returns the size in bytes of one value of this kind. For a string, vector, or table, returns the
+/// size of its offset. For structs, use TypeDescriptor::size.
 constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   switch (kind) {
     case FieldKind::boolean:
@@ -36,7 +36,7 @@ inline std::string integer_text(FieldKind kind, std::int64_t value) {
   return kind == FieldKind::uint64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
 }
 
-/// Names of rights in the `remote` attribute, in ascending order.
+/// The names that the `remote` attribute uses for rights, in ascending order of the rights.
 constexpr std::array<std::string_view, 5> right_names = {"none", "view", "edit", "control", "admin"};
 
 /// Returns the name of a right, or "unknown" if the number is not a right.

@@ -1,4 +1,4 @@
-// Stops the compilation with a clear error if the language version is older than C++23.
+// Stops compilation with a clear error message if the language version is older than C++23.
 #pragma once
 
 #if __cplusplus < 202100L

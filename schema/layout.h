@@ -1,5 +1,5 @@
-// Checks the positions of a type's fields, finds the references in the type, and computes its
-// fingerprint. Internal to schema/.
+// Checks the positions of a type's fields, finds the references in the type, and computes the
+// type's fingerprint. Internal to schema/.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,9 @@ void list_references(TypeDescriptor& type, const FindType& find);
 ///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
 ///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
 ///
-/// A nested struct is identified by its fingerprint, and a nested table by its name. The text does
-/// not include the type's own name, enum values, or anything else that does not affect bytes.
+/// A nested struct is identified by its fingerprint, and a nested table is identified by its name.
+/// The text does not include the type's own name, enum values, or anything else that does not
+/// affect the byte layout.
 std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& find);
 
 const char* kind_name(FieldKind kind) noexcept;

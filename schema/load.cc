@@ -28,8 +28,9 @@ using schema_detail::fill_default;
 constexpr std::uint32_t struct_bytes_max = 65535;  // FlatBuffers stores the offsets in a struct in
                                                    // 16 bits
 constexpr std::uint32_t struct_depth_max = 32;
-constexpr std::size_t all_struct_bytes_max = 64u << 20;  // limit on the total for all types of a
-                                                         // schema, far above any sensible value
+constexpr std::size_t all_struct_bytes_max = 64u << 20;  // limit on the total size of all structs
+                                                         // in a schema, far above any sensible
+                                                         // value
 constexpr std::size_t types_max = 1u << 16;
 constexpr std::size_t name_bytes_max = 255;
 
@@ -117,7 +118,7 @@ class Loader {
       if (!is_name(to.name, true)) return fail("", "", "an enum's name is not an identifier");
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
-      if (from->is_union()) continue;  // each field that has a union type is refused later
+      if (from->is_union()) continue;  // any field of a union type is refused later
       if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is not an integer");
       to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))
@@ -163,7 +164,8 @@ class Loader {
       if (!read) return fail(type.name, "", read.error());
       if (!*read) continue;
       const std::string& answer = (*read)->answer;
-      // The answer is named either relative to the question's own namespace or by its full name.
+      // The attribute names the answer either relative to the question's own namespace or by its
+      // full name.
       const TypeDescriptor* answered = type_called(type.name.substr(0, type.name.rfind('.') + 1) + answer);
       if (answered == nullptr) answered = type_called(answer);
       if (answered == nullptr) return fail(type.name, "", "its answer '" + answer + "' is not in the schema");
@@ -196,8 +198,8 @@ class Loader {
   const TypeDescriptor& type_of(TypeId id) const { return schema_.types[by_id_.at(id)]; }
   const reflection::Object& object(std::uint32_t index) const { return *source_.objects()->Get(index); }
 
-  /// Reads the kind, enumeration, and nested type of a field, or of the elements of an array or
-  /// vector.
+  /// Reads the kind, enumeration, and nested type of a field. For an array or vector, reads those
+  /// of its elements.
   bool read_kind(const TypeDescriptor& type, FieldDescriptor& field, reflection::BaseType base, std::int32_t index,
                  FieldKind& kind) {
     if (is_scalar(base)) {
@@ -367,12 +369,13 @@ class Loader {
 }  // namespace
 
 std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs) {
-  // The verifier assumes that the buffer is aligned and contains at least an identifier.
+  // The verifier assumes that the buffer is aligned and long enough to contain an identifier.
   constexpr std::size_t alignment = 16;
   std::unique_ptr<std::byte[]> copy;
   const std::byte* data = bfbs.data();
   if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0 && !bfbs.empty()) {
-    copy = std::make_unique_for_overwrite<std::byte[]>(bfbs.size());  // operator new aligns to 16
+    copy = std::make_unique_for_overwrite<std::byte[]>(bfbs.size());  // the allocated memory is
+                                                                      // aligned to 16 bytes
     std::memcpy(copy.get(), data, bfbs.size());
     data = copy.get();
   }

@@ -23,8 +23,8 @@ struct SchemaError {
   std::string text() const;  ///< "game.Health.value: default 120 is outside the range 0..100"
 };
 
-/// The descriptors of one binary schema, which this object owns. Pointers to the descriptors stay
-/// valid for the life of the object, even if it is moved.
+/// Owns the descriptors of one binary schema. Pointers to the descriptors stay valid for the life
+/// of the object, even if it is moved.
 struct Schema {
   std::deque<TypeDescriptor> types;           ///< sorted by name
   std::deque<EnumDescriptor> enums;           ///< sorted by name
@@ -34,7 +34,7 @@ struct Schema {
 /// Verifies the bytes and creates descriptors of all structs and tables in them. Checks all rules
 /// for messages and components: attributes are known, defaults can be parsed and are in range,
 /// components and POD messages are structs, and type ids are unique. Fails with the first error
-/// found. Never crashes, whatever the bytes are.
+/// found. Never crashes, regardless of the bytes.
 [[nodiscard]] std::expected<Schema, SchemaError> load_schema(std::span<const std::byte> bfbs);
 
 }  // namespace muster

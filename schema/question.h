@@ -1,5 +1,5 @@
-// Questions are messages from a client to which the server sends one answer each. A message is a
-// question if it has the attributes `answer` and `cost`, as in schema/session.fbs. From these
+// A question is a message from a client to which the server sends exactly one answer. A message is
+// a question if it has the attributes `answer` and `cost`, as in schema/session.fbs. From these
 // attributes, schemac generates QuestionTraits and the table of handlers.
 #pragma once
 
@@ -17,7 +17,8 @@ enum class QuestionCost : std::uint8_t {
   door,    ///< the session's own thread answers it; the world is not involved
   once,    ///< answered in one step, because the cost is low
   slices,  ///< answered in slices between the world's inputs
-  seldom,  ///< cannot be split into slices; such questions take up at most a quarter of the time
+  seldom,  ///< cannot be split into slices; questions of this kind take up at most a quarter of the
+           ///< time
 };
 
 /// Returns the name of a cost, as used in the attribute `cost` of schemas.
@@ -26,12 +27,12 @@ constexpr std::string_view cost_name(QuestionCost cost) noexcept {
   return names[static_cast<std::size_t>(cost)];
 }
 
-/// Describes a question that a schema declares.
+/// Describes a question declared in a schema.
 struct QuestionDescriptor {
   TypeId question = 0;
   TypeId answer = 0;
-  bool several = false;  ///< if true, the answer may have several frames, all but the last of which
-                         ///< have the flag `more`
+  bool several = false;  ///< true if the answer may have several frames; every frame except the
+                         ///< last has the flag `more`
   QuestionCost cost = QuestionCost::once;
 };
 

@@ -71,7 +71,7 @@ class Reduction {
     for (const String* line : *lines) made.push_back(copy(line));
     return to_.CreateVector(made);
   }
-  /// Returns null if the file is one of those without comments.
+  /// Returns null if the comments on the types of this file must be dropped.
   Offset<Vector<Offset<String>>> copy_comment(const Vector<Offset<String>>* lines, const String* file) {
     if (file && files_without_comments_.contains(file->str())) return {};
     return copy(lines);
@@ -130,7 +130,7 @@ class Reduction {
 
   const reflection::Schema& from_;
   const std::set<std::string> files_without_comments_;
-  std::vector<std::int32_t> objects_, enums_;  // their numbers in the reduced schema
+  std::vector<std::int32_t> objects_, enums_;  // the kept types' indices in the reduced schema
   flatbuffers::FlatBufferBuilder to_;
 };
 

@@ -1,4 +1,4 @@
-// Copies of a binary schema that contain less: only some of its types, or fewer comments.
+// Creates copies of a binary schema that omit some of its types or comments.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace muster {
 
 /// Returns a binary schema that contains the types of `bfbs` listed in `names`, and all structs,
-/// tables and enums that they use. load_schema must have accepted `bfbs`. Used for saved state in
-/// which other types have changed.
+/// tables and enums that they use. load_schema must have accepted `bfbs`. Used to read saved state
+/// if other types have changed since it was saved.
 [[nodiscard]] std::vector<std::byte> reduce_schema(std::span<const std::byte> bfbs, const std::set<std::string>& names);
 
 /// Returns a binary schema that contains everything in `bfbs` except the comments on the types that

@@ -1,6 +1,6 @@
 // Reads FlatBuffers tables in place and encodes them, on behalf of generated classes. Only headers
-// with tables include this file. It does not use FlatBuffers' own headers, which would add half a
-// second to the compilation of every file.
+// with tables include this file. This file does not include FlatBuffers' own headers, because they
+// would add half a second to the compilation of every source file.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace muster {
 
 /// Reads one table in a verified buffer, which must be aligned to 16. Performs no checks. A
 /// default-constructed reader behaves like a table without fields. The reader does not own the
-/// buffer and is valid only as long as the buffer is.
+/// buffer, and is valid only while the buffer exists.
 class TableReader {
  public:
   TableReader() = default;
@@ -148,18 +148,18 @@ class OffsetVector {
 /// Only one table is open at a time.
 class TableEncoder {
  public:
-  /// The place of an offset whose target has not been written yet.
+  /// The position of an offset whose target has not been written yet.
   using Place = std::size_t;
   static constexpr Place absent = static_cast<Place>(-1);
-  /// Limit on the nesting of tables, including the outermost. Readers do not accept deeper nesting,
-  /// so the encoder stops the program at a deeper table. If such a table were recorded, it could
-  /// never be read again.
+  /// Limit on the nesting of tables, including the outermost. Readers do not accept deeper nesting.
+  /// The encoder therefore stops the program at a deeper table, because a recorded table of that
+  /// depth could never be read again.
   static constexpr std::uint32_t depth_max = 1024;
 
   /// Overwrites `out`, but keeps its capacity.
   explicit TableEncoder(std::vector<std::byte>& out) : out_(out) {
     out_.clear();
-    put(std::uint32_t{0});  // Place 0 contains the root's offset
+    put(std::uint32_t{0});  // place 0 contains the root table's offset
   }
   TableEncoder(const TableEncoder&) = delete;
   TableEncoder& operator=(const TableEncoder&) = delete;
@@ -219,7 +219,7 @@ class TableEncoder {
     put(static_cast<std::uint32_t>(count));
     append(values.data(), values.size());
   }
-  /// Writes a vector of offsets. Returns the place of the first offset; the others follow at
+  /// Writes a vector of offsets. Returns the place of the first offset. The other offsets follow at
   /// intervals of 4 bytes.
   Place offsets(Place place, std::size_t count) {
     begin(place, 4);
@@ -267,8 +267,9 @@ class TableEncoder {
     align(alignment);
     set(place, static_cast<std::uint32_t>(out_.size() - place));
   }
-  /// Enters an element at `place`. Because tables are written before their targets, the place is
-  /// inside the most recently begun table or vector that contains it.
+  /// Begins an element to which the offset at `place` refers. Tables are written before their
+  /// targets, so the most recently begun table or vector that starts at or before `place` contains
+  /// it.
   void enter(Place place, std::uint32_t deeper) {
     while (!around_.empty() && around_.back().begin > place) around_.pop_back();
     const std::uint32_t depth = (around_.empty() ? 0 : around_.back().depth) + deeper;
@@ -278,8 +279,8 @@ class TableEncoder {
     }
     around_.push_back({out_.size(), depth});
   }
-  /// Reuses one of the most recently written vtables if it is equal, because the elements of a
-  /// vector usually have equal vtables.
+  /// Returns the position of an equal vtable if it is among the most recently written ones;
+  /// otherwise, writes the vtable. Elements of a vector usually have equal vtables.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
     for (std::size_t i = 0; i < vtables_.size() && i < 8; ++i) {
@@ -304,12 +305,13 @@ class TableEncoder {
   std::size_t table_ = 0;
 };
 
-/// A generated class that holds a table (Chat), rather than reading one in place (ChatView).
+/// A generated class that holds a table (such as Chat), rather than one that reads a table in place
+/// (such as ChatView).
 template <class T>
 concept NativeTable = requires { typename TypeTraits<T>::Native; } && std::is_same_v<typename TypeTraits<T>::Native, T>;
 
-/// Encodes a table into `out`, replacing its contents. The verifier and the views require an
-/// alignment of 16, which the memory of a std::vector has. Empty strings and vectors are omitted
+/// Encodes a table into `out`, replacing the contents of `out`. The verifier and the views require
+/// an alignment of 16, which the memory of a std::vector has. Empty strings and vectors are omitted
 /// unless they are required.
 template <NativeTable T>
 void encode(const T& message, std::vector<std::byte>& out) {

@@ -17,7 +17,7 @@
 #define MUSTER_GUARDED_BY(capability) MUSTER_THREAD_ATTRIBUTE(guarded_by(capability))
 /// The function may be called only while the mutex is locked.
 #define MUSTER_REQUIRES(...) MUSTER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-/// The function is not checked. A comment above the function explains why.
+/// The compiler does not check the function. A comment above the function must explain why.
 #define MUSTER_NOT_CHECKED MUSTER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace muster {
@@ -34,8 +34,8 @@ class MUSTER_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Locks a mutex until the end of the scope. unlock() releases it temporarily, until lock() is
-/// called.
+/// Locks a mutex until the end of the scope. unlock() releases the mutex temporarily, until lock()
+/// is called.
 class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) MUSTER_THREAD_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}
@@ -52,8 +52,8 @@ class MUSTER_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 };
 
 /// std::condition_variable for MutexLock. The wait functions may wake spuriously, so call them in a
-/// loop that checks the condition. They do not take a predicate, because the compiler cannot know
-/// that a lambda is called while the mutex is locked.
+/// loop that checks the condition. The wait functions do not take a predicate, because the compiler
+/// cannot know that a lambda is called while the mutex is locked.
 class Condition {
  public:
   void notify_one() noexcept { condition_.notify_one(); }

@@ -6,7 +6,8 @@
 
 namespace muster {
 
-/// Returns 64 random bits from the operating system; never 0. May be called from any thread.
+/// Returns 64 random bits from the operating system. The result is never 0. May be called from any
+/// thread.
 [[nodiscard]] inline std::uint64_t random_id() {
   std::random_device device;
   std::uint64_t id = 0;

@@ -7,9 +7,9 @@
 
 namespace muster {
 
-/// If symbolic links lead to the file at `path`, returns its absolute path without links.
-/// Otherwise, or if there is no such file, returns `path` unchanged. A world's companion files are
-/// located next to the file itself, so servers and clients (real_path in client/ts/node.ts) must
+/// If `path` leads to an existing file through symbolic links, returns the file's absolute path
+/// without links. Otherwise, returns `path` unchanged. A world's companion files are located next
+/// to the actual world file, so servers and clients (see real_path in client/ts/node.ts) must
 /// resolve paths in the same way. May be called from any thread.
 [[nodiscard]] inline std::string real_path(const std::string& path) {
   std::error_code failure;

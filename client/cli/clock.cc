@@ -37,7 +37,7 @@ session::SetClock asked(const ClockOrder& order) {
   }
   if (order.what == "speed") {
     what.speed = number(order);
-    // In SetClock, a speed of 0 means that the speed does not change.
+    // In SetClock, a speed of 0 leaves the speed unchanged.
     if (what.speed == 0) fail(Exit::usage, "a clock of speed 0 is paused: muster clock pause");
     if (what.speed < 0.01 || what.speed > 100) fail(Exit::refused, "a clock's speed is from 0.01 to 100");
     return what;
@@ -47,7 +47,7 @@ session::SetClock asked(const ClockOrder& order) {
   return what;
 }
 
-/// Waits until the requested ticks have been run, or until an interrupt.
+/// Waits until the requested ticks have run or a signal interrupts the command.
 session::ClockState when_made(Client& client, session::ClockState state) {
   end_on_interrupt();
   while (state.steps > 0 && !interrupted()) {
@@ -67,7 +67,7 @@ std::string run_text(const session::ClockState& state) {
   return state.steps == 0 ? "paused" : "paused, " + std::to_string(state.steps) + " ticks are being made";
 }
 
-/// Returns the next `count` type ids, which belong to the current row.
+/// Returns the `count` type ids of the current row, and advances `next` past them.
 std::vector<TypeId> part(std::span<const TypeId> all, std::size_t& next, std::uint32_t count) {
   if (all.size() - next < count) fail(Exit::unreachable, "the server's answer is invalid");
   const auto own = all.subspan(next, count);

@@ -1,5 +1,5 @@
-// The commands of `muster`. Each command prints text or JSON to stdout, and throws a Failure on
-// error.
+// Declares the commands of `muster`. Each command prints text or JSON to stdout, and throws a
+// Failure on error.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,13 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
-  bool durable = false;  ///< if true, an edit is complete only once it would survive a power
-                         ///< failure
+  bool durable = false;  ///< if true, an edit completes only after it has been stored durably
 };
 
 // --- look.cc
 struct List {
   std::string of = "/";
-  /// Components to search for. If this list or `name` is not empty, everything below `of` is
+  /// Components to search for. If this list or `name` is not empty, all entities below `of` are
   /// searched.
   std::vector<std::string> with;
   std::string name;  ///< part of an entity's name to search for
@@ -46,15 +45,15 @@ struct ClockOrder {
 void clock(const Common& common, const ClockOrder& order);
 /// Prints the handlers, with their messages and the components that they write and read.
 void handlers(const Common& common);
-/// Prints whether two handlers can run at the same time and, if they cannot, why; or how one
-/// handler is split across threads.
+/// Given two handlers, prints whether they can run at the same time and, if not, why. Given one
+/// handler, prints how it is split across threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
 // --- sessions.cc
 
 /// Prints the connected sessions.
 void who(const Common& common);
-/// Prints the sessions that the server ended, and the reason for each.
+/// Lists the sessions that the server ended, with the reason for each.
 void who_ended(const Common& common);
 struct Top {
   double seconds = 2;       ///< time between two samples
@@ -66,8 +65,8 @@ void top(const Common& common, const Top& asked);
 
 // --- file.cc
 
-/// Replaces this process with the program that handles world files, passing these arguments. If
-/// that program cannot be started, throws a Failure; otherwise, does not return.
+/// Replaces this process with the program that handles world files, and passes the arguments to
+/// that program. Does not return if successful; throws a Failure if the program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc
@@ -85,9 +84,9 @@ struct SetOne {
 };
 void set(const Common& common, const SetOne& set);
 struct Push {
-  std::string entity, message;  ///< the target; "@world" means all entities
+  std::string entity, message;  ///< the target's name; "@world" sends the message to all entities
   std::vector<std::string> fields;
-  bool below = false;  ///< if true, also sends the message to everything below the entity
+  bool below = false;  ///< if true, also sends the message to all entities below the target
 };
 void push(const Common& common, const Push& push);
 void add(const Common& common, const std::string& entity, const std::string& component,
@@ -97,9 +96,10 @@ struct SpawnOne {
   std::string name;                 ///< the new entity's name, or a path whose last part is the
                                     ///< name
   std::string what;                 ///< name of a template; if empty, a single entity is created
-  std::string under, before;        ///< the parent and the next sibling
+  std::string under, before;        ///< the new entity's parent and next sibling
   std::vector<std::string> values;  ///< "Health" or "Health.value=30"
-  bool suffix = false;              ///< if true and the name is taken, adds the next free suffix
+  bool suffix = false;              ///< if true, a free suffix is added to a name that is already
+                                    ///< taken
 };
 void spawn(const Common& common, const SpawnOne& spawn);
 void destroy(const Common& common, const std::vector<std::string>& entities);
@@ -126,8 +126,9 @@ struct WatchFor {
   bool values = false, structure = false, events = false;  ///< categories to show; if none is set,
                                                            ///< all are shown
   std::vector<std::string> components, messages;
-  std::vector<std::string> except;  ///< messages from outside that are not printed
-  std::vector<std::string> pushed;  ///< messages pushed by handlers that are printed
+  std::vector<std::string> except;  ///< types of client and host messages to exclude
+  std::vector<std::string> pushed;  ///< types of messages to print that handlers post or timers
+                                    ///< deliver
   std::optional<double> rate_max;
   double seconds = 0;       ///< duration; 0 means no limit
   std::uint64_t lines = 0;  ///< number of lines; 0 means no limit

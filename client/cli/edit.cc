@@ -14,7 +14,8 @@
 namespace muster::cli {
 namespace {
 
-/// Returns the Ack of a message. Fails if the target is dead, because the user named it explicitly.
+/// Returns the Ack for a message. Fails if the target is dead, because the user named it
+/// explicitly.
 session::Ack acknowledged(Result<session::Ack> answer, const std::string& target) {
   const session::Ack ack = must(std::move(answer));
   if (ack.dead > 0) fail(Exit::refused, target + " is not alive");
@@ -29,8 +30,8 @@ session::Ack named(Result<session::Ack> answer, const std::string& name, const s
   return must(std::move(answer));
 }
 
-/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}. If
-/// --durable is set, first waits until the change is durable.
+/// Prints one line that describes a change, or the change as JSON: {"sequence": ..., "id": ...,
+/// members...}. If --durable is set, first waits until the change is durable.
 template <class Members>
 void report(RemoteWorld& world, const Common& common, const session::Ack& ack, Entity entity, const std::string& line,
             Members&& members) {
@@ -64,8 +65,8 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-/// Builds a batch that contains a message with components. The batch is addressed either to a
-/// single entity or to all targets together, for example to spawn a tree.
+/// Builds a batch that contains one message with components. The batch is addressed either to a
+/// single entity or to all targets at once (for example, to spawn a tree).
 std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
                             std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
@@ -97,7 +98,7 @@ std::string shown_place(RemoteWorld& world, const FieldName& field, const std::b
   return text;
 }
 
-/// Returns the unescaped form of a name that is part of a path.
+/// Unescapes a name taken from a path.
 std::string unescaped(std::string_view part) {
   std::string name;
   for (std::size_t i = 0; i < part.size(); ++i) {
@@ -107,8 +108,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Returns the position at which the last part of a path begins, just after the preceding slash.
-/// Slashes that belong to names do not count. Returns npos if there is no slash.
+/// Returns the position of the last part of a path, which begins after the last slash. Ignores
+/// escaped slashes, because they are part of a name. Returns npos if there is no slash.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -118,8 +119,8 @@ std::size_t last_part_of(std::string_view path) {
   return begin;
 }
 
-/// Fails because the name given to spawn contains a slash. The error explains the possible
-/// meanings.
+/// Throws the Failure for a name that contains an unescaped slash. The error lists the commands
+/// that the user may have intended.
 [[noreturn]] void fail_slash(const std::string& name, bool has_parent) {
   std::string escaped;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -141,8 +142,8 @@ std::size_t last_part_of(std::string_view path) {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
 
-/// Fails if clients may not send the message. If the client sent it, the server would end the
-/// session.
+/// Fails if clients are not allowed to send the message. If the client sent it anyway, the server
+/// would end the session.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
     fail(Exit::refused,
@@ -335,7 +336,7 @@ void destroy(const Common& common, const std::vector<std::string>& names) {
   for (const NamedEntity& entity : entities) {
     const auto ack = must(world.client().destroy(entity.entity));
     if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
-    if (ack.dead > 0) continue;  // already destroyed together with another entity
+    if (ack.dead > 0) continue;  // already destroyed along with one of its ancestors
     report(world, common, ack, entity.entity, entity.text() + "  destroyed");
   }
 }

@@ -1,5 +1,5 @@
-// Defines the error that a command throws if it cannot do what was requested. The error is thrown
-// where the problem is detected, and printed once, in main().
+// Defines the error that a command throws if it cannot do what the user requested. The code that
+// detects the problem throws the error, and main() prints it once.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ enum class Exit : int {
 struct Failure {
   Exit exit;
   std::string text;   ///< one or more lines, without a trailing newline
-  bool late = false;  ///< true if no answer arrived in time
-  int signal = 0;     ///< signal with which the program terminates itself after printing the text
+  bool late = false;  ///< true if the server did not answer in time
+  int signal = 0;     ///< signal that the program raises to terminate itself after printing the
+                      ///< text
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }

@@ -1,5 +1,5 @@
-// `muster verify`, `backup`, and `journal` run a separate program, because only that program can
-// read world files.
+// `muster verify`, `muster backup`, and `muster journal` run a separate program, because only that
+// program can read world files.
 #include <unistd.h>
 
 #include <cerrno>

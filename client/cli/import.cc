@@ -1,5 +1,5 @@
-// `muster import` imports a model file into a world. The world need not exist yet, nor have a
-// running server.
+// `muster import` imports a model file into a world. The world does not need to exist yet, and it
+// does not need a running server.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Adds the types that an import needs to the world, unless the world already has them.
+/// Adds to the world any types that an import needs and the world does not have yet.
 void teach_types(RemoteWorld& world) {
   if (missing_import_types(world.types()).empty()) return;
   session::AddSchema schema;
@@ -60,7 +60,7 @@ std::string plural(std::size_t count, const char* one, const char* many) {
 
 /// Destroys entities from last to first, in batches whose cost is below the server's limit for one
 /// edit. In `all`, parents come before their children. Returns the number of entities that were
-/// alive. On failure, sets `failed` to the error that stopped the function.
+/// alive. On failure, stops and sets `failed` to the error.
 std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
   const std::vector<Entity> leaves_first(all.rbegin(), all.rend());
   std::span<const Entity> entities(leaves_first);
@@ -89,10 +89,10 @@ class Sending {
  public:
   explicit Sending(Client& client) : client_(client) {}
 
-  /// Posts one batch, unless an earlier batch failed or a signal arrived.
+  /// Posts one batch, unless an earlier batch has failed or a signal has arrived.
   void post(BatchView batch) {
-    // Do not create entities before all texts have been accepted, nor entities below the root
-    // before the root has been accepted.
+    // Create the root only after all texts have been accepted, and the other entities only after
+    // the root has been accepted.
     const bool is_create = batch.type() == TypeTraits<Create>::id;
     if (is_create && created_batches_++ < 2) settle();
     if (!failed_ && interrupted()) failed_ = Failure{Exit::refused, "interrupted", false, interrupt_signal()};
@@ -132,8 +132,9 @@ class Sending {
   std::size_t created_batches_ = 0, made_ = 0;
 };
 
-/// Sends the model. If this fails, removes what has been imported, unless the whole world will be
-/// discarded. The Failure states whether anything that was imported remains in the world.
+/// Sends the model. On failure, removes the entities imported so far, unless the whole world will
+/// be discarded, and throws a Failure. The Failure states whether any imported entities remain in
+/// the world.
 void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
           const std::vector<Entity>& ids, bool is_thrown_away) {
   Client& client = world.client();
@@ -163,7 +164,7 @@ void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& 
             " removes them; if they are too many for one edit, destroy those below it first");
 }
 
-/// Fails if the model would be nested more deeply in the world than a server allows.
+/// Fails if importing the model would exceed the nesting depth that a server allows.
 void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEntity& parent) {
   if (!parent.entity) return;
   const std::size_t levels =
@@ -206,8 +207,8 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
-/// Returns the arguments of a server that is started for an import. The server must accept at least
-/// one name for each node of a model.
+/// Returns the command-line arguments for a server that is started for an import. The server must
+/// accept at least one name per node of the model.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})
@@ -225,8 +226,8 @@ void stop(ServerProcess& server, const std::string& what) {
   }
 }
 
-/// Imports the model into a new world. The world file appears under its name only after the import
-/// is complete.
+/// Imports the model into a new world. The world file gets its final name only after the import is
+/// complete.
 NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
                             const fs::path& folder, const ServerChoice& choice) {
   UnfinishedWorld unfinished(asked.world);
@@ -266,8 +267,8 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
   return root;
 }
 
-/// Returns the world given by --world or MUSTER_WORLD, or else the world in the current folder that
-/// has a running server.
+/// Returns the world given by --world or MUSTER_WORLD. If neither is given, returns the world in
+/// the current folder that has a running server.
 std::string world_to_import_into(const Where& where) {
   if (std::string meant = world_meant(where); !meant.empty()) return meant;
   try {

@@ -51,7 +51,8 @@ struct TreePrinter {
   std::uint32_t depth_max;
 
   void text(Entity of, std::uint32_t depth, const std::string& indent) {
-    // A line can be drawn only once it is known whether another line follows.
+    // A child is drawn only after it is known whether another child follows, because the last child
+    // has a different branch symbol.
     std::optional<Child> waiting;
     const auto draw = [&](const Child& child, bool last) {
       const bool cut = child.children > 0 && depth >= depth_max;
@@ -210,7 +211,7 @@ void show(const Common& common, const std::string& entity) {
   }
 }
 
-/// Returns a time that the given share of all ticks did not exceed.
+/// Returns a duration that at least the given fraction of all ticks did not exceed.
 static std::uint64_t within_ns(const session::Load& load, double share) {
   std::uint64_t all = 0, seen = 0;
   for (const session::TimeCount& each : load.ticks) all += each.count;
@@ -221,7 +222,7 @@ static std::uint64_t within_ns(const session::Load& load, double share) {
   return load.tick_ns_max;
 }
 
-/// Describes how much is lost if the server crashes.
+/// Describes how much recent work a server crash can lose.
 static std::string loss_text(const session::Info& info) {
   switch (info.durability) {
     case session::Durability::commit: return "some ms";

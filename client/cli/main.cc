@@ -31,8 +31,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-/// Makes each line of `text` printable. Error texts quote file names and file contents, which must
-/// not be able to control a terminal.
+/// Makes each line of `text` printable. Error messages quote file names and file contents, which
+/// must not be able to send control codes to a terminal.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (;;) {
@@ -381,7 +381,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);  // the exception for --help and --version
+    return app.exit(asked);  // thrown for --help and --version
   } catch (const CLI::ParseError& error) {
     return complain({Exit::usage, usage_text(app, error) + "\nsee muster --help"}, common.json);
   }

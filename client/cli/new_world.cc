@@ -11,7 +11,7 @@ namespace muster::cli {
 namespace fs = std::filesystem;
 
 void make_new(const Common& common, const std::string& path, const ServerChoice& choice) {
-  std::error_code unreachable;  // if this fails, the server reports what is wrong with the path
+  std::error_code unreachable;  // ignored, because the server will report any error in the path
   if (fs::exists(path, unreachable)) fail(Exit::refused, path + " is there already");
   const fs::path folder = fs::absolute(path).parent_path();
   if (!fs::is_directory(folder))

@@ -1,4 +1,4 @@
-// Prints text for users to stdout.
+// Prints output to stdout.
 #pragma once
 
 #include <cstdint>

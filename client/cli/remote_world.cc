@@ -14,8 +14,8 @@ Exit exit_of(const ClientError& error) {
     case ClientError::Kind::late: return Exit::unreachable;
     case ClientError::Kind::lost: break;
   }
-  // If the session ended because of a message, the message counts as refused; otherwise, the
-  // connection counts as lost.
+  // If a message caused the server to end the session, the message is reported as refused.
+  // Otherwise, the connection is reported as lost.
   switch (error.fault.code) {
     case FaultCode::bad_frame:
     case FaultCode::bad_batch:
@@ -35,7 +35,7 @@ std::string NamedEntity::text() const {
 }
 
 NamedEntity RemoteWorld::find(std::string_view text) {
-  // An escaped slash is part of a name and does not separate names.
+  // An escaped slash is part of a name, not a separator between names.
   const auto ends_with_separator = [](std::string_view path) {
     if (path.size() <= 1 || !path.ends_with('/')) return false;
     const std::size_t last = path.find_last_not_of('\\', path.size() - 2);

@@ -1,4 +1,4 @@
-// A world as commands use it: a client that finds entities by the names that users type, and that
+// Represents the world on which a command works. Finds entities by the names that users type, and
 // resolves references in values.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace muster::cli {
 
 struct NamedEntity {
   Entity entity;
-  std::string path;  ///< path of the entity; may be empty if the entity has no name
+  std::string path;  ///< The entity's path. May be empty if the entity has no name.
   /// Returns a string for display, such as "/town/tower (12:1)".
   std::string text() const;
 };
@@ -38,16 +38,16 @@ class RemoteWorld final : public ValueReferences {
   /// Finds an entity by id (12:1, #12:1), path (/town/tower), or name (tower, town/tower). If
   /// several entities match, the error lists them.
   NamedEntity find(std::string_view text);
-  /// Like find(), but "/" means the world, which is returned as a nil entity.
+  /// Like find(), but also accepts "/" for the world, and then returns a nil entity.
   NamedEntity find_or_root(std::string_view text);
-  /// Calls f for every child in order, however many children there are.
+  /// Calls f for every child, in order. The number of children is not limited.
   void each_child(Entity of, const std::function<void(const Child&)>& f);
-  /// Returns granted ids that this session may use to create entities.
+  /// Returns `count` ids that have been granted to this session for creating entities.
   std::vector<Entity> grant(std::size_t count);
-  /// If --durable is set, waits until the input with this sequence survives a power failure.
+  /// If --durable is set, waits until the input with this sequence would survive a power failure.
   void wait_until_durable(const Common& common, std::uint64_t sequence);
   /// Returns the full names of components, separated by ", ". Omits the two components that store
-  /// name and parent.
+  /// an entity's name and parent.
   std::string component_names(const std::vector<TypeId>& components) const;
 
   // --- ValueReferences
@@ -62,8 +62,8 @@ class RemoteWorld final : public ValueReferences {
   Client client_;
 };
 
-/// Returns true for components that Muster itself adds to every entity and that are displayed
-/// differently.
+/// Returns true for the components that Muster itself adds to every entity. Commands display these
+/// components in a different form.
 bool is_kept_by_registry(TypeId component);
 
 }  // namespace muster::cli

@@ -33,7 +33,7 @@ pid_t start(const std::vector<std::string>& command, const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& each : command) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
-  int ends[2];  // a pipe that a successful exec closes; if exec fails, the pipe carries the error
+  int ends[2];  // a pipe that transmits the error if exec fails; a successful exec closes it
   if (::pipe2(ends, O_CLOEXEC) != 0) return -errno;
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();

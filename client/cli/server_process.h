@@ -1,4 +1,4 @@
-// A muster-server that a command starts for its own use and stops when the command is done.
+// Runs a muster-server that a command starts for its own use and stops when the command is done.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ namespace muster::cli {
 /// Exit::bad_file if any of these files does not exist.
 std::vector<std::string> server_arguments(const ServerChoice& choice);
 
-/// A running muster-server, as a child process. The server exits when this object is destroyed, and
-/// also when this program ends for any reason. Signals from the terminal do not reach the server.
-/// Ctrl-C stops the command, which then stops its server.
+/// A muster-server that runs as a child process. The server exits when this object is destroyed or
+/// when this program ends for any reason. Signals from the terminal do not reach the server. Ctrl-C
+/// stops the command, which then stops its server.
 class ServerProcess {
  public:
-  /// Starts muster-server for the world, listening on a Unix socket in a private directory. The
-  /// program is searched for next to this one and on the PATH. Returns once the server can be
-  /// reached. `arguments` follow the world on the server's command line. Fails with Exit::bad_file
-  /// and the server's message if the server cannot open the world, and with Exit::unreachable if
-  /// the server cannot be started.
+  /// Starts muster-server for the world, listening on a Unix socket in a private directory. Looks
+  /// for the program in the folder of this one and then on the PATH. Returns once the server is
+  /// reachable. `arguments` follow the world on the server's command line. Fails with
+  /// Exit::bad_file and the server's message if the server cannot open the world, and with
+  /// Exit::unreachable if the server cannot be started.
   ServerProcess(const Where& where, const std::string& world, const std::vector<std::string>& arguments);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

@@ -43,7 +43,7 @@ std::string age_text(std::uint64_t ns) {
   return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
 }
 
-/// Formats the mean time per item, as in "12 us".
+/// Formats the average time per item, as in "12 us".
 std::string each_text(double ns, double count) { return count == 0 ? "" : count_text(ns / count / 1e3) + " us"; }
 
 /// Gets all sessions, page by page.
@@ -76,14 +76,14 @@ session::Sessions all_sessions(Client& client) {
   return all;
 }
 
-/// Returns the number of a session for display. The lower half of `author` differs between
-/// sessions, and the upper half identifies the server's start.
+/// Returns the session number to display, which is the lower half of `author`. The upper half
+/// identifies the server's start, so it is the same for all sessions of one server.
 std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
 std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }
 
-/// Describes why bytes are waiting to be sent and for how long, as in "the line, 21 s".
+/// Describes what is keeping bytes from being sent, and for how long, as in "the line, 21 s".
 std::string wait_text(const session::Sessions& of, std::size_t i) {
-  // Shorter waits are normal for data in transit.
+  // Waits below 100 ms are normal for data in transit.
   if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
   return (of.waits_for[i] == session::WaitsFor::line ? "the line, " : "credit, ") + age_text(of.stuck_ns[i]);
 }
@@ -95,7 +95,7 @@ std::string name_text(const session::Sessions& of, std::size_t i) {
   return of.names[i].empty() ? "(this one)" : of.names[i] + " (this one)";
 }
 
-/// Computes a rate per second between two samples.
+/// Computes the average rate per second between two samples.
 struct Rate {
   double seconds = 1;
   double operator()(std::uint64_t now, std::uint64_t before) const {
@@ -107,15 +107,15 @@ struct Rate {
   }
 };
 
-/// Finds the index of a row by its key. Returns the size of the column if there is no such row.
+/// Finds values of the previous sample by the keys of their rows.
 class Rows {
  public:
   template <class Key>
   explicit Rows(const std::vector<Key>& keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) at_.emplace(keys[i], i);
   }
-  /// Returns the value that `column` had for this key in the previous sample, or 0 if there was no
-  /// such row.
+  /// Returns the value that `column` had for this key in the previous sample, or 0 if the previous
+  /// sample has no row with this key.
   std::uint64_t before(std::uint64_t key, const std::vector<std::uint64_t>& column) const {
     const auto at = at_.find(key);
     return at == at_.end() ? 0 : column[at->second];
@@ -125,8 +125,8 @@ class Rows {
   std::unordered_map<std::uint64_t, std::size_t> at_;
 };
 
-/// Computes how much the values of each row grew per second since the previous sample. Rows are
-/// matched by key.
+/// Computes by how much per second the values of each row have grown since the previous sample.
+/// Rows of the two samples are matched by key.
 template <class Key>
 class Gains {
  public:
@@ -143,7 +143,7 @@ class Gains {
   const Rows rows_before_;
 };
 
-/// Takes samples and prints the activity between consecutive samples.
+/// Takes samples, and prints the activity between each sample and the previous one.
 class Looks {
  public:
   Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}
@@ -250,8 +250,8 @@ class Looks {
     columns.print();
   }
 
-  /// Prints one object per sample, with totals since the world started counting, from which
-  /// programs can compute rates.
+  /// Prints one object per sample. The object contains totals since the world started counting, so
+  /// that programs can compute rates from two samples.
   void print_json() {
     const auto share = [&](JsonWriter& out, const char* name, std::uint64_t now, std::uint64_t before) {
       out.member(name, now < before ? 0 : now - before);

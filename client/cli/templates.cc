@@ -20,7 +20,7 @@ std::vector<TypeId> types_of(const TemplateNode& node) {
   return types;
 }
 
-/// Returns the depth of each node below the first node. Nodes are in pre-order.
+/// For each node, returns its depth below the first node. The nodes are in pre-order.
 std::vector<std::size_t> depths(const DefineTemplate& what) {
   std::vector<std::size_t> depths(what.nodes.size(), 0);
   for (std::size_t i = 1; i < what.nodes.size(); ++i)
@@ -87,8 +87,8 @@ void merge(const Common& common, const std::string& name, const std::string& wha
   RemoteWorld world(connect(common.where));
   const DefineTemplate what = must(world.client().ask(session::GetTemplate{.name = what_name}));
   const NamedEntity top = world.find(name);
-  // A node with the name of an existing child refers to that child; other nodes create new
-  // entities.
+  // If a child with the node's name already exists, the node refers to that child. Otherwise, the
+  // node creates a new entity.
   std::vector<Entity> ids(what.nodes.size());
   if (!ids.empty()) ids[0] = top.entity;
   std::size_t missing = 0;

@@ -21,7 +21,8 @@ namespace {
 using Seconds = std::chrono::sys_seconds;
 
 /// Parses an expiry time: "30d" from now, or a date or time in UTC such as "2027-01-31" or
-/// "2027-01-31T12:00:00Z". Returns 0, which means never, for an empty string.
+/// "2027-01-31T12:00:00Z". For an empty string, returns 0, which means that the token never
+/// expires.
 std::uint64_t expiry(const std::string& text) {
   if (text.empty()) return 0;
   const char* const begin = text.data();
@@ -51,7 +52,7 @@ std::uint64_t expiry(const std::string& text) {
 }
 
 std::string moment_text(std::uint64_t seconds) {
-  // Seconds in 64 bits can represent years that the calendar functions do not support.
+  // A 64-bit number of seconds can represent years that the calendar functions do not support.
   if (seconds > 253'402'300'799) return std::to_string(seconds) + " s";
   const Seconds at{std::chrono::seconds(seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(at);
@@ -133,7 +134,7 @@ void token(const Common& common, const TokenOrder& order) {
     fail(Exit::usage, "token " + order.what + " needs the user's name: muster token " + order.what + " ann");
   if (order.what != "create" && !(order.role.empty() && order.expires.empty()))
     fail(Exit::usage, "--role and --expires are for token create");
-  (void)expiry(order.expires);  // detect an invalid time before a server is started
+  (void)expiry(order.expires);  // report an invalid time before starting a server
   const std::string world = world_meant(common.where);
   std::unique_ptr<ServerProcess> server;
   if (!world.empty() && std::filesystem::exists(world) && !is_served(world))

@@ -56,8 +56,8 @@ void trace(const Common& common, const std::string& path, double seconds, bool c
   OutputFile file(path);
   end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  // No watch is open, so no frames arrive. This call keeps the session alive, and fails if the
-  // session ends.
+  // This call keeps the session alive, and fails if the session has ended. It returns no frames
+  // because no watch is open.
   for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
     must(client.next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
   const session::TraceText text = must(client.end_trace());

@@ -50,7 +50,7 @@ void UnfinishedWorld::finish() {
     error = is_there(world_) ? EEXIST : std::rename(path_.c_str(), world_.c_str()) != 0 ? errno : 0;
   if (error == EEXIST) fail(Exit::refused, world_ + " was created by another program in the meantime");
   if (error != 0) fail(Exit::bad_file, "cannot make " + world_ + ": " + std::strerror(error));
-  // The content of the lock file is still valid under the new name.
+  // Rename the lock file as well. Its content remains valid for the renamed world file.
   ::renameat2(AT_FDCWD, (path_ + "-lock").c_str(), AT_FDCWD, (world_ + "-lock").c_str(), RENAME_NOREPLACE);
   const int folder = ::open(fs::absolute(world_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;

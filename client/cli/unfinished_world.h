@@ -9,8 +9,8 @@ namespace muster::cli {
 /// everything in it.
 class UnfinishedWorld {
  public:
-  /// Returns true if `world` can be created in this way, which requires that neither this file nor
-  /// any file that SQLite would associate with it exists.
+  /// Returns true if `world` can be created in a temporary directory, which is the case only if
+  /// neither the world file nor any companion file of SQLite already exists.
   static bool fits(const std::string& world);
 
   /// Creates the directory WORLD-unfinished-XXXXXX. Fails with Exit::bad_file.
@@ -21,8 +21,8 @@ class UnfinishedWorld {
 
   /// Returns the temporary path at which a server must create the world.
   const std::string& path() const noexcept { return path_; }
-  /// Gives the world file its final name. Must be called after its server has exited successfully.
-  /// Fails with Exit::refused if a file of that name has been created in the meantime.
+  /// Gives the world file its final name. Must be called after the world's server has exited
+  /// successfully. Fails with Exit::refused if another file has taken that name in the meantime.
   void finish();
   /// Returns `text` with path() replaced by the final path of the world.
   std::string renamed(std::string text) const;

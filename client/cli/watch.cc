@@ -17,12 +17,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Inputs that occur with every tick, and bookkeeping messages. They are shown only if named
-/// explicitly.
+/// Types of messages that are shown only if the user names the type: inputs that occur on every
+/// tick, and bookkeeping messages.
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
-/// Tracks the names and parents of entities, as reported by the watch, so that lines can show
+/// Tracks the names and parents of the entities that the watch reports, so that lines can show
 /// paths.
 class Places {
  public:
@@ -63,8 +63,8 @@ struct Line {
   std::uint64_t sequence = 0;
   Entity entity;
   const char* what =
-      /// Kind of the line, for programs: value, removed, created, destroyed, moved, renamed, left,
-      /// event, pushed, gap.
+      /// The kind of line, as reported to programs: value, removed, created, destroyed, moved,
+      /// renamed, left, event, pushed, gap.
       "";
   std::string text;          ///< the line for display
   std::string members = {};  ///< additional JSON members, each beginning with ", "
@@ -96,8 +96,8 @@ class Watcher {
     if (follow.inputs && asked_.messages.empty())
       follow.inputs_except.insert(follow.inputs_except.end(), background.begin(), background.end());
     follow.values = values_;
-    follow.structure = true;  // needed to show paths
-    // A ticking world changes faster than anyone can read, so limit the rate.
+    follow.structure = true;  // Needed to show paths.
+    // Limit the rate by default, because a ticking world changes faster than anyone can read.
     follow.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
     end_on_interrupt();
     must(world_.client().follow(follow));
@@ -122,8 +122,8 @@ class Watcher {
       settled_ = frame.is_last();
       return announce();
     }
-    // Until the first frame without the flag `more`, frames contain the initial state rather than
-    // changes.
+    // Frames describe the initial state, rather than changes, up to and including the first frame
+    // without the flag `more`.
     const bool print = settled_;
     if (frame.is<session::Values>())
       take_values(frame, session::read<session::Values>(batch), print);

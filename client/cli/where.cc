@@ -30,17 +30,17 @@ Client open(const Where& where, std::string address, std::string token) {
   options.kind = "muster";
   options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
   const std::string at = options.address;
-  // Commands decode everything by name, so no compiled types are passed. An import compares the
-  // layouts that it writes.
+  // Commands decode everything by name, so no compiled types are passed. The import command itself
+  // compares the layouts of the types that it writes.
   auto client = Client::connect(std::move(options), {});
-  // All reasons why the world cannot be reached have the same exit code.
+  // The exit code is the same for every reason why the world cannot be reached.
   if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);
   return std::move(*client);
 }
 
-/// Returns the worlds in the current folder that have a running server. Finds them by their address
-/// files, because the world file itself may have been moved, and by their world files, which may be
-/// links to worlds in other folders.
+/// Returns the worlds in the current folder that have a running server. Searches for address files,
+/// because a world file may have been moved, and for world files, because a world file may be a
+/// link to another folder.
 std::vector<ServerAddress> served_here() {
   constexpr std::string_view world_ending = ".muster", address_ending = "-server.json";
   std::set<std::string> worlds;
@@ -86,7 +86,8 @@ std::string why_late(const Where& where) {
   try {
     Where soon = where;
     soon.seconds_max = 2;
-    // If the world itself cannot answer, the server answers instead.
+    // If the world cannot answer the question, the server answers with a refusal that gives the
+    // reason.
     const auto info = connect(soon).ask<session::GetInfo>();
     return info || info.error().kind != ClientError::Kind::refused ? std::string() : info.error().text;
   } catch (const Failure&) {
@@ -118,7 +119,8 @@ Client connect(const Where& given) {
   Where where = given;
   if (where.token.empty()) where.token = variable("MUSTER_TOKEN");
   if (!where.connect.empty()) {
-    // The client would detect this too, but only after it has a token.
+    // Check the address here, because the client would report an invalid address only after it has
+    // a token.
     const std::size_t colon = where.connect.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
       fail(Exit::usage, "'" + where.connect + "' is not an address: expected HOST:PORT or unix:PATH");

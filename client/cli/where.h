@@ -15,20 +15,20 @@ struct Where {
   double seconds_max = 10;
 };
 
-/// Connects to the server given by --connect. Without it, connects to the server of the given
-/// world, or of the only served world in the current directory. Fails with Exit::unreachable if
-/// there is none or more than one.
+/// Connects to the server given by --connect. If --connect is not given, connects to the server of
+/// the given world. If no world is given either, uses the only world served in the current
+/// directory. Fails with Exit::unreachable if there is no such world or more than one.
 Client connect(const Where& where);
-/// Asks the server why the world has not answered a command. Returns a sentence, or an empty string
-/// if the server does not know.
+/// Asks the server why the world has not answered a command. Returns the reason as a sentence, or
+/// an empty string if the server does not give one.
 std::string why_late(const Where& where);
 /// Connects to the server of this world file.
 Client connect_to_world(const Where& where, const std::string& world);
 /// Returns the path of the world file given by --world or MUSTER_WORLD. Returns an empty string if
-/// --connect takes precedence, or if neither is given.
+/// --connect is given, because --connect takes precedence, or if no world is given.
 std::string world_meant(const Where& where);
 /// Returns the absolute path of the only world served in the current folder. Fails with
-/// Exit::unreachable if there is none or more than one.
+/// Exit::unreachable if the folder has no served world or more than one.
 std::string world_served_here();
 /// Returns the absolute path under which a server opens this world file.
 std::string path_served(const std::string& world);

@@ -1,5 +1,5 @@
-// The address file lets clients on the same machine find the server of a world. muster-server
-// writes the file next to the world file.
+// Reads the address file, which lets clients on the same machine find the server of a world.
+// muster-server writes the address file next to the world file.
 //
 //   town.muster-server.json   {"world": ..., "address": "127.0.0.1:7717", "unix": ..., "token": ..., "pid": ..., "server": ...}
 //

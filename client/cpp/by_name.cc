@@ -1,4 +1,4 @@
-// The member functions of Client that identify types, fields, and entities by name.
+// Defines the member functions of Client that identify types, fields, and entities by name.
 #include "client/cpp/client_impl.h"
 #include "client/cpp/references.h"
 #include "messages/row_set.h"

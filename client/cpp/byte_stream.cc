@@ -105,8 +105,8 @@ ByteStream::Ready ByteStream::wait(Deadline deadline, bool want_write) {
   do ready = ::poll(&wanted, 1, poll_timeout(deadline));
   while (ready < 0 && errno == EINTR);
   if (ready <= 0) return Ready::neither;
-  // Reading has priority, because a server may not accept more data until its own data has been
-  // read.
+  // Reading takes priority, because a server may accept no further data until the client has read
+  // what the server has already sent.
   return (wanted.revents & ~POLLOUT) != 0 ? Ready::readable : Ready::writable;
 }
 

@@ -1,4 +1,4 @@
-// A connection to a server that sends and receives bytes and honors deadlines. No other part of the
+// A connection to a server. Sends and receives bytes, and honors deadlines. No other part of the
 // client uses sockets.
 #pragma once
 

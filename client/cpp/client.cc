@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
-constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; once it
-                                                 // is reached, sending blocks
+constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; sending
+                                                 // blocks once the limit is reached
 constexpr std::uint32_t grant_count = 256;
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
@@ -41,8 +41,8 @@ Result<void> Client::Impl::fail(ClientError why) {
 
 Deadline Client::Impl::next_beat() const {
   if (welcome.silence_ns_max == 0) return Deadline::max();
-  // A heartbeat is sent once a third of the limit has passed, so the session survives two late
-  // heartbeats.
+  // A heartbeat is sent if nothing has been sent for a third of the limit, so the session survives
+  // two late heartbeats.
   return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
 }
 
@@ -64,7 +64,7 @@ Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t r
 Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint64_t request) {
   if (ended) return std::unexpected(*ended);
   const TypeId sent_type = batch.size() >= sizeof(BatchHeader) ? BatchView(batch).type() : TypeId{};
-  // If the client sent such a message, the server would end the session.
+  // Refuse a message that clients may not send, because the server would end the session.
   if (const TypeDescriptor* type = types.find(sent_type); type && type->remote == RemoteRight::none)
     return mistaken(type->name + " may not be sent from outside");
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
@@ -85,7 +85,7 @@ Result<void> Client::Impl::send_now() {
   while (out_sent < out.size()) {
     const auto sent = stream.send_some(std::span(out).subspan(out_sent));
     if (!sent) {
-      // The server may have sent the reason before it closed the connection.
+      // Before closing the connection, the server may have sent a frame that gives the reason.
       receive_rest();
       return fail(sent.error());
     }
@@ -214,12 +214,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     queue.frames.push_back(std::move(received));
     return {};
   }
-  if (request == 0) return {};  // no call is waiting for a frame with request id 0
+  if (request == 0) return {};  // no call waits for a frame with request id 0
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
-    append_frame(out, builder.bytes(), ++last_request);  // no call will wait for the answers to
-                                                         // this request
+    append_frame(out, builder.bytes(), ++last_request);  // no call waits for the answer to this
+                                                         // request
     return send_now();
   }
   const auto waiting = answers.find(request);
@@ -289,7 +289,7 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
   if (!known) return mistaken("the world has no type " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
-  // Execution reaches this point only for types that were not passed to connect().
+  // Only a type that was not passed to connect() can have a different layout here.
   std::string text = std::string(name) + " has a different layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)

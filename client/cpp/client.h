@@ -1,6 +1,6 @@
-// A client of a running world that sends typed messages over a socket. The client knows the game's
-// types from headers, or from the schema that the server sends. It does not link with any world
-// code.
+// Defines a client of a running world. The client sends typed messages over a socket. The client
+// knows the game's types from headers, or from the schema that the server sends. The client does
+// not link with any world code.
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
@@ -31,10 +31,10 @@
 
 namespace muster {
 
-/// A client's position in the history of a world. The next client uses the position to detect
+/// A client's position in the history of a world. A later client uses this position to detect
 /// whether the server has been restarted.
 struct SoFar {
-  std::uint64_t epoch = 0;     ///< identifies the start of the server
+  std::uint64_t epoch = 0;     ///< identifies one start of the server
   std::uint64_t session = 0;   ///< the session's number, from Welcome
   std::uint64_t sequence = 0;  ///< the newest sequence received
 };
@@ -45,7 +45,7 @@ struct ClientOptions {
   std::string token = {};
   std::string name = {};        ///< the client's name, shown to other users
   std::string kind = "client";  ///< the kind of program
-  SoFar before = {};            ///< so_far() of the previous client, if any
+  SoFar before = {};            ///< The result of so_far() of the previous client, if any.
   /// Limit on the time to wait for an answer or to send a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
   /// Limit on the total size of the frames that have been received but not yet returned by next().
@@ -53,7 +53,7 @@ struct ClientOptions {
   std::size_t watch_bytes_max = 256u << 20;
 };
 
-/// A received frame, which owns its memory. The batch has been verified.
+/// A received frame that owns its memory. Its batch has been verified.
 struct Received {
   FrameHeader header;
   FrameEnvelope envelope;
@@ -61,11 +61,11 @@ struct Received {
   std::uint64_t epoch = 0;       ///< the epoch to which the frame's sequences belong
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
-  /// Returns true for the last frame of an answer. For a watch, returns true if the state is
-  /// complete and matches the world at envelope.sequence.
+  /// Returns true if the frame is the last one of an answer. For a frame of a watch, returns true
+  /// if the state is now complete and matches the world at envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// Returns true for an event of a watch, which is an input, a message of a handler, or a Gap.
-  /// Returns false for a part of the state.
+  /// Returns true if the frame is an event of a watch: an input, a message from a handler, or a
+  /// Gap. Returns false if the frame is part of the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
   bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
@@ -120,11 +120,12 @@ struct ShownEntity {
 ///
 /// If a type has a different layout or different enum values in the world than in this program's
 /// headers, calls with that type fail with `mistaken` and a sentence that names the type and the
-/// first differing field. Calls by name use the world's layout. If the server refuses a call, the
-/// call fails with the sentence that the server sent. After the connection has ended, all calls
-/// fail with `lost`. Frames of watches that arrive during other calls are stored for next(). Every
-/// call sends the heartbeats that keep the session alive. A program that makes no other call for
-/// longer than welcome().silence_ns_max must call next(0, 0s) from time to time.
+/// first differing field. Calls that identify types by name use the world's layout. If the server
+/// refuses a call, the call fails with the error message that the server sent. After the connection
+/// has ended, all calls fail with `lost`. Frames of watches that arrive during other calls are
+/// stored for next(). Every call sends the heartbeats that keep the session alive. A program that
+/// makes no other call for longer than welcome().silence_ns_max must call next(0, 0s) from time to
+/// time.
 class Client {
  public:
   /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
@@ -137,8 +138,8 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// Returns a number that identifies the start of the server. All sequences that this client
-  /// receives belong to this epoch. Each start of a server has a different epoch.
+  /// Returns the epoch, which is a number that identifies one start of the server. All sequences
+  /// that this client receives belong to this epoch.
   std::uint64_t epoch() const noexcept { return welcome().server; }
   /// Returns the position to pass as ClientOptions::before to the next client.
   SoFar so_far() const noexcept;
@@ -146,14 +147,14 @@ class Client {
   /// earlier sequences and ids are meaningless, changes that were not durable are lost, and a copy
   /// of the world must be rebuilt. Returns false if `before` is not set.
   bool is_started_anew() const noexcept;
-  /// Returns the types of the world and of sessions. The table grows when types are added to the
-  /// world.
+  /// Returns the types of the world and of sessions. The table grows whenever types are added to
+  /// the world.
   const TypeTable& types() const noexcept;
   /// Returns the content of a text that was received with a value, or an empty string if the text
   /// is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Returns the content of a text. If the client does not know the content, it asks the server.
+  /// Returns the content of a text. Asks the server for the content if the client does not know it.
   Result<std::string> fetch_text(Text text);
   /// Finds the entity that has the given id ("12:1", "#12:1"), path ("/town/tower"), or name
   /// ("tower"). If several entities match, the error lists them.
@@ -175,7 +176,7 @@ class Client {
     builder.append_shared(targets, message);
     return push_batch(builder.bytes());
   }
-  /// Sends a message to all matching entities. This is called a pass.
+  /// Sends a pass, which is a message to all matching entities.
   template <MessageType M>
   Result<Acknowledged> push(const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
@@ -186,8 +187,8 @@ class Client {
   /// Sends a message by name, with values given as strings, as in push("Damage", orc, {{"amount",
   /// "5"}}). A nil target means the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
-  /// Sends one whole batch of any kind. Like every push, fails with `mistaken` and sends nothing if
-  /// clients may not send the message (remote: "none" in the schema).
+  /// Sends one complete batch of any kind. Like every push, fails with `mistaken` and sends nothing
+  /// if clients may not send the message (remote: "none" in the schema).
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
   /// Sends a batch without waiting for the result, and returns the batch's request id. The results
   /// can be fetched with wait_ack() in any order. If `acknowledged` is false, the server sends no
@@ -255,7 +256,7 @@ class Client {
     }
   }
   /// Sends a question and returns the frames of the answer without decoding them. show() needs this
-  /// function because the values are in a second frame.
+  /// function because the values are in the answer's second frame.
   template <class Q>
   Result<std::vector<Received>> ask_all(const Q& question) {
     BatchBuilder builder;
@@ -273,22 +274,24 @@ class Client {
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
   /// Waits until every input up to `sequence`, which comes from an Ack, would survive a crash and a
   /// power failure. Returns the durable state at that time. Fails with `refused` if the server
-  /// cannot write to the disk, or if it writes to the disk only on session::Save.
+  /// cannot write to the disk, or if the server writes to the disk only when it receives
+  /// session::Save.
   Result<session::Durable> wait_durable(std::uint64_t sequence);
-  /// Waits until the input of an Ack is durable. Fails with `mistaken` if the Ack comes from a
-  /// different start of the server.
+  /// Waits until the input that an Ack acknowledges is durable. Fails with `mistaken` if the Ack
+  /// comes from a different start of the server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
-  /// Ends the recording started by session::BeginTrace and returns the trace in Chrome's
+  /// Ends the recording that session::BeginTrace started, and returns the trace in Chrome's
   /// trace-event format.
   Result<session::TraceText> end_trace();
 
   // --- watches
 
   /// Opens a watch and returns its id. next() returns the watch's frames, beginning with Watching.
-  /// If this call fails, no watch exists. If it fails with `late` but the server opens the watch
-  /// afterward, a later call ends that watch.
+  /// If this call fails, no watch exists. If this call fails with `late` but the server still opens
+  /// the watch afterward, a later call ends the watch.
   Result<std::uint64_t> follow(session::Follow what);
-  /// Changes a watch. Returns after all differences have arrived; next() then returns them.
+  /// Changes a watch. Returns after all resulting differences have arrived. Subsequent calls to
+  /// next() return the differences.
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
   /// Adds entities and open nodes to a watch, or removes them from it.
   Result<session::Followed> follow_more(const session::FollowMore& what);
@@ -299,7 +302,7 @@ class Client {
   /// again each time about half of the bytes have been fetched; otherwise, the watches stop. A
   /// credit smaller than the previous one has no effect. If this function is never called, watches
   /// send as fast as the stream allows. The server does not answer this message. Fails in the same
-  /// cases as post_batch(), and then changes nothing.
+  /// cases as post_batch(), and has no effect if it fails.
   Result<void> give_credit(std::uint64_t bytes);
   /// Returns the number of bytes received over the stream so far, including frame headers. The
   /// protocol's Credit counts bytes in the same way.
@@ -313,8 +316,8 @@ class Client {
 
   /// Sends one batch and returns the request id to pass to wait().
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// Returns all frames of the answer. Fails if the answer is a Fault or contains a type with a
-  /// different layout.
+  /// Returns all frames of the answer. Fails if the answer is a Fault, or if it contains a type
+  /// whose layout differs from this program's layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
 
  private:
@@ -326,7 +329,7 @@ class Client {
     return std::unexpected(ClientError{
         ClientError::Kind::lost, "the server's answer is not a " + std::string(TypeTraits<Answer>::name), {}});
   }
-  /// Fails if a type of this program has a different layout in the world.
+  /// Fails if any of this program's types has a different layout in the world.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                             std::span<const std::byte> schema) const;
   template <GeneratedType... Ts>
@@ -340,7 +343,7 @@ class Client {
   }
   /// Sends a batch in the world's layout, which may differ from this program's layout.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
-  /// Fails if a type that a watch requests has a different layout in the world.
+  /// Fails if a watch requests a type whose layout in the world differs from this program's layout.
   Result<void> check_types(std::span<const TypeId> types) const;
   Result<void> check_follow(const session::Follow& what) const;
   Result<std::vector<Received>> wait_any(std::uint64_t request);

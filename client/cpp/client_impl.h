@@ -24,8 +24,8 @@ struct Client::Impl {
     std::deque<Received> frames;
     std::size_t bytes = 0;              // total size of the batches in `frames`
     std::uint64_t stream_bytes = 0;     // total size of the frames in the stream
-    std::optional<ClientError> failed;  // set if the watch has failed; returned after all `frames`.
-                                        // Subsequent frames are dropped
+    std::optional<ClientError> failed;  // the error, if the watch has failed; returned after all
+                                        // `frames`, while later frames are dropped
   };
 
   Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
@@ -33,7 +33,7 @@ struct Client::Impl {
   Deadline deadline() const;
   /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
-  /// Sends a Heartbeat if the client has been silent for so long that the server could soon end the
+  /// Sends a Heartbeat if the client has been silent so long that the server might soon end the
   /// session.
   Result<void> beat();
   Deadline next_beat() const;
@@ -45,8 +45,8 @@ struct Client::Impl {
   Result<void> take_frames();
   Result<void> take_frame(const WireFrame& frame);
   Result<void> fail(ClientError why);
-  /// Returns true if the credit is used up, so that the server holds back frames of watches and
-  /// answers about watches.
+  /// Returns true if the credit has been used up. In that case, the server holds back watch frames,
+  /// and also its replies to requests about watches.
   bool is_out_of_credit() const noexcept { return credit_through != 0 && received_bytes >= credit_through; }
   /// Returns the error for a call that timed out waiting for a reply: either `why`, or an error
   /// that names the missing credit if that is the cause.
@@ -72,8 +72,8 @@ struct Client::Impl {
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;
-  std::unordered_set<std::uint64_t> given_up;  // watches that must be ended as soon as the server
-                                               // has opened them
+  std::unordered_set<std::uint64_t> given_up;  // watches to end as soon as the server has opened
+                                               // them
   std::unordered_map<std::uint64_t, std::string> texts;
   std::unordered_set<std::uint64_t> told;   // texts that this client has sent
   session::Granted grant;                   // the remaining ids of the current grant

@@ -12,7 +12,8 @@ Result<session::Durable> Client::wait_durable(const Acknowledged& ack) {
 Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
   const auto is_durable = [&] { return impl_->durable && impl_->durable->sequence >= sequence; };
   if (is_durable()) return *impl_->durable;
-  // The most recent Durable may be older than a Save that has just been answered.
+  // Ask for the current state, because the most recent Durable may have been sent before a Save
+  // that has just been answered.
   if (auto asked = ask<session::FollowDurable>(); !asked) return asked;
   const auto comes_no_more = [&] {
     const session::Durable& now = *impl_->durable;

@@ -37,8 +37,8 @@ class Comparison {
     return {};
   }
 
-  /// If a table has additional fields in the world, this program can still read and write it, as is
-  /// usual with FlatBuffers.
+  /// If a table has additional fields in the world, this program can still read and write the
+  /// table, as is usual with FlatBuffers.
   std::optional<SchemaError> tables(const TypeDescriptor& theirs, const TypeDescriptor& mine) {
     const auto error = [&](const FieldDescriptor& of, std::string what) {
       return SchemaError{theirs.name, of.name, std::move(what) + " " + here};

@@ -19,8 +19,8 @@ namespace muster {
 using CompiledSchemas = std::span<const std::span<const std::uint8_t>* const>;
 
 #ifdef __ELF__
-// Headers written by schemac put their schemas into this section of a program or shared library, if
-// the schemas contain types of a game.
+// If a schema contains types of a game, the header that schemac generates puts the binary schema
+// into this section of the program or shared library.
 extern "C" {
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the linker's name
 [[gnu::weak, gnu::visibility("hidden")]] extern const std::span<const std::uint8_t>* const __start_muster_schemas[];
@@ -46,17 +46,17 @@ class Layouts {
   /// Reads the schemas that were compiled into the program. Skips invalid schemas.
   explicit Layouts(CompiledSchemas compiled);
 
-  /// Compares the types that are new in `world`. Must be called after types have been added to the
-  /// world.
+  /// Compares the types that were added to `world` since the previous call. Must be called each
+  /// time types have been added.
   void compare(const TypeTable& world);
   /// Returns true if any of this program's types has a different layout in the world.
   bool any_differ() const noexcept { return !faults_.empty(); }
   /// Returns a sentence that names the type and the first differing field. Returns null if the
   /// layouts are equal, or if the type is unknown to the world or the program.
   const std::string* fault(TypeId type) const noexcept;
-  /// Returns the sentence for the first differing type in a verified batch. The types considered
-  /// are its message, the components of its rows or Values, and the types in the batch inside a
-  /// timed batch. Returns null if no type differs.
+  /// Returns the sentence for the first type in a verified batch whose layouts differ. The types of
+  /// a batch are its message type, the types of the components in its rows or Values, and the types
+  /// of the batch inside a timed batch. Returns null if no layouts differ.
   const std::string* fault(BatchView batch) const noexcept;
   /// Returns the reason why a batch from this program must not be sent: one of its types has a
   /// different layout in the world, or is unknown to the world. Returns an empty string if the

@@ -1,4 +1,5 @@
-// The questions of a Client whose answers are assembled from several frames.
+// Defines the member functions of Client for questions whose answers are assembled from several
+// frames.
 #include <iterator>
 
 #include "client/cpp/client_impl.h"

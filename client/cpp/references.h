@@ -8,7 +8,8 @@
 namespace muster {
 
 /// Finds the entities and interned texts to which a string refers. The client must outlive this
-/// object. A connection error is returned as an unknown reference with the client's error text.
+/// object. A connection error is reported as an unknown reference, with the client's error message
+/// as the text.
 class ClientReferences final : public ValueReferences {
  public:
   explicit ClientReferences(Client& client) : client_(client) {}

@@ -8,14 +8,14 @@
 
 namespace muster {
 
-/// The reason why a call failed. If the reason came from the server, `fault` contains the whole
-/// Fault, and `text` contains its sentence.
+/// The reason why a call failed. If the server sent the reason as a Fault, `fault` contains that
+/// Fault, and `text` contains the Fault's sentence.
 struct ClientError {
   enum class Kind {
     refused,   ///< refused by the server or world; the session continues unless fault.closes is set
     lost,      ///< the connection could not be established or has ended
-    late,      ///< no answer arrived in time; it may still arrive, and the message may have been
-               ///< applied
+    late,      ///< no answer arrived in time; the answer may still arrive, and the message may have
+               ///< been applied
     mistaken,  ///< an error in the call, such as an unknown type or field name
   };
   Kind kind = Kind::lost;

@@ -1,4 +1,5 @@
-// The member functions of Client that open, change, and end watches and that fetch their frames.
+// Defines the member functions of Client that open, change, and end watches, and those that fetch
+// the frames of watches.
 #include <algorithm>
 
 #include "client/cpp/client_impl.h"

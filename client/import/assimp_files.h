@@ -23,8 +23,8 @@ class AssimpFiles : public Assimp::DefaultIOSystem {
 
   /// Returns the name that an object has in the file, given the name that Assimp reports.
   std::string name(std::string_view name) const;
-  /// Returns warnings about contents that were changed or omitted for Assimp, or that Assimp does
-  /// not report.
+  /// Returns warnings about file contents that were changed or omitted before Assimp read the file,
+  /// and about contents that Assimp does not report.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:

@@ -29,7 +29,8 @@ namespace {
 
 constexpr double degrees = 57.295779513082320877;
 
-/// Returns the format of the file, which Assimp derives from the reader that created the scene.
+/// Returns the name of the file's format. Assimp derives the name from the reader that created the
+/// scene.
 std::string format_of(const aiScene& scene) {
   aiString format;
   if (!scene.mMetaData || !scene.mMetaData->Get(AI_METADATA_SOURCE_FORMAT, format)) return {};
@@ -67,7 +68,7 @@ scene::Light light_of(const aiLight& from, bool gltf, Numbers& numbers) {
   const aiColor3D& color = light.kind == scene::LightKind::ambient ? from.mColorAmbient : from.mColorDiffuse;
   const float r = numbers.within("red", color.r, 1e9), g = numbers.within("green", color.g, 1e9),
               b = numbers.within("blue", color.b, 1e9);
-  // Assimp multiplies the color by the intensity, so values above 1 are considered to come from the
+  // Assimp multiplies the color by the intensity, so values above 1 are attributed to the
   // intensity.
   light.intensity = std::max({1.f, r, g, b});
   light.color = {.r = r / light.intensity, .g = g / light.intensity, .b = b / light.intensity, .a = 1};
@@ -95,8 +96,8 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   }
   const double aspect = camera.aspect > 0 ? camera.aspect : 1;
   const double angle = from.mHorizontalFOV;
-  // The angle of a glTF camera is the vertical angle multiplied by the aspect. In other formats, it
-  // is the horizontal angle.
+  // For glTF, Assimp reports the vertical angle multiplied by the aspect. For other formats, it
+  // reports the horizontal angle.
   const double vertical = gltf ? angle / aspect : 2 * std::atan(std::tan(angle / 2) / aspect);
   if (angle > 0) camera.fov = numbers.within("field of view", vertical * degrees, 180, camera.fov);
   if (from.mOrthographicWidth > 0)
@@ -108,7 +109,7 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
 struct Measures {
   double metres = 1;  ///< length of one unit of the file in meters
   Matrix turn = compose(scene::Transform{});
-  bool known = false;  ///< true if the format specifies unit and axes and Assimp reports them
+  bool known = false;  ///< true if the format specifies its unit and axes, and Assimp reports them
 };
 
 template <class T>
@@ -151,8 +152,8 @@ Measures measures_of(const aiScene& scene, std::vector<std::string>& warnings) {
   const std::string format = format_of(scene);
   if (format.find("FBX") != format.npos && scene.mMetaData) return fbx_measures(*scene.mMetaData, warnings);
   if (format.find("Collada") != format.npos) {
-    // Assimp has already scaled and rotated the root, but numbers that are not points must still be
-    // converted to meters.
+    // Assimp has already scaled and rotated the root. Numbers that the root's transform does not
+    // affect must still be converted to meters.
     const aiMatrix4x4& root = scene.mRootNode->mTransformation;
     const double unit = std::sqrt(static_cast<double>(root.a1 * root.a1 + root.b1 * root.b1 + root.c1 * root.c1));
     if (unit > 0 && std::isfinite(unit)) measures.metres = unit;
@@ -202,8 +203,8 @@ struct Names {
   std::unordered_map<const aiNode*, GltfPlacement> places;
 };
 
-/// Converts one scene to a model. This is a class because every step needs both the scene and the
-/// model.
+/// Converts one scene to a model. The conversion is a class because each of its steps needs both
+/// the scene and the model.
 class Reader {
  public:
   Reader(const aiScene& scene, const Names& names, const AssimpFiles& files, const ModelLimits& limits)
@@ -266,8 +267,8 @@ class Reader {
   }
 
   /// Removes and returns the lights or cameras that belong to this node. If the node's name is
-  /// unique, all lights or cameras with that name belong to the node; otherwise, only the next one
-  /// does.
+  /// unique, all lights or cameras with that name belong to the node. Otherwise, only the next
+  /// light or camera with that name does.
   template <class T>
   std::vector<const T*> take(const char* what, ByName<T>& from, const aiNode& node) {
     const auto found = from.find(node.mName.C_Str());
@@ -300,8 +301,8 @@ class Reader {
     return place;
   }
 
-  /// Applies the file's rotation and scale to the matrix of the root. In Collada, the matrix
-  /// already contains them.
+  /// Applies the file's rotation and scale to the matrix of the root. For a Collada file, the
+  /// matrix already includes both.
   Matrix in_metres(const Matrix& root) const {
     if (!is_fbx()) return root;
     Matrix result{};
@@ -367,8 +368,9 @@ class Reader {
     model_.entities[entity_for(place, "camera", taken, frame)].camera = camera;
   }
 
-  /// Returns the entity that receives a light or camera: the node's own entity, or a new part of it
-  /// if the entity is already taken or the frame differs from the node's.
+  /// Returns the entity that receives a light or camera. The result is the node's own entity,
+  /// unless the entity is already taken or the light or camera has its own coordinate frame. In
+  /// these cases, the result is a new part of the node's entity.
   std::uint32_t entity_for(std::uint32_t place, const char* part, bool taken, const Matrix& matrix) {
     const Decomposed frame = decompose(matrix);
     if (!taken && (!frame.finite || is_identity(frame.transform))) return place;
@@ -395,13 +397,13 @@ void keep_fitting_readers(Assimp::Importer& importer, const FileKind& kind) {
   for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
     const aiImporterDesc* description = importer.GetImporterInfo(i);
     if (description && description->mFileExtensions && reader_fits(description->mFileExtensions, kind)) continue;
-    // after UnregisterLoader, the caller owns the reader
+    // the caller owns the reader after UnregisterLoader() returns
     const std::unique_ptr<Assimp::BaseImporter> reader(importer.GetImporter(i));
     importer.UnregisterLoader(reader.get());
   }
 }
 
-/// Returns true if the model contains nothing except the root that its reader added.
+/// Returns true if the model contains nothing except an empty root.
 bool brings_nothing(const ImportedModel& model) {
   const ImportedEntity& root = model.entities.front();
   return model.entities.size() == 1 && !root.mesh && !root.light && !root.camera;
@@ -432,9 +434,9 @@ ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   return {*scene, *files};
 }
 
-/// Collada nodes have both names, which need not be unique, and ids, which identify the nodes of
-/// lights. Assimp reports only one of the two. The file is therefore read a second time, with
-/// names, into a tree of the same shape.
+/// A Collada node has both a name, which need not be unique, and an id, which is needed to find the
+/// nodes of lights. Assimp reports only one of the two at a time. The file is therefore read a
+/// second time, with names, into a tree of the same shape.
 Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   Names names;
   const aiScene& by_name = scene_of(file, true).scene;
@@ -460,7 +462,8 @@ Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
 Names gltf_1_names(const aiScene& scene, const std::filesystem::path& file) {
   Names names;
   const auto nodes = nodes_of_gltf_1(file);
-  bool is_made_up = false;  // true for the root, whose id may also be used in the file
+  bool is_made_up = false;  // true if a second node has the root's id, so that Assimp must have
+                            // added the root
   std::vector<const aiNode*> stack{scene.mRootNode};
   while (!stack.empty()) {
     const aiNode* const node = stack.back();

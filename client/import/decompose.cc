@@ -80,7 +80,8 @@ Decomposed decompose(const Matrix& matrix) {
   const double longest = std::max({length(columns[0]), length(columns[1]), length(columns[2])});
 
   // Gram-Schmidt orthogonalization, which is exact if the axes are already perpendicular. An axis
-  // that is (almost) zero compared to the others has no direction of its own and is computed last.
+  // that is (almost) zero compared to the others has no meaningful direction, so it is computed
+  // last.
   Axes axis{};
   std::array<double, 3> scale{};
   std::array<bool, 3> known{};

@@ -7,7 +7,8 @@
 
 namespace muster {
 
-/// A row-major matrix. Points are column vectors on its right side.
+/// A matrix in row-major order. To transform a point, multiply the matrix by the point as a column
+/// vector.
 using Matrix = std::array<std::array<double, 4>, 4>;
 
 struct Decomposed {

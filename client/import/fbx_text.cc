@@ -82,7 +82,7 @@ std::vector<double> text_numbers(std::string_view behind_name, std::size_t count
   return numbers;
 }
 
-/// Returns the numbers of each property with this name in the file.
+/// Finds all properties with this name in the file, and returns the `count` numbers of each one.
 std::vector<std::vector<double>> properties(std::string_view file, std::string_view name, std::size_t count) {
   const bool is_binary = file.starts_with("Kaydara FBX Binary");
   std::vector<std::vector<double>> found;
@@ -115,7 +115,8 @@ std::vector<std::string> unread_in_fbx(std::string_view file) {
   if (any_other_than(properties(file, "CameraProjectionType", 1), 0))
     warnings.push_back("the file has an orthographic camera (CameraProjectionType); it came in as a perspective one.");
   const auto angles = properties(file, "FieldOfView", 1), across = properties(file, "FieldOfViewX", 1);
-  // Most programs write both properties, and every object has defaults for both.
+  // Most programs write both properties for every camera, so a file with fewer FieldOfView than
+  // FieldOfViewX properties is missing some.
   if (!across.empty() && angles.size() < across.size())
     warnings.push_back("the file has a camera with FieldOfViewX and no FieldOfView; its angle was not read.");
   if (any_other_than(properties(file, "GeometricTranslation", 3), 0) ||

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// Returns warnings about contents of an FBX file, text or binary, that are imported incorrectly:
+/// Returns warnings about the contents of a text or binary FBX file that are imported incorrectly:
 /// orthographic cameras, fields of view under a different property name, and geometric transforms.
 std::vector<std::string> unread_in_fbx(std::string_view file);
 

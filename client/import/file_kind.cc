@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// The bytes with which files of a format begin. Formats that have no such mark, or whose mark is
-/// too short to be reliable, are not listed.
+/// Marks of file formats. A mark is a byte sequence with which every file of its format begins.
+/// Formats without a mark, or with a mark too short to be reliable, are not listed.
 struct Mark {
   std::string_view suffix, bytes;
 };

@@ -22,7 +22,7 @@ struct FileKind {
 /// suffix indicates. Returns an empty string if there is no such reason. Never blocks on a pipe.
 [[nodiscard]] std::string unfit(const std::filesystem::path& file);
 
-/// Returns true if the file is named .gltf or .glb, or begins like a .glb.
+/// Returns true if the file is named .gltf or .glb, or begins with the mark of a .glb.
 [[nodiscard]] bool may_be_gltf(const FileKind& file);
 
 /// Returns true if a reader for these suffixes ("gltf glb", as listed by Assimp) matches the file:

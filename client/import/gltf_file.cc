@@ -30,8 +30,8 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// Returns a parser's error message without its number. The message is shortened, because the text
-/// that it quotes may be arbitrarily long.
+/// Returns a parser's error message without the error number. Shortens the message, because the
+/// text that the message quotes may be arbitrarily long.
 std::string json_fault(std::string_view what, const std::string& place = {}) {
   if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
   constexpr std::string_view begins = "parse error at ";
@@ -41,8 +41,8 @@ std::string json_fault(std::string_view what, const std::string& place = {}) {
   return "it is not valid JSON: " + place + text + (what.size() > most ? "..." : "");
 }
 
-/// Determines where parsing stopped. The exception for a number that is too large does not contain
-/// this position.
+/// Determines where parsing stopped, because the exception for a number that is too large does not
+/// contain the position.
 class FaultPlace : public nlohmann::json_sax<Json> {
  public:
   std::size_t at = 0;  ///< number of bytes read
@@ -70,7 +70,7 @@ std::string number_place(const std::string& json) {
   FaultPlace place;
   Json::sax_parse(json, &place);
   const std::string_view read = std::string_view(json).substr(0, place.at);
-  const std::size_t line_begin = read.rfind('\n') + 1;  // 0 on the first line
+  const std::size_t line_begin = read.rfind('\n') + 1;  // 0 if there is no earlier newline
   return "line " + std::to_string(1 + std::ranges::count(read, '\n')) + ", column " +
          std::to_string(read.size() - line_begin) + ": ";
 }
@@ -457,8 +457,8 @@ std::vector<double> GltfFile::values(std::size_t accessor, const char* type, std
       for (std::size_t c = 0; c < components; ++c)
         values.push_back(component(begin + i * stride + c * number.bytes, number));
   } else {
-    // Without a bufferView, all values are 0. The size of the file does not limit the number of
-    // elements, so it is limited here.
+    // Without a bufferView, all values are 0. The file's size does not limit the number of elements
+    // in this case, so limit the number here.
     constexpr std::size_t most = 10'000'000;
     if (many > most)
       throw ReadFailure(place + " has more than " + std::to_string(most) + " elements without a bufferView");

@@ -22,11 +22,11 @@ std::string place_text(const char* list, std::size_t index, const char* member =
 const Json* member(const Json& of, const char* name);
 /// Returns a string member, or an empty string if there is none.
 std::string text_of(const Json& of, const char* name);
-/// Returns a numeric member, or nothing if it does not exist. Throws ReadFailure if it exists but
-/// is not a number.
+/// Returns a numeric member, or nothing if the member does not exist. Throws ReadFailure if the
+/// member is not a number.
 std::optional<double> number_of(const Json& of, const char* name, const std::string& place);
-/// Returns a member that is a list of N numbers, or nothing if it does not exist. Throws
-/// ReadFailure if it exists but is not such a list.
+/// Returns a member that is a list of N numbers, or nothing if the member does not exist. Throws
+/// ReadFailure if the member is anything other than a list of N numbers.
 template <std::size_t N>
 std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name, const std::string& place) {
   const Json* const list = member(of, name);
@@ -47,7 +47,7 @@ std::size_t whole(const Json& value, const std::string& place);
 struct GltfParts {
   std::string json;
   bool is_binary = false;
-  std::uint32_t version = 2;  ///< version of the .glb container
+  std::uint32_t version = 2;  ///< Version of the .glb container.
   /// Range of the binary chunk in the file. Both members are 0 if there is no such chunk.
   std::uint64_t data_at = 0, data_bytes = 0;
 };
@@ -57,7 +57,7 @@ GltfParts parts_of(const std::filesystem::path& file);
 class GltfFile {
  public:
   /// Parses the JSON, and checks that each buffer exists and is long enough. Throws ReadFailure if
-  /// any of this fails.
+  /// the JSON cannot be parsed or a buffer is missing or too short.
   explicit GltfFile(std::filesystem::path file);
 
   /// Returns true for a glTF 1.0 file. For such a file, only this function and json() may be
@@ -70,8 +70,8 @@ class GltfFile {
   /// Returns an element of a list. Throws ReadFailure if it does not exist. `from` is the path of
   /// the member that refers to the element, and is used in the error.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
-  /// Returns the index in a member, or nothing if there is no such member. Throws ReadFailure if
-  /// the index is invalid.
+  /// Returns the index that a member contains, or nothing if there is no such member. Throws
+  /// ReadFailure if the index is invalid.
   std::optional<std::size_t> index_of(const Json& of, const char* name, const char* of_list,
                                       const std::string& place) const;
 

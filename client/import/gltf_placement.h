@@ -20,8 +20,8 @@ struct Trs {
   std::array<double, 4> rotation{0, 0, 0, 1};
 };
 
-/// Converts a transform to floats. Omits values that do not fit in a float and rotations without a
-/// direction, and adds their names to `lost`.
+/// Converts a transform to floats. Omits any value that does not fit in a float, and any rotation
+/// without a direction, and adds the names of the omitted values to `lost`.
 scene::Transform transform_of(Trs trs, std::vector<std::string>& lost);
 
 struct GltfPlacement {
@@ -37,7 +37,7 @@ GltfPlacement placement_of(const Json& node, const std::string& from);
 /// represented.
 void place_node(ImportedModel& model, std::uint32_t place, const GltfPlacement& placement);
 
-/// The properties of a glTF 1.0 node that Assimp reports incorrectly.
+/// Those properties of a glTF 1.0 node that Assimp reports incorrectly.
 struct Gltf1Node {
   std::string name;  ///< empty if the node has no name
   GltfPlacement placement;

@@ -18,7 +18,8 @@ namespace muster {
 namespace {
 
 constexpr double degrees = 57.295779513082320877;
-/// Far distance of a camera without zfar, which is the largest value that the field allows.
+/// The far distance of a camera that has no zfar. The distance is the largest value that the field
+/// allows.
 constexpr double endless = 1e9;
 
 /// Returns true if the extension affects the import and is supported here, or if it only affects

@@ -19,7 +19,7 @@ constexpr std::size_t name_bytes_max = 255;
 
 struct ImportedMesh {
   std::string name;         ///< the mesh's name in the file; may be empty
-  std::uint32_t index = 0;  ///< the mesh's index among the file's meshes (MeshReference)
+  std::uint32_t index = 0;  ///< The mesh's index among the file's meshes (MeshReference).
   /// Bounding box of the vertices. Empty if there are no vertices or they are compressed.
   std::optional<scene::Shape> bounds;
   std::optional<scene::Color> color;  ///< base color of the mesh's material
@@ -31,10 +31,10 @@ struct ImportedEntity {
   static constexpr std::uint32_t no_parent = ~0u;
   std::uint32_t parent = no_parent;  ///< index of the parent in ImportedModel::entities; parents
                                      ///< come before their children
-  std::uint32_t depth = 0;           ///< levels below the root, whose depth is 0
+  std::uint32_t depth = 0;           ///< number of levels below the root; 0 for the root
   bool is_part = false;
-  bool is_named = true;  ///< false if `name` was generated or is an id; such a name gets a suffix
-                         ///< if it conflicts with another name
+  bool is_named = true;  ///< false if `name` was generated or is an id, in which case it gets a
+                         ///< suffix if it conflicts with another name
   std::string name;      ///< valid UTF-8; may be empty and need not be unique
   scene::Transform transform;
   std::optional<ImportedMesh> mesh;
@@ -57,11 +57,11 @@ struct ModelError {
   std::string text() const;  ///< "cannot import levels/town.gltf: there is no such file"
 };
 
-/// Limits on the cost of importing one file. A world does not accept more entities and levels from
-/// one session.
+/// Limits on the cost of importing one file. A world accepts no more than `entities_max` entities
+/// and `depth_max` levels from one session.
 struct ModelLimits {
   std::uint32_t entities_max = 1'000'000;
-  std::uint32_t depth_max = 1024;  ///< levels below the root
+  std::uint32_t depth_max = 1024;  ///< Limit on the number of levels below the root.
   /// Limits on the reader's memory and processor time, and the amounts by which each MiB of the
   /// file increases them.
   std::uint64_t memory_mib = 1024, memory_mib_per_mib = 32;

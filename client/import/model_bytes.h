@@ -16,9 +16,9 @@ namespace muster {
 std::vector<std::byte> model_bytes(const ImportedModel& model);
 std::vector<std::byte> refusal_bytes(std::string_view reason);
 
-/// Returns the model, or the reason why the bytes are refused. Because a malicious file could have
-/// taken over the process that wrote the bytes, all bytes are checked, and anything that is not a
-/// valid model is refused.
+/// Returns the model, or the reason why the bytes are refused. Checks all bytes and refuses
+/// anything that is not a valid model, because a malicious file could have taken over the process
+/// that wrote the bytes.
 std::expected<ImportedModel, std::string> model_from(std::span<const std::byte> bytes);
 
 }  // namespace muster

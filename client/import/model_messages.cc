@@ -61,8 +61,8 @@ class Texts {
   std::unordered_set<std::string> known_;
 };
 
-/// Returns a name with a suffix, such as "name~2". Truncates the name between two characters to a
-/// length that a world accepts.
+/// Returns a name with a suffix, such as "name~2". Truncates the name, at a character boundary, to
+/// a length that a world accepts.
 std::string with_suffix(std::string_view name, unsigned number) {
   const std::string suffix = '~' + std::to_string(number);
   if (name.size() + suffix.size() > name_bytes_max)
@@ -167,9 +167,9 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
     std::vector<std::vector<std::uint32_t>> groups(all_sets);
     for (const std::uint32_t i : level) groups[components_of(model.entities[i])].push_back(i);
 
-    // A group is inserted among the siblings that earlier groups of this level have created. Each
-    // child goes before the nearest later sibling that already exists. The loop goes from back to
-    // front, and `following` contains this sibling for each parent.
+    // Each group is inserted among the siblings created by earlier groups at this level. Each child
+    // goes before the nearest later sibling that already exists. The loop runs from back to front,
+    // and `following` holds that later sibling for each parent.
     for (unsigned set = 0; set < all_sets; ++set) {
       if (groups[set].empty()) continue;
       if (sets[set].entries().empty()) sets[set] = row_set(set);

@@ -12,11 +12,12 @@
 
 namespace muster {
 
-/// Determines where a model is placed in a world, and how its root and its file are named there.
+/// Specifies where a model is placed in a world, and the names that the model's root and file have
+/// there.
 struct ModelPlacement {
   Entity parent;          ///< nil makes the model's root a root of the world
-  std::string root_name;  ///< name for the root, which must be free (see free_name); empty means
-                          ///< the name in the file, even if it is taken
+  std::string root_name;  ///< The root's name, which must be free (see free_name). If empty, the
+                          ///< root keeps its name in the file, even if that name is taken.
   /// The model file relative to the folder of the world file, with "/" between folders.
   std::string asset;
 };
@@ -33,8 +34,8 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
 /// free. A long name is truncated before the suffix.
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken);
 
-/// Returns an empty string if a world with these types can accept imports; otherwise a sentence
-/// that names the type that is missing or has a different layout.
+/// Returns an empty string if a world with these types can accept imports. Otherwise, returns a
+/// sentence that names a type that is missing or has a different layout.
 std::string missing_import_types(const TypeTable& types);
 
 }  // namespace muster

@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 /// A transform is reported to have shear if its error exceeds this fraction of the longest axis.
-/// The errors that arise when FBX pivots are combined as floats are smaller.
+/// The rounding errors from combining FBX pivots in float precision are smaller.
 constexpr double shear_tolerance = 1e-3;
 
 std::string shown(double value) {

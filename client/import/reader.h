@@ -1,4 +1,4 @@
-// Code shared by the readers of all formats.
+// Declares the code that the readers of all formats share.
 #pragma once
 
 #include <array>
@@ -40,15 +40,15 @@ void place_by_matrix(ImportedModel& model, std::uint32_t place, const Matrix& ma
 /// Shortens names that a world would refuse, with a warning for each.
 void shorten_names(ImportedModel& model);
 
-/// Checks the numbers of one light, camera, or mesh. Files may contain negative, infinite, or
-/// absurd numbers, which a world refuses.
+/// Checks the numbers of one light, camera, or mesh. A file may contain negative, infinite, or
+/// absurdly large numbers, all of which a world would refuse.
 class Numbers {
  public:
   /// `of` names the light, camera, or mesh in warnings, as in "camera \"Eye\"".
   Numbers(std::string of, std::vector<std::string>& warnings) : of_(std::move(of)), warnings_(warnings) {}
 
   /// Returns the number clamped to 0..most, or `otherwise` if it is not finite. Adds a warning if
-  /// this changes the number.
+  /// the result differs from the number.
   float within(const char* what, double value, double most, double otherwise = 0);
   void tell(const std::string& what) { warnings_.push_back(of_ + ' ' + what); }
 
@@ -61,8 +61,8 @@ struct Box {
   std::array<double, 3> low, high;
 };
 
-/// Converts a box to a Shape. If its size does not fit in a float, adds a warning and returns
-/// nothing.
+/// Converts a box to a Shape. If the size of the box does not fit in a float, adds a warning and
+/// returns nothing.
 std::optional<scene::Shape> shape_of(const Box& box, Numbers& numbers);
 
 /// Describes a node for messages, as in "node \"door\" (12)".

@@ -23,8 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Stack space for the readers of nested formats, which recurse once per level. The kernel keeps
-/// this much address space free below the stack, whatever the previous limit was.
+/// Limit on the stack size. Readers of nested formats need a large stack, because they recurse once
+/// per level. The kernel leaves this much address space free below the stack, regardless of the
+/// previous limit.
 constexpr rlim_t stack_bytes = 120u << 20;
 
 void limit(int resource, rlim_t soft) {

@@ -11,8 +11,8 @@ namespace muster {
 
 /// Limits on the child process. All limits must be greater than 0.
 struct ProcessLimits {
-  std::uint64_t memory_bytes;             ///< in addition to the memory that the calling process
-                                          ///< currently uses
+  std::uint64_t memory_bytes;             ///< limit on the memory that the child uses in addition
+                                          ///< to the caller's current memory
   std::uint32_t seconds;                  ///< limit on processor time; the limit on wall time is
                                           ///< three times this value
   std::uint64_t answer_bytes = 1u << 30;  ///< limit on the model's size as written to the pipe

@@ -1,4 +1,4 @@
-// The client of a running world. See client/cpp/client.h.
+// Headers for clients of a running world. See client/cpp/client.h.
 #pragma once
 
 #include "schema/language.h"

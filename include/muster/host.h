@@ -1,5 +1,5 @@
-// For programs that host a registry (servers, savers, replays, and replicas), and for those that
-// explain or measure it.
+// Headers for programs that host a registry (servers, savers, replays, and replicas), and for
+// programs that explain or measure a registry.
 #pragma once
 
 #include "schema/language.h"

@@ -1,4 +1,4 @@
-// Types, batches, and the verifier, for tools that use the protocol without a world.
+// Headers for tools that use the protocol without a world: types, batches, and the verifier.
 #pragma once
 
 #include "schema/language.h"

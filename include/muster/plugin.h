@@ -1,4 +1,4 @@
-// For plugins, which are shared libraries that muster-server loads.
+// Headers for plugins, which are shared libraries that muster-server loads.
 #pragma once
 
 #if !__has_include("server/plugins/plugin_digest.h")

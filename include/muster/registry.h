@@ -1,4 +1,5 @@
-// The registry alone: entities, components, handlers, and messages, without sockets or a database.
+// Headers for the registry alone: entities, components, handlers, and messages. Requires neither
+// sockets nor a database.
 #pragma once
 
 #include "schema/language.h"

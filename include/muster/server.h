@@ -1,4 +1,4 @@
-// Registry, world, and server, for programs that serve their world.
+// Headers for programs that serve their own world: the registry, the world, and the server.
 #pragma once
 
 #if !__has_include("server/plugins/plugin_digest.h")

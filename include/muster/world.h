@@ -1,4 +1,4 @@
-// The registry with its world file. Links SQLite, but no sockets.
+// Headers for the registry and its world file. Requires SQLite, but no sockets.
 #pragma once
 
 #include <muster/registry.h>

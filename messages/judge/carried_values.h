@@ -1,6 +1,6 @@
-// Checks values that messages of muster.fbs carry as plain bytes. These checks determine only
-// whether a client may send such numbers and strings; the registry checks whether the values are
-// valid in the world. Values that do not match their type are skipped here.
+// Checks the values that some messages of muster.fbs carry as plain bytes. The checks determine
+// only whether a client may send the numbers and strings in a value; the registry checks whether
+// the value is valid in the world. The checks skip values that do not match their type.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@ constexpr bool carries_field(TypeId message) noexcept {
 constexpr bool carries_template(TypeId message) noexcept { return message == TypeTraits<DefineTemplate>::id; }
 
 /// Checks a `payload` that begins with a SetField. `offset` is the payload's offset in the batch. A
-/// fault names the type and field of the component.
+/// returned fault names the component's type and field.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_field(std::span<const std::byte> payload,
                                                                   std::size_t offset, const TypeTable& types);
 
-/// Checks a `table` that is a DefineTemplate accepted by check_table(). A fault names the type and
-/// field of the value; its text names the node, and its offset is `offset`. Returns bad_table if
-/// values are shared so often that their total size exceeds a small multiple of the table's length.
+/// Checks a `table` that is a DefineTemplate accepted by check_table(). A returned fault names the
+/// value's type and field, has the offset `offset`, and names the node in its text. Returns the
+/// fault bad_table if values are shared so often that their total size exceeds a small multiple of
+/// the table's length.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_template(std::span<const std::byte> table,
                                                                      std::size_t offset, const TypeTable& types,
                                                                      const VerifierLimits& limits);

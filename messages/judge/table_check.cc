@@ -187,8 +187,8 @@ class TableCheck {
         {static_cast<std::uint32_t>(at), *name_, path_, integer_text(kind, found), integer_text(kind, put)});
     return true;
   }
-  /// Returns an enum field's default if the enum has that value. Otherwise returns 0 if the enum
-  /// has the value 0, or else the enum's first value.
+  /// Returns the default of an enum field if it is a value of the enum. Otherwise, returns 0 if 0
+  /// is a value of the enum. Otherwise, returns the enum's first value.
   static std::int64_t default_of(const FieldDescriptor& field) {
     const std::vector<EnumValue>& values = field.enumeration->values;
     const auto known = [&](auto&& is) { return std::ranges::find_if(values, is); };
@@ -222,7 +222,7 @@ class TableCheck {
     return !limits_.values || text(at, length);
   }
   /// Checks each string only once, even if several fields share it. Strings that overlap are also
-  /// refused, because one would contain the other's length, and therefore a zero byte.
+  /// refused, because one string would contain the other's length, and therefore a zero byte.
   bool text(std::size_t at, std::size_t length) {
     if (read_texts_.empty()) read_texts_.resize(bytes_.size() / 4 + 1);
     if (read_texts_[at / 4]) return true;

@@ -9,11 +9,11 @@
 
 namespace muster {
 
-/// Writable access to the checked bytes, and the list of corrections. All members are null if
-/// corrections are not allowed.
+/// Provides writable access to the checked bytes, and the list to which corrections are added. All
+/// members are null if corrections are not allowed.
 struct Mending {
   const std::byte* judged = nullptr;
-  std::byte* same = nullptr;  ///< the bytes of `judged`, writable
+  std::byte* same = nullptr;  ///< a writable view of the bytes of `judged`
   Mended* mended = nullptr;
   /// Returns the writable byte at `offset` in `part`.
   std::byte* at(std::span<const std::byte> part, std::size_t offset) const noexcept {

@@ -14,15 +14,15 @@
 
 namespace muster {
 
-/// Returns the reason why a client may not send the number of kind `kind` at `at`: either it is a
-/// float that is not finite, or it is outside the `range` of its field. Bounds are compared in the
-/// field's own type, so that 0.1 as a float is within 0.1..1. Returns nothing if the number is
-/// allowed, or if `kind` is not a number.
+/// Returns the reason why a client may not send the number of kind `kind` at `at`. The reason is
+/// either that a float is not finite or that the number is outside its field's `range`. Bounds are
+/// compared in the field's own type, so that 0.1 as a float is within 0.1..1. Returns nothing if
+/// the number is allowed, or if `kind` is not a number.
 [[nodiscard]] std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind,
                                                 const std::byte* at) noexcept;
 
-/// Returns the rest of a sentence about a number that number_fault() refuses, such as "is 300, it
-/// takes a number from 0 to 100 (hp)".
+/// Returns the second part of a sentence about a number that number_fault() refuses, such as "is
+/// 300, it takes a number from 0 to 100 (hp)".
 [[nodiscard]] std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,
                                             const std::byte* at);
 

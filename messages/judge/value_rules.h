@@ -1,5 +1,5 @@
-// Rules that determine whether bytes are a valid struct value: bools, enums, and padding.
-// value_limits.h checks limits on values from outside.
+// Applies the rules that determine whether bytes are a valid struct value. The rules concern bools,
+// enums, and padding. value_limits.h checks limits on values from outside.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ using detail::fault;
 using detail::first_nonzero;
 using detail::number;
 
-/// A run of consecutive floats in a payload that must be finite but have no other limits.
+/// A run of consecutive payload floats that must be finite but have no other limits.
 struct Floats {
   std::uint32_t offset, count;
   FieldKind kind;
@@ -80,8 +80,8 @@ class Judge {
     return h_.kind == BatchKind::shared ? shared() : items();
   }
   /// Returns true if a quick check finds that a batch suitable for run_again() is valid. The quick
-  /// check supports only rows of floats and unrestricted numbers. If it returns false, call
-  /// run_again().
+  /// check supports only rows of floats and unrestricted numbers. If the function returns false,
+  /// call run_again().
   bool is_good_again(std::span<const std::byte> bytes) const noexcept {
     if (!quick_) return false;
     const std::size_t items = std::size_t{h_.header_units} * 16;
@@ -200,8 +200,8 @@ class Judge {
     return {};
   }
 
-  /// Determines the rules that apply to payloads. Most payloads consist of floats and unrestricted
-  /// numbers, which can be checked without consulting the rules of each part.
+  /// Determines the rules that apply to payloads. Most payloads contain only floats and
+  /// unrestricted numbers, and can be checked without consulting the rules of each part.
   void see_what_is_ruled() {
     bool other = !gaps_.empty() || (limits_.values && carries_field(h_.type));
     for (const Part& part : parts_) {
@@ -275,8 +275,8 @@ class Judge {
     return {};
   }
 
-  /// Checks that the body is exactly `needed` bytes long, which is the size of its `count` items
-  /// (of any kind).
+  /// Checks that the batch has room for exactly the `needed` bytes of its items, rounded up to a
+  /// multiple of 16.
   Result body(std::uint64_t needed) const {
     const std::uint64_t whole = std::uint64_t{h_.header_units} * 16 + ((needed + 15) & ~std::uint64_t{15});
     if (whole == h_.bytes) return {};
@@ -290,7 +290,7 @@ class Judge {
     return bad(Fault::nonzero_padding, from + first_nonzero(bytes_.data() + from), std::string(what) + " is not zero");
   }
 
-  /// Returns the size of the part of an item before its payload: target and cause.
+  /// Returns the size of the part of an item that precedes the payload: the target and the cause.
   std::uint32_t item_head() const noexcept { return (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u); }
   bool has_gaps_around_payloads() const noexcept {
     return item_head() < h_.payload_offset || std::size_t{h_.payload_offset} + h_.payload_bytes < h_.item_bytes;
@@ -425,7 +425,7 @@ class Judge {
   std::vector<Part> parts_;
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
-  bool quick_ = false;  // true if is_good_again() may be used
+  bool quick_ = false;  // True if is_good_again() may be used.
   // The kind of checks that payload contents require.
   enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;
 };

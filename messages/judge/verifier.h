@@ -64,12 +64,13 @@ struct VerifierLimits {
   /// If true, also checks numbers and texts, including those inside SetField, SetFieldIf, and
   /// DefineTemplate. Floats must be finite, numbers must be within their field's `range`, texts
   /// must be UTF-8 without zero bytes, and `reserved` fields of Muster's own types must be zero.
-  /// Servers set this for batches from clients. Clients do not set it, because C++ handlers may
-  /// produce other values, and a client must be able to show them.
+  /// Servers set this flag for batches from clients. Clients do not set the flag, because C++
+  /// handlers may produce values that violate these rules, and a client must be able to show any
+  /// such value.
   bool values = false;
 };
-/// Limits for batches that this program, or a similar one, wrote to its own files. These limits
-/// allow everything that such a program can write.
+/// Limits for batches from files that this program, or a program like it, has written. The limits
+/// allow every batch that the program can write.
 inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
                                            .count_max = ~0u,
                                            .table_depth_max = TableEncoder::depth_max,
@@ -100,10 +101,10 @@ class BatchVerifier {
   [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
                                                             const VerifierLimits& limits);
   /// Returns true if a quick check finds that the batch is valid and has the same header as the
-  /// most recent batch that verify() accepted. If it returns false, call verify(). The types and
-  /// limits must be the same as in that call.
+  /// most recent batch that verify() accepted. If the function returns false, call verify(). The
+  /// types and limits must be the same as in the most recent call to verify().
   bool again(std::span<const std::byte> bytes) const noexcept;
-  /// Returns true if the most recent batch had the same header as the one before it, which was
+  /// Returns true if the two most recent batches had the same header, and if the earlier batch was
   /// valid and had neither a row set nor tables.
   bool repeats() const noexcept { return repeats_; }
   void forget() noexcept;

@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Returns the field of a component whose path has this hash. The field is a leaf, or a part with
-/// several leaves.
+/// Returns the component field whose path hashes to this value. The field is either a leaf or a
+/// part that contains several leaves.
 std::optional<FieldName> field_of(const TypeTable& types, const TypeDescriptor& component, std::uint32_t hash) {
   for (const Leaf& leaf : leaves(types, component))
     for (std::size_t end = 1; end <= leaf.path.size(); ++end) {

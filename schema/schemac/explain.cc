@@ -107,7 +107,7 @@ constexpr std::array<std::string_view, 15> musters_attributes = {
 bool is_musters(std::string_view attribute) {
   return std::ranges::find(musters_attributes, attribute) != musters_attributes.end();
 }
-/// Attributes that flatc accepts without a declaration.
+/// Attributes that a schema may use without declaring them.
 constexpr std::array<std::string_view, 14> flatcs_attributes = {
     "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
     "bit_flags", "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
@@ -120,7 +120,7 @@ bool is_flatcs(std::string_view attribute) {
 class Nearest {
  public:
   explicit Nearest(std::string_view written) : written_(lower(written)), distance_(written.size() / 3 + 1) {}
-  /// Offers a candidate name. If several are equally close, the first is used.
+  /// Considers a candidate name. If several candidates are equally close, the first one is chosen.
   void offer(std::string_view name) {
     if (name.size() > name_bytes_max || written_.size() > name_bytes_max) return;
     const std::size_t distance = edit_distance(written_, lower(name));
@@ -144,8 +144,8 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& include_folders) : include_folders_(include_folders) {}
 
-  /// Returns an explanation of the first mistake in the file and its includes, or an empty string
-  /// if there is none.
+  /// Returns an explanation of the first mistake in the file or the files that it includes, or an
+  /// empty string if there is no mistake.
   std::string read(const std::string& path) {
     std::error_code error;
     if (was_read_.size() >= files_max ||
@@ -177,7 +177,8 @@ class Reader {
     }
   };
 
-  /// Records the declarations of the file first, because fields may name types declared later.
+  /// Record all declarations of the file first, because a field may refer to a type that is
+  /// declared later.
   void declare(const File& file) {
     std::string space;
     for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
@@ -280,7 +281,7 @@ class Reader {
     return {};
   }
 
-  /// Reads the attributes of a type or field, if it has any.
+  /// Reads the attributes of a type or field, if there are any.
   std::string read_attributes(File& file, const std::string& owner) {
     if (!file.is("(")) return {};
     bool at_name = true;
@@ -349,7 +350,7 @@ class Reader {
     return {};
   }
 
-  /// Explains an error in the type of a field or of its elements.
+  /// Explains an error in the type of a field or in the type of a field's elements.
   std::string about_type(const File& file, const Token& named, bool table) const {
     const std::string& name = named.text;
     if (!named.is_word || is_scalar(name)) return {};

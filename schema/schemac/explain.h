@@ -1,5 +1,5 @@
-// Finds mistakes in a schema's text for which flatc prints unhelpful messages, and reports the
-// field and how to correct it.
+// Finds mistakes in a schema's text for which flatc prints unhelpful messages. Names the field that
+// contains the mistake, and describes the correction.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace muster::schemac {
 
-/// Describes the first mistake, in the order in which flatc reads, in the schema `source` or in a
-/// schema that it includes: "game.fbs:3:5: game.Orc.name: a struct cannot hold a string; ...".
-/// Returns an empty string if it finds none of the known mistakes.
+/// Describes the first mistake that flatc would encounter in the schema `source` or in the schemas
+/// that `source` includes, as in "game.fbs:3:5: game.Orc.name: a struct cannot hold a string; ...".
+/// Returns an empty string if the schemas contain none of the known mistakes.
 std::string explain_refusal(const std::string& source, const std::vector<std::string>& include_folders);
 
 }  // namespace muster::schemac

@@ -81,7 +81,7 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
   const ScratchFolder scratch;
   if (scratch.path().empty())
     return std::unexpected(FlatcFailure{false, std::string("cannot make a scratch folder: ") + std::strerror(errno)});
-  // If the folder is not passed, flatc does not record which file declares each type.
+  // Without an explicit root folder, flatc does not record which file declares each type.
   const std::string folder = std::filesystem::path(source).parent_path().string();
   if (auto done = call_flatc(flatc, include_folders,
                              {"-b", "--schema", "--bfbs-comments", "--bfbs-builtins", "--bfbs-filenames",
@@ -91,7 +91,7 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
   const std::filesystem::path result =
       std::filesystem::path(scratch.path()) / std::filesystem::path(source).filename().replace_extension(".bfbs");
   auto bytes = read_file(result.string());
-  // flatc does not report an error if the end of a file could not be written.
+  // flatc reports no error if it fails to write the end of a file.
   if ((!bytes || !is_whole(*bytes)) && !scratch.can_be_written()) return std::unexpected(no_room(scratch));
   if (!bytes) return std::unexpected(FlatcFailure{false, "flatc wrote no " + result.filename().string()});
   if (auto done = put_high_defaults(*bytes, flatc, include_folders, source); !done)

@@ -23,15 +23,15 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::string& path() const { return path_; }
-  /// Returns true if another 64 KiB can be written to the folder.
+  /// Returns true if at least 64 KiB can still be written to the folder.
   bool can_be_written() const;
 
  private:
   std::string path_;
 };
 
-/// Runs flatc with one -I option for each include folder, followed by `words`. The output of flatc
-/// becomes part of the output of schemac.
+/// Runs flatc with one -I option for each include folder, followed by the arguments in `words`.
+/// Anything that flatc prints appears in schemac's own output.
 [[nodiscard]] std::expected<void, FlatcFailure> call_flatc(const std::string& flatc,
                                                            const std::vector<std::string>& include_folders,
                                                            const std::vector<std::string>& words);

@@ -52,8 +52,8 @@ const char* kind_name(FieldKind kind) {
   return "";
 }
 
-/// Orders structs so that each struct follows the structs that it contains, and otherwise in the
-/// order of the schema.
+/// Orders structs so that each struct comes after the structs that it contains. Otherwise, keeps
+/// the order of the schema.
 void place_struct(const Output& out, const TypeDescriptor& type, std::string_view file, std::set<TypeId>& placed,
                   std::vector<const TypeDescriptor*>& order) {
   if (type.file != file || !placed.insert(type.id).second) return;
@@ -174,8 +174,8 @@ std::string write_header(const HeaderInput& input) {
   if (!tables.empty()) write_tables(out, tables);
 
   if (!all.empty()) {
-    // The array is named after its content, so that each schema has only one array even if several
-    // headers define it.
+    // The array's name is derived from the array's content, so that a program contains only one
+    // array per schema even if several headers define it.
     const std::string_view bytes(reinterpret_cast<const char*>(input.bfbs.data()), input.bfbs.size());
     const std::string array = "bfbs_" + hex(hash64(bytes), 16).substr(2);
     const std::string size = std::to_string(input.bfbs.size());

@@ -17,10 +17,10 @@ struct HeaderInput {
                                       ///< the types of this file are written
   std::vector<std::string> includes;  ///< headers to include: "parts.h", "muster/schema/muster.h"
   std::vector<std::string> parts;     ///< included files whose types are written to the same module
-  bool ts_comments = true;            ///< the binary schema in the TypeScript module has comments
-                                      ///< on the module's types
-  bool in_tree = false;               ///< includes "schema/builtin.h" instead of
-                                      ///< <muster/schema/builtin.h>
+  bool ts_comments = true;            ///< if true, the binary schema in the TypeScript module
+                                      ///< includes the comments on the module's types
+  bool in_tree = false;               ///< if true, the header includes "schema/builtin.h" instead
+                                      ///< of <muster/schema/builtin.h>
 };
 
 std::string write_header(const HeaderInput& input);

@@ -36,7 +36,7 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
                              {"--json", "--strict-json", "--defaults-json", "--raw-binary", "--root-type", table, "-o",
                               scratch.path(), source, "--", binary});
       !done)
-    return fail(done.error().what);  // cannot be a mistake in the schema, because flatc has
+    return fail(done.error().what);  // the schema cannot be at fault, because flatc has already
                                      // compiled it
   const auto bytes = read_file(scratch.path() + "/defaults.json");
   if (!bytes) return fail(bytes.error());
@@ -105,7 +105,7 @@ flatbuffers::DetachedBuffer field_with(const reflection::Field& from, std::uint6
 }
 
 /// Appends the field to the schema's bytes, and makes the link at `link` point to it. The field is
-/// appended because links can only point forward.
+/// appended at the end because links can only point forward.
 void replace(std::vector<std::byte>& bfbs, std::size_t link, const flatbuffers::DetachedBuffer& field) {
   constexpr std::size_t alignment = 16;
   const std::size_t begin = (bfbs.size() + alignment - 1) / alignment * alignment;
@@ -129,7 +129,7 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(bfbs.data());
   flatbuffers::Verifier verifier(bytes, bfbs.size(), 64, 1u << 18);
   if (bfbs.size() < 16 || !reflection::VerifySchemaBuffer(verifier))
-    return {};  // the loader reports what is wrong with it
+    return {};  // the schema loader will report the error
   const reflection::Schema& schema = *reflection::GetSchema(bytes);
   std::vector<Found> found;
   for (const reflection::Object* object : *schema.objects()) {
@@ -158,8 +158,8 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
       found.push_back({static_cast<std::size_t>(link - bytes), *value, &field});
     }
   }
-  std::vector<flatbuffers::DetachedBuffer> fields;  // all fields are created before their sources
-                                                    // move
+  std::vector<flatbuffers::DetachedBuffer> fields;  // create all fields first, because replace()
+                                                    // moves the data from which they are created
   for (const Found& each : found) fields.push_back(field_with(*each.field, each.value));
   for (std::size_t i = 0; i < found.size(); ++i) replace(bfbs, found[i].link, fields[i]);
   return {};

@@ -188,8 +188,8 @@ std::string cpp_absolute_name(std::string_view full_name) { return "::" + joined
 std::string cpp_type_name(std::string_view full_name, std::string_view inside) {
   const std::string space = cpp_namespace(full_name);
   if (space == inside) return cpp_last_name(full_name);
-  // The name is qualified from the root if an inner namespace would hide its first part. For
-  // example, "game::muster" would hide muster::Entity.
+  // Qualify the name from the global namespace if an inner namespace would hide the name's first
+  // part. For example, a namespace game::muster would hide muster::Entity.
   const std::string first = space.substr(0, space.find("::"));
   const std::size_t inner = inside.find("::" + first);
   const bool caught = first.empty() || inner != std::string_view::npos;

@@ -12,16 +12,18 @@ namespace muster::schemac {
 
 /// Returns the identifier, with an underscore appended if C++ reserves it ("class_").
 std::string cpp_name(std::string_view identifier);
-/// These functions split a full name: "game.battle.Damage" -> "game::battle" and "Damage".
+/// These two functions return the two parts of a full name. For "game.battle.Damage", they are
+/// "game::battle" and "Damage".
 std::string cpp_namespace(std::string_view full_name);
 std::string cpp_last_name(std::string_view full_name);
-/// Returns the name qualified from the root, such as "::game::battle::Damage".
+/// Returns the name qualified from the global namespace, such as "::game::battle::Damage".
 std::string cpp_absolute_name(std::string_view full_name);
 /// Returns the type's name as used in the namespace `inside`: unqualified if the type is in that
 /// namespace, otherwise qualified.
 std::string cpp_type_name(std::string_view full_name, std::string_view inside);
 
-/// Returns the C++ type of a scalar, muster::Entity or muster::Text: "std::int32_t", "float".
+/// Returns the C++ type of a scalar, an entity, or a text, such as "std::int32_t" or
+/// "muster::Entity".
 std::string cpp_scalar(FieldKind kind, std::string_view inside);
 /// Returns the C++ element type of a struct's field: an enum, a scalar, or a struct. `type_name` is
 /// the full name of the nested struct.

@@ -1,4 +1,5 @@
-// State shared by the writers of structs and tables: the schema, and the text written so far.
+// Holds the state shared by the writers of structs and tables: the schema, and the text written so
+// far.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class Output {
   const TypeDescriptor& type(TypeId id) const {
     for (const TypeDescriptor& type : schema_.types)
       if (type.id == id) return type;
-    std::abort();  // the loader rejects such schemas
+    std::abort();  // the loader rejects schemas that refer to unknown types
   }
 
   /// Opens the namespace of the code that follows ("game::battle"; empty for none), and closes the
@@ -50,7 +51,8 @@ class Output {
 /// `native` is the existing C++ enum that the schema names for this enum, or an empty string.
 void write_enum(Output& out, const EnumDescriptor& type, std::string_view native);
 void write_struct(Output& out, const TypeDescriptor& type);
-/// Writes two classes for each table: one that holds it, and one that reads it in place.
+/// Writes two classes for each table: one that holds the table, and one that reads the table in
+/// place.
 void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables);
 /// Writes the TypeTraits of a type. `schema_array` is the name of the array that contains the
 /// binary schema.

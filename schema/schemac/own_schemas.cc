@@ -23,8 +23,8 @@ std::string included_header(const std::filesystem::path& own, const std::filesys
   if (header == "schema/muster.h") return "muster/" + header;
   const auto ours = read_file((own / "schema" / file.filename()).string());
   if (own.empty() || !ours) return header;
-  // The binary schema may have been passed without its sources. In that case, the file's path shows
-  // which schema was included.
+  // If the binary schema was passed without its sources, the file's path shows which schema was
+  // included.
   const auto theirs = read_file(file.string());
   const bool same = theirs ? *ours == *theirs : file.parent_path().filename() == "schema";
   return same ? "muster/schema/" + header : header;

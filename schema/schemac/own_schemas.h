@@ -1,5 +1,5 @@
-// Finds Muster's own schemas, which a game's schema includes as "schema/muster.fbs", and their
-// headers.
+// Finds Muster's own schemas, which a game's schema includes by names such as "schema/muster.fbs",
+// and the headers of these schemas.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,16 @@
 
 namespace muster::schemac {
 
-/// Returns the folder that contains `schema/muster.fbs`, relative to this program: share/muster if
-/// installed, or a parent of the build folder. Returns an empty path if there is no such folder.
+/// Returns the folder that contains `schema/muster.fbs`. The function finds the folder relative to
+/// this program: share/muster if the program is installed, or a parent of the build folder. Returns
+/// an empty path if there is no such folder.
 std::filesystem::path own_schemas();
 
 /// Returns the header of the included schema `file`. If the name and content of `file` equal those
-/// of a file in `own`, this is one of Muster's own headers, such as `muster/schema/scene.h`.
-/// Otherwise the header is named as by header_of(), such as `parts.h`. `source_file` comes from
-/// source_files(). A `file` that cannot be read is considered one of Muster's schemas if it has the
-/// name of one and its folder is called `schema`.
+/// of a file in `own`, the result is one of Muster's own headers, such as `muster/schema/scene.h`.
+/// Otherwise, the result is the same as that of header_of(), such as `parts.h`. `source_file` comes
+/// from source_files(). If `file` cannot be read, it counts as one of Muster's schemas if it has
+/// the same name as one of them and is in a folder called `schema`.
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file);
 

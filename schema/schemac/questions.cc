@@ -34,7 +34,7 @@ std::string declaration(const Output& out, const QuestionDescriptor& question) {
   return {};
 }
 
-/// Writes a function template that finds one of the questions by its id and calls f<Q>() for it.
+/// Writes a function template that finds a question's type Q by id and calls f<Q>().
 std::string finder(const Output& out, const std::string& name, const std::vector<QuestionDescriptor>& questions) {
   std::string text = "template <class F>\nbool " + name + "(TypeId type, F&& f) {\n  switch (type) {\n";
   for (const QuestionDescriptor& question : questions) {

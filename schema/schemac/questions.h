@@ -1,6 +1,6 @@
-// Writes the files that depend on the questions in schema/session.fbs: the C++ declarations of
-// their handlers, with the table used to find them, and the table of questions in docs/protocol.md.
-// Equal schemas produce equal bytes on every machine.
+// Writes the two texts generated from the questions in schema/session.fbs: the C++ header that
+// declares the handlers of the questions and the table for finding a handler, and the table of
+// questions in docs/protocol.md. Equal schemas produce equal bytes on every machine.
 #pragma once
 
 #include <string>

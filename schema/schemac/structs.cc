@@ -9,7 +9,8 @@
 namespace muster::schemac {
 namespace {
 
-/// Returns a struct's value as a designated initializer. `bytes` are the bytes of the struct only.
+/// Returns a struct's value as a designated initializer. `bytes` must contain exactly the bytes of
+/// the struct.
 std::string struct_literal(const Output& out, const TypeDescriptor& type, const std::byte* bytes);
 
 std::string element_literal(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
@@ -102,7 +103,8 @@ void write_struct(Output& out, const TypeDescriptor& type) {
   out.enter(cpp_namespace(type.name));
   const std::string name = cpp_last_name(type.name);
   const std::vector<std::string> names = field_names(type);
-  const bool built_in = type.name == "muster.Entity";  // written by hand in schema/builtin.h
+  const bool built_in = type.name == "muster.Entity";  // schema/builtin.h contains a handwritten
+                                                       // definition
   if (!built_in) {
     std::uint32_t natural = 1, end = 0;
     for (const FieldDescriptor& field : type.fields)
@@ -119,7 +121,7 @@ void write_struct(Output& out, const TypeDescriptor& type) {
       end = field.offset + field.size * field.count;
       std::string element = cpp_element(field.kind, field.enumeration,
                                         field.type ? std::string_view(out.type(field.type).name) : "", out.space());
-      // Inside the class, a field hides a type of the same name, so the type's name is qualified.
+      // A field hides a type of the same name inside the class, so qualify the type's name.
       if (std::ranges::find(names, element) != names.end())
         element = field.enumeration               ? cpp_absolute_name(field.enumeration->name)
                   : field.kind == FieldKind::text ? "::muster::Text"

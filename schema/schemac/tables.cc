@@ -13,10 +13,11 @@ namespace {
 // Not constexpr: GCC 12 rejects a constexpr initializer_list at namespace scope.
 const std::initializer_list<std::string_view> view_members = {"decode", "table_"};
 
-/// The order in which the tables of one schema are defined, and the fields that violate it.
+/// The order in which the tables of one schema are defined, and the fields that refer to a table
+/// defined later.
 struct TableOrder {
-  std::vector<const TypeDescriptor*> order;  ///< tables used as members come before their owners,
-                                             ///< if possible
+  std::vector<const TypeDescriptor*> order;  ///< Tables used as members come before their owners,
+                                             ///< if possible.
   /// Fields whose table type is still incomplete where the field is declared.
   std::set<const FieldDescriptor*> back_edges;
 };
@@ -45,7 +46,7 @@ struct Placer {
   }
 };
 
-/// The properties of one field that are needed by the functions below.
+/// The properties of one field, as needed by the functions below.
 struct Member {
   const FieldDescriptor& field;
   std::string name;
@@ -115,7 +116,7 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
     std::string held = m.element, value = "{}";
     if (m.is_vector()) {
       held = "std::vector<" + m.element + ">";
-      // The field has no initializer if its type is a class that is defined later.
+      // A field whose type is a class that is defined later has no initializer.
       if (order.back_edges.contains(&m.field) && m.field.type != type.id) value.clear();
     } else if (m.by_pointer) {
       held = "std::unique_ptr<" + m.element + ">";
@@ -136,8 +137,8 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
   out << "\n  friend bool operator==(const " << name << "& a, const " << name << "& b);\n};\n\n";
 }
 
-/// Writes the comparison of native classes that contain pointers. It compares the values that the
-/// pointers refer to.
+/// Writes the comparison operator of a native class that contains pointers. The operator compares
+/// the values to which the pointers refer.
 void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::vector<Member> members = members_of(out, type, order);
   if (std::ranges::none_of(members, &Member::by_pointer)) return;

@@ -243,7 +243,8 @@ class Typescript {
   std::map<std::string, std::pair<std::string, std::string>> names_;  // full name -> file, and name
                                                                       // in that file's module
   std::map<std::string, std::string> imports_;                        // file -> name in this module
-  std::set<std::string> asked_files_;                                 // files that declare answers
+  std::set<std::string> asked_files_;                                 // files that declare the
+                                                                      // answers to questions
   bool has_questions_ = false;
 };
 

@@ -9,9 +9,9 @@
 
 namespace muster::schemac {
 
-/// Returns the text of the module. Ignores `input.includes`. Included files whose types are used
-/// are imported as "./parts.js", except those listed in `input.parts`, whose types are written into
-/// this module.
+/// Returns the text of the module. Ignores `input.includes`. If the module uses types of an
+/// included file, it imports that file's module, as in "./parts.js". However, the types of files
+/// listed in `input.parts` are written into this module.
 std::string write_typescript(const HeaderInput& input);
 
 }  // namespace muster::schemac
