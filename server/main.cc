@@ -67,6 +67,7 @@ struct Arguments {
 };
 
 World* running = nullptr;  // used only by the signal handler
+
 // Records a signal, because `running` is null while the world is being reopened.
 volatile std::sig_atomic_t was_signalled = 0;
 /// The first signal asks the world to stop, which it does between two inputs. A second signal ends

@@ -91,6 +91,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
     if (!watches_.room_came()) world_.wake();
   }
   std::uint32_t sessions() const;  ///< number of sessions
+
   /// If a session with this secret number was ended by a Fault, returns that Fault. Searches the
   /// current sessions and the ended_max sessions that left most recently.
   std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
@@ -169,6 +170,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
   std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with pending requests
+
   // Sessions added since the last flush.
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);

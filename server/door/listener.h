@@ -25,6 +25,7 @@ struct ListenerOptions {
   /// The folder of models to serve over HTTP, or empty.
   std::string world_folder = {};
   std::string world_file = {};  ///< the world's file, which is not served
+
   /// The file with the list of users (server/access/users.h), or empty.
   std::string users_file = {};
   /// World::id of the world to which the users belong, or empty.

@@ -14,6 +14,7 @@ struct Figures {
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
                 tick_max_ns = 0;               ///< processor time; classes are an eighth wide
   std::uint64_t edits = 0, edits_refused = 0;  ///< counted since the server started
+
   /// Total size of the answers, in all sessions, that clients have not read yet.
   std::uint64_t answers_waiting_bytes = 0;
   /// Total size of the requests, in all sessions, that the world has not handled yet.

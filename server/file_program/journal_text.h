@@ -13,6 +13,7 @@ namespace muster {
 struct JournalChoice {
   std::uint64_t from = 0;       ///< inputs with smaller sequences are skipped
   std::uint64_t lines = ~0ull;  ///< limit on the number of inputs and ticks
+
   /// If true, prints one object per input, tick, or schema. Otherwise, prints lines sorted into
   /// groups.
   bool json = false;

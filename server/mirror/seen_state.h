@@ -36,6 +36,7 @@ class SeenState {
   struct Column {
     TypeId type = 0;
     std::uint32_t size = 0;  ///< size of a value, or 0 if there are none
+
     /// Null if the registry does not know the type.
     const TypeDescriptor* descriptor = nullptr;
     /// Indexed by chunk number; null if there are no values.

@@ -34,6 +34,7 @@ class SeenWorld : public SeenState {
     std::vector<Values> values;
     std::vector<Entity> structure;  ///< entities created, destroyed, or moved to a different parent
     std::vector<Entity> kinds;      ///< entities created or with a changed set of components
+
     /// Living entities with a new previous sibling or a new number of children.
     std::vector<Entity> links;
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }

@@ -71,6 +71,7 @@ struct MusterPlugin {
   std::uint32_t abi_version;
   std::uint32_t layout;   ///< muster_plugin_layout, as computed by the plugin's compiler
   std::uint64_t headers;  ///< muster_plugin_headers of the headers used to compile the plugin
+
   /// Unique among a server's plugins, and the same for all builds of a plugin.
   const char* name;
   /// Identifies the code. Stored with every save, for replays.

@@ -12,6 +12,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kept_bytes = 16384;  // amount of memory that an idle session keeps
+
 /// Limit, in ns, on the time that a slow connection needs to transmit the queued data. Data that
 /// waits longer is outdated when it arrives.
 constexpr std::uint64_t queued_time_max = 100'000'000;

@@ -22,6 +22,7 @@ struct Request {
   bool latest = false;              ///< only the last pending message counts (journal: "latest")
   std::uint64_t came_ns = 0;        ///< processor time of the world thread on arrival
   std::span<std::byte> batch = {};  ///< aligned to 16 bytes
+
   /// The replaced requests that need an answer, in order. Each receives the answer to this request.
   std::vector<std::uint64_t> overtaken = {};
 };
@@ -106,6 +107,7 @@ class Requests {
     std::vector<Request> requests;
     std::size_t done = 0;     // number of finished requests
     std::size_t counted = 0;  // size of all requests, including finished ones
+
     /// Takes over the other pile's requests if there is room, and returns false otherwise. None of
     /// this pile's requests may be finished.
     bool takes(Pile& other);

@@ -46,11 +46,13 @@ class TextsTold {
 struct Seat {
   TextsTold texts_sent;                          ///< thread-safe
   std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
+
   /// Number and total size of those texts that were new to the world.
   std::uint64_t texts = 0, text_bytes = 0;
   std::vector<session::Granted> grants;  ///< sorted by index; ids may be unused
   std::vector<std::uint64_t> timers;     ///< may include timers that are over
   std::uint64_t edits = 0;               ///< edits that the world accepted
+
   /// Processor time from an edit's arrival to its answer.
   TimeCounts edit_waits;
 };

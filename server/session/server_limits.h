@@ -35,14 +35,17 @@ struct ServerLimits {
   std::uint32_t requests_max = 256;
   std::uint32_t question_bytes_max = 1u << 20;  ///< limit on the size of a question
   std::uint32_t rows_max = 10'000;              ///< limit on the rows of an answer
+
   /// Limit on the size of an answer. A page ends with the row that reaches the limit.
   std::uint32_t page_bytes_max = 1u << 20;
   /// Limit on the length of a path. If a path is longer, the entity's id is shown instead.
   std::uint32_t path_bytes_max = 4096;
   std::uint32_t name_bytes_max = 255;  ///< limit on a name given by a session
+
   /// Limit on the number of nodes in a template file, including those of base templates.
   std::uint32_t template_nodes_max = 10'000;
   std::uint32_t template_bytes_max = 4u << 20;  ///< limit on the values in a template file
+
   /// Number of steps for questions between two inputs (server/session/steps.h).
   std::uint32_t slice_steps = 20'000;
   /// Number of steps for edits between two flushes. A single edit may exceed the limit.
@@ -52,6 +55,7 @@ struct ServerLimits {
   /// Processor time for edits and watches after which questions are postponed until the next flush.
   std::uint64_t flush_ns = 4'000'000;
   std::uint64_t watch_ns = 2'000'000;  ///< processor time for watches if they have no thread
+
   /// Limit on the cost of an edit in steps. A more expensive edit is refused.
   std::uint32_t edit_steps_max = 100'000;
   /// Limit on the depth below the root to which edits may nest entities.
@@ -63,6 +67,7 @@ struct ServerLimits {
   std::uint32_t world_texts_max = 1'000'000;
   std::uint64_t world_texts_bytes_max = 256u << 20;
   std::uint32_t timers_max = 1000;  ///< limit on a session's pending timers
+
   /// Number of pending timers in the world. Above the limit, sessions may not set any.
   std::uint32_t world_timers_max = 100'000;
   std::uint32_t timer_bytes_max = 1u << 16;  ///< limit on a timed batch from a session
@@ -78,10 +83,12 @@ struct ServerLimits {
   /// Number of templates in the world. Above the limit, sessions may not define any.
   std::uint32_t templates_max = 10'000;
   std::uint64_t templates_bytes_max = 64u << 20;  ///< limit on the total size of templates
+
   /// Total size of binary schemas. Above the limit, sessions may not add any.
   std::uint64_t schemas_bytes_max = 16u << 20;
   std::uint32_t grant_count_max = 1u << 16;  ///< limit on the ids in one grant
   std::uint32_t unused_ids_max = 1u << 20;   ///< limit on a session's unused ids
+
   /// Size of a session's pending requests above which the server stops reading from the session.
   std::size_t request_bytes_max = 32u << 20;
   /// Total size of the pending requests of all sessions. Above the limit, the server reads only

@@ -38,6 +38,7 @@ namespace muster {
 struct SessionIdentity {
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;      ///< the session's number, which is visible to others
+
   /// The number of the token's user, or 0 for the server's own token.
   std::uint64_t user = 0;
   std::string name = {}, kind = {};

@@ -26,6 +26,7 @@ struct WorldFacts {
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 for never
+
   /// If false, the world thread serves watches after a flush.
   bool watch_thread = false;
 };

@@ -76,6 +76,7 @@ class EntitySet {
   static constexpr std::uint32_t page_indices = 1024;
   struct Page {
     std::uint32_t generations[page_indices] = {};  // 0 if not in the set
+
     // One bit per entity, used to find a few entities in a large page.
     std::uint64_t used[page_indices / 64] = {};
     std::uint32_t count = 0;

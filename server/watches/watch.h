@@ -33,6 +33,7 @@ namespace muster {
 /// Statistics of a watch. Any thread may read them.
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< number of entities in its scope
+
   /// Number of changes for which Followed has not been sent.
   std::atomic<std::uint64_t> promises = 0;
 

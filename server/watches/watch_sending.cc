@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t slice_entities = 256;  // entities per check of the queue
 constexpr std::size_t slice_values = 2048;   // values of a component per check
+
 // Small, so that a slow connection is shared fairly.
 constexpr std::size_t watch_batch_bytes = 64u << 10;
 // Limit on the interned texts in one slice. There are usually fewer.

@@ -103,6 +103,7 @@ struct World::Impl {
   static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with code on other threads
   std::unique_ptr<StopSignals> signals;                   // null unless the option is set
+
   // Members are ordered so that the file, with its lock, is destroyed after its users, and handlers
   // before the registry.
   WorldFile file;

@@ -30,6 +30,7 @@ namespace muster {
 
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
+
   /// If true, SIGINT (Ctrl-C) and SIGTERM call World::stop. This applies from the start of the
   /// constructor to the end of the destructor, even if the program was started with these signals
   /// ignored. The first signal also restores the handler that the program had before, so that a

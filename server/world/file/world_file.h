@@ -36,6 +36,7 @@ struct WorldFileOptions {
   /// If true, all pages are checked when the file is opened, at about 3 GB/s.
   bool check_structure = true;
   std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
+
   /// Name of a registered SQLite VFS. Tests use one that simulates a failing disk.
   std::string vfs = {};
   const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
@@ -46,6 +47,7 @@ struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
   std::string code = {};  ///< code identity of the host
+
   /// If this has changed, the table `types` is rewritten.
   std::uint64_t types_fingerprint = 0;
   /// The types to describe for people who use SQL. Never read back.
@@ -111,6 +113,7 @@ class WorldFile {
   bool is_older() const noexcept { return database_ && format_ < world_format::version; }
   const FileMeta& meta() const noexcept { return meta_; }
   const std::string& path() const noexcept { return shown_; }  ///< the path as given
+
   /// The absolute path with links resolved.
   const std::string& real_path() const noexcept { return path_; }
 
@@ -267,6 +270,7 @@ class WorldFile {
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
     std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
+
     // Number of vanished rows that have been removed.
     std::size_t removed = 0;
   };
@@ -291,6 +295,7 @@ class WorldFile {
   std::optional<std::uint64_t> in_file_;  // result of merge_beside()
   std::optional<FileStamp> merged_;       // state of the file after a merge
   bool foreign_wal_ = false;              // the -wal belongs to another process
+
   // True if the lock file has been synced since this process took the lock.
   bool lock_is_synced_ = false;
   bool file_differs_ = false;              // set by commit(), cleared by settle()

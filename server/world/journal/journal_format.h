@@ -45,6 +45,7 @@ constexpr std::size_t alignment = 16;
 constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< lower values are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
 constexpr std::uint64_t unkept_max = 4096;  ///< limit on the number of inputs in an unkept record
+
 /// The newest format of an input. Older formats can still be read.
 constexpr std::uint8_t format_newest = 1;
 constexpr std::uint8_t format_with_users = 1;  ///< first format that records the user

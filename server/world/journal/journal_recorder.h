@@ -94,6 +94,7 @@ class JournalRecorder final : public InputSink {
   std::uint64_t types_known_, types_before_;  // fingerprints, now and at the start of the group
   std::size_t schemas_, schemas_before_;      // recorded schemas, now and at the start of the group
   std::vector<TypeId> unkept_;                // messages that are never kept, ascending
+
   // True if inputs have not been kept since the last counters record.
   bool uncounted_ = false;
   bool paused_ = false;

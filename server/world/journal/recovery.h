@@ -50,10 +50,12 @@ struct RecoveryReport {
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
   std::string why = {};  ///< a sentence that explains why only edits were applied
+
   /// The input at which the previous process died, if known.
   std::string died = {};
   std::vector<std::string> skipped = {};  ///< descriptions of inputs left out at the host's request
   std::string not_there = {};             ///< set if the input to leave out is not in the journal
+
   /// If recovery stopped before an input, a sentence about that input. Otherwise empty.
   std::string stopped = {};
   std::uint64_t failed = 0;              ///< edits that could not be applied
@@ -85,6 +87,7 @@ class Recovery {
     /// converted.
     std::vector<std::vector<std::byte>> schemas = {};
     std::uint64_t stop_before = 0;  ///< sequence of the input to stop before; 0 means none
+
     /// Inputs to leave out; after the first, only edits are applied.
     std::vector<std::uint64_t> skip = {};
     WorkMark* mark = nullptr;  ///< marks the input that is being handled; may be null

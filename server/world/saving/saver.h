@@ -214,6 +214,7 @@ class Saver {
   Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
   std::unique_ptr<Saving> saving_;
   std::optional<StateCopy> used_;  // the previous copy, whose memory is reused
+
   // The result of begin_version before the last save, or 0.
   std::uint64_t saved_version_ = 0;
   int given_up_ = 0;                            // number of consecutive saves that were abandoned
@@ -225,6 +226,7 @@ class Saver {
   std::size_t saved_schemas_ = 0;  // number of the registry's schemas at the last save
   std::string autosave_error_;
   std::string stopped_;  // the reason, or empty if not stopped
+
   // Describes how the file was displaced and where the state has been written. Empty if not
   // displaced.
   std::string displaced_;

@@ -25,6 +25,7 @@ struct Pace {
 /// The reason why a pace is invalid.
 struct PaceFault {
   std::string field;  ///< the invalid field of Pace: "speed" or "steps"
+
   /// A stable identifier: "out_of_range", "not_finite", "not_paused", or "no_ticks".
   std::string reason;
   std::string text;  ///< a sentence that describes the fault

@@ -20,6 +20,7 @@ class Watchdog {
   /// All functions are called on the watchdog's thread.
   struct Host {
     std::function<std::optional<AtWork>()> at_work;  ///< returns RegistryReader::at_work
+
     /// Called with true if the input hangs, and with false when the input continues.
     std::function<void(bool on)> hangs;
     /// Called when a hang begins and when it ends. May be null.
