@@ -126,7 +126,7 @@ void Users::read() {
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
-  next_ = 0;  // set until the line has been read
+  next_ = 0;  // 0 until the line has been read
   for (int number = 1; std::getline(file, line); ++number) {
     const auto refuse = [&](const char* expected) {
       throw ServerError(path_ + ", line " + std::to_string(number) + ": " + expected);
