@@ -158,7 +158,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   line.put_off = false;
   line.next_steps = 0;
   push(line, *request, *cost);
-  const std::uint64_t took_ns = look_at_time();  // includes judging, which is fast for game messages
+  const std::uint64_t took_ns = look_at_time();  // includes the time for judging
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(seat, *request);
   from.requests.pop();

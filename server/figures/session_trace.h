@@ -22,8 +22,8 @@ class SessionTrace {
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
 
-  /// Handles BeginTrace and sends the answer. If `causes` is true, the trace shows for each message which
-  /// message caused it.
+  /// Handles BeginTrace and sends the answer. If `causes` is true, the trace shows for each message
+  /// which message caused it.
   void begin(Session& to, std::uint64_t request, bool causes);
   /// Returns the pieces of the answer to EndTrace, or a fault that explains why there is no trace.
   [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
