@@ -1,5 +1,5 @@
-// A set of many entities, organized by index. A page of 1024 indices takes 4 KiB if it contains at
-// least one entity.
+// Defines a set for large numbers of entities, organized by entity index. A page of 1024 indices
+// takes 4 KiB if it contains at least one entity.
 #pragma once
 
 #include <bit>

@@ -12,10 +12,12 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t pushed_bytes_max = 4u << 20;  // limit on pushed messages between two flushes
+// Limit on the number of pushed messages between two flushes.
+constexpr std::size_t pushed_bytes_max = 4u << 20;
 constexpr std::size_t event_texts_max =
-    2u << 20;  // limit on interned texts for one event; they count as answers, and a session with
-               // too many unread answers is ended
+    // Limit on the size of the interned texts sent with one event. Texts count as answers, and a
+    // session with too many unread answers is ended.
+    2u << 20;
 
 /// Calls f(target) for each target of a batch. A nil target stands for the world.
 template <class F>

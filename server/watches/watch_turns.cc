@@ -1,18 +1,18 @@
 // Rules for what watches send:
 //
 // - A watch that is opened or changed sends the world as of one sequence, no matter how slowly its
-//   client reads. It does so from a copy of pointers (SeenState). Later changes follow. If such
-//   copies exceed 256 MiB, they are released, and the rest is sent with the values that are current
-//   at that time.
-// - A later change is sent as of the most recent look, so a value that changed twice is sent only
+//   client reads. The state is sent from a copy that consists of pointers (SeenState), and later
+//   changes are sent afterwards. If the copies exceed 256 MiB, they are released, and the rest is
+//   sent with the values that are current at that time.
+// - A later change is sent as of the most recent Look, so a value that changed twice is sent only
 //   once.
 // - The watch that has waited longest goes first. A watch goes through its marked rows in rounds,
 //   component by component.
 // - Opening a watch is treated as a change from nothing, so opening and changing a watch take the
-//   same steps, and both send consistent data. Frames about the change are sent after earlier rows,
-//   which may still be in transit, and in order.
-// - The entities affected by a change are found by searching the smaller of two sets: all changes,
-//   or the watch's members.
+//   same steps, and both send consistent data. Frames about the change are sent in order, after
+//   earlier rows, which may still be in transit.
+// - The entities affected by a change are found by searching either all changes or the watch's
+//   members, whichever set is smaller.
 // - A child's row names the previous sibling. Therefore, a new order of siblings can be sent by
 //   sending only the rows whose predecessor is new, and a watch need not store lists of children.
 #include "server/watches/watch_turns.h"
@@ -26,11 +26,11 @@
 namespace muster {
 namespace {
 
-// Limit on the number of dead entities that are remembered for watches that are waiting for room.
+// Limit on the number of dead entities that are recorded for watches that are waiting for room.
 constexpr std::size_t dead_max = 1u << 18;
-// Time available for sending the state of a watch that was opened or changed.
+// Time limit for sending the state of a watch that was opened or changed.
 constexpr std::uint64_t opening_ns = 1'000'000;
-// Limit on the size of the blocks of states that are still being sent.
+// Limit on the total size of the blocks that belong to states still being sent.
 constexpr std::size_t states_bytes_max = 256u << 20;
 
 }  // namespace
@@ -80,7 +80,7 @@ void WatchTurns::obey(WatchOrder& order) {
   }
   Watch* const watch = find(order.watch);
   if (!watch) return;
-  // Send this immediately, regardless of the watch's rate.
+  // Send the result immediately, regardless of the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
     if (watch->to().outgoing()->has_room()) send(*watch);
