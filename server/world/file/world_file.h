@@ -1,6 +1,6 @@
-// A world's file. Opens or refuses the file, reads its state and journal, and writes checkpoints
-// and groups of inputs. Works with rows of bytes and records, and does not depend on a registry.
-// docs/file-format.md describes the tables.
+// Manages a world's file. Opens or refuses the file, reads its state and journal, and writes
+// checkpoints and groups of inputs. Handles rows and records as bytes, and does not depend on a
+// registry. docs/file-format.md describes the tables.
 #pragma once
 
 #include <algorithm>
@@ -35,14 +35,14 @@ struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
   /// If true, all pages are checked when the file is opened, at about 3 GB/s.
   bool check_structure = true;
-  std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
+  std::uint64_t merge_bytes = 16u << 20;  ///< size of the -wal at which it is merged into the file
 
   /// Name of a registered SQLite VFS. Tests use one that simulates a failing disk.
   std::string vfs = {};
   const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
 };
 
-/// The data that a checkpoint records in addition to the rows.
+/// The values that a checkpoint records in addition to the rows.
 struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
@@ -50,7 +50,8 @@ struct CheckpointStamp {
 
   /// If this has changed, the table `types` is rewritten.
   std::uint64_t types_fingerprint = 0;
-  /// The types to describe for people who use SQL. Never read back.
+  /// The types to describe for people who read the file with SQL. This description is never read
+  /// back.
   std::span<const TypeDescriptor* const> types = {};
 
   /// If true and the rows, sequence, and tick equal those of the previous checkpoint, nothing is
@@ -64,7 +65,7 @@ enum class Merges : std::uint8_t {
   by_caller,  ///< by the caller, which calls begin_merge() soon after the write
 };
 
-/// Limits on a single step of a checkpoint. A single row may exceed them.
+/// Limits on a single step of a checkpoint. A single row may exceed the limits.
 struct CheckpointSlice {
   std::uint64_t bytes = 1u << 20;
   std::chrono::nanoseconds time = std::chrono::milliseconds(20);
@@ -77,9 +78,10 @@ struct CheckpointSlice {
 
 struct CheckpointStep {
   enum class State : std::uint8_t {
-    more,   ///< another step follows
-    done,   ///< the checkpoint is current and on disk
-    stale,  ///< abandoned because another program wrote to the file; the next one writes everything
+    more,  ///< another step follows
+    done,  ///< the checkpoint is current and on disk
+    /// Abandoned because another program wrote to the file; the next checkpoint writes everything.
+    stale,
   };
   State state = State::more;
   CheckpointReport report = {};  ///< set if the state is `done`
@@ -96,9 +98,9 @@ struct CheckpointStep {
 class WorldFile {
  public:
   /// Opens the world at `path`, or prepares to create it at the first checkpoint. Until then, only
-  /// the lock file exists, and it is removed if no checkpoint is made. After an error, the file,
-  /// its -wal, and its companion files are unchanged, byte for byte. Symbolic links are followed,
-  /// so that all names of a file share one lock.
+  /// the lock file exists. If no checkpoint is made, the lock file is removed. After an error, the
+  /// file, its -wal, and its companion files are unchanged, byte for byte. Symbolic links are
+  /// followed, so that all names of a file share one lock.
   [[nodiscard]] static std::expected<WorldFile, WorldError> open(const std::string& path,
                                                                  WorldFileOptions options = {});
 
@@ -138,12 +140,12 @@ class WorldFile {
   /// Returns true if the file and its -wal have not changed since this object last wrote to them.
   /// Does not read their contents. If the result is false, call still_there().
   bool is_as_left() const;
-  /// Fails if the file is displaced, or if that cannot be determined because the file cannot be
-  /// read.
+  /// Fails if the file is displaced, or if its state cannot be determined because the file cannot
+  /// be read.
   [[nodiscard]] std::expected<void, WorldError> still_there();
-  /// Returns a sentence about the displaced file, including its path, or null if the file is not
-  /// displaced. May be called on any thread. The string remains valid as long as this object
-  /// exists.
+  /// If the file is displaced, returns a message that describes what happened and includes the
+  /// path. Otherwise, returns null. May be called on any thread. The string remains valid as long
+  /// as this object exists.
   const std::string* displaced() const noexcept {
     return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
   }
@@ -155,7 +157,7 @@ class WorldFile {
   /// Returns true if a merge is due, that is, if no merge is running and at least `bytes` bytes (or
   /// the limit in the options, if lower) have been written to the -wal since the previous merge.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
-  /// Marks the current end of the -wal for merge_beside(), which must be called next.
+  /// Records the current end of the -wal for merge_beside(), which must be called next.
   void begin_merge() noexcept { use_.merge_begun(); }
   /// Merges the -wal on a separate connection, as fast as the disk allows. May run on any thread,
   /// concurrently with append() and the steps of a checkpoint.
@@ -217,7 +219,7 @@ class WorldFile {
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
   std::expected<void, WorldError> check_wal();
-  /// Adds advice to an error if there is a foreign -wal next to the file.
+  /// If there is a foreign -wal next to the file, adds advice to an error.
   WorldError with_wal(const WorldError& error) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
   /// Commits the transaction and checks that the file is not displaced. settle() must be called
@@ -262,7 +264,7 @@ class WorldFile {
                                                     const JournalEnd& contained);
   WorldError error(WorldErrorCode code, std::string detail) const { return {code, shown_, std::move(detail)}; }
 
-  /// An unfinished checkpoint in steps.
+  /// An unfinished checkpoint that is being written in steps.
   struct Begun {
     const CheckpointStamp* stamp;
     const StateCopy* copied;
@@ -298,9 +300,10 @@ class WorldFile {
 
   // True if the lock file has been synced since this process took the lock.
   bool lock_is_synced_ = false;
-  bool file_differs_ = false;              // set by commit(), cleared by settle()
-  bool unread_wal_ = false;                // a foreign -wal not yet verified to belong to the file
-  FileAlone alone_;                        // the file without its -wal, when opened or last merged
+  bool file_differs_ = false;  // set by commit(), cleared by settle()
+  bool unread_wal_ = false;    // a foreign -wal not yet verified to belong to the file
+  // Contents of the file without its -wal, as of opening or the most recent merge.
+  FileAlone alone_;
   std::optional<FileAlone> merged_alone_;  // becomes alone_ in end_merge()
   std::unique_ptr<FileWatch> watch_;       // null if there is no file yet
   struct Displaced {
