@@ -76,7 +76,7 @@ bool WriteQueue::is_idle() const {
   return waiting_.empty() && !working_;
 }
 
-// The compiler's analysis does not track a lock that is released through a reference.
+// The compiler's thread-safety analysis does not track a lock that is released through a reference.
 MUSTER_NOT_CHECKED void WriteQueue::tell_over(MutexLock& lock) {
   went_.notify_all();
   if (!over_) return;
