@@ -10,7 +10,7 @@ namespace muster {
 struct Rights {
   RemoteRight role = RemoteRight::none;  ///< each role includes the rights of all lower roles
 
-  /// Returns true if the token is valid, that is, if it grants any role.
+  /// Returns true if the token is valid, which means that it grants a role.
   bool any() const noexcept { return role != RemoteRight::none; }
   /// Returns true if the token allows sending messages of this type or writing components of this
   /// type.

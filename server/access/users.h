@@ -48,7 +48,7 @@ struct Admitted {
   std::string name = {};   ///< name of the user
 };
 
-/// The reason why a user was not created: a short identifier for programs, and a sentence for
+/// The reason why a user was not created, as a short identifier for programs and as a message for
 /// people.
 struct UserFault {
   const char* reason;

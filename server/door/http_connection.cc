@@ -19,8 +19,8 @@ constexpr std::size_t piece_bytes = 65536;
 // Time limit for the world thread to supply its figures.
 constexpr auto figures_time = std::chrono::milliseconds(2000);
 
-/// Used only on the listener's thread. Pending operations on the stream keep the connection alive.
-/// Handles one request at a time. The next request is read once the answer has been sent.
+/// Must be used only on the listener's thread. Pending operations on the stream keep the connection
+/// alive. Handles one request at a time. The next request is read once the answer has been sent.
 class HttpConnection final : public ServedStream, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ServedStreamEvents events,

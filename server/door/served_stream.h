@@ -10,7 +10,7 @@ namespace muster {
 /// How long a client has to read the reason why its stream is being closed.
 constexpr auto linger_max = std::chrono::milliseconds(1000);
 
-/// Used on the listener's thread. Owned by the listener until the stream has ended.
+/// Must be used only on the listener's thread. Owned by the listener until the stream has ended.
 class ServedStream {
  public:
   using Clock = std::chrono::steady_clock;

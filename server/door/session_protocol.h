@@ -19,7 +19,7 @@
 
 namespace muster {
 
-/// Shared by all streams of a server. Used by one thread at a time.
+/// Shared by all streams of a server. Must be used by only one thread at a time.
 struct Door {
   Desk& desk;
   Users users;
@@ -30,7 +30,7 @@ struct Door {
   std::function<const std::string*()> displaced = {};
 };
 
-/// Used by one thread at a time.
+/// Must be used by only one thread at a time.
 class SessionProtocol {
  public:
   /// `address` is the client's address, for the log. The door must outlive this object.

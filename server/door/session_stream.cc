@@ -11,7 +11,8 @@ namespace {
 // Interval between retries while the world is behind.
 constexpr auto retry_after = std::chrono::milliseconds(1);
 
-/// Used only on the listener's thread. Pending operations on the stream keep this object alive.
+/// Must be used only on the listener's thread. Pending operations on the stream keep this object
+/// alive.
 ///
 ///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
 ///     write_on   Outgoing -> stream; called again when something is queued
@@ -161,7 +162,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     }
   }
 
-  /// Calls `then` after `time` has passed. Until then, nothing is read.
+  /// Calls `then` after `time` has passed. Until then, no bytes are read.
   void wait(std::chrono::nanoseconds time, void (*then)(SessionStream&)) {
     waiting_ = true;
     loop_.call_in(time, [weak = weak_from_this(), then] {

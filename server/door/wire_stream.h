@@ -26,9 +26,9 @@ struct StreamRead {
 /// 1008.
 enum class Farewell : std::uint8_t { done, stopping, refused };
 
-/// Used on the listener's thread. At most one read and one write may be pending. `done` is called
-/// exactly once, on the listener's thread, after the call has returned, even if the stream is
-/// closed in the meantime. If the thread ends first, `done` is not called.
+/// Must be used only on the listener's thread. At most one read and one write may be pending.
+/// `done` is called exactly once, on the listener's thread, after the call has returned, even if
+/// the stream is closed in the meantime. If the thread ends first, `done` is not called.
 class WireStream {
  public:
   using ReadDone = std::move_only_function<void(StreamRead)>;

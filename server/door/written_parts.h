@@ -9,8 +9,8 @@
 namespace muster {
 
 /// `Buffer` is the library's buffer type, which is constructed from an address and a size. It is a
-/// template parameter so that this file need not include the library's header. Used by one thread
-/// at a time. The result of of() is valid until the next call.
+/// template parameter so that this file need not include the library's header. Must be used by only
+/// one thread at a time. The result of of() is valid until the next call.
 template <class Buffer>
 class WrittenParts {
  public:

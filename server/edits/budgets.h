@@ -14,7 +14,7 @@ namespace muster {
 
 /// Tracks the cost that timed messages will incur when they become due, and the memory that they
 /// use until then. A cancelled message continues to count until the time at which it would have
-/// been due. Used on the world thread, between inputs.
+/// been due. Must be used only on the world thread, between inputs.
 class TimerBudget {
  public:
   /// Length of an interval in ns. Timers that are due within the same interval are delivered
@@ -48,7 +48,8 @@ std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view na
 
 /// Tracks the total size of the rows and templates in the world. Counting them all takes longer
 /// than applying most edits. This class therefore maintains an upper bound, which is the result of
-/// the previous count plus all later additions. Used on the world thread, between inputs.
+/// the previous count plus all later additions. Must be used only on the world thread, between
+/// inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}

@@ -29,8 +29,8 @@ struct EditCost {
   std::vector<std::uint64_t> told = {};  ///< hashes of all interned texts in the edit
 };
 
-/// Used on the world thread, between inputs. Computing a cost takes no longer than an edit is
-/// allowed to take.
+/// Must be used only on the world thread, between inputs. Computing a cost takes no longer than an
+/// edit is allowed to take.
 class EditJudge {
  public:
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
@@ -45,7 +45,7 @@ class EditJudge {
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Seat& from, BatchView edit);
   /// Returns the number of steps of a game message to a single entity, provided that the most
   /// recent call to judge() was for the same message type. Otherwise, returns 0, and judge() must
-  /// be called. Of the limits, only the one on steps applies to such an edit.
+  /// be called. The limit on steps is the only limit that applies to such an edit.
   std::uint64_t steps_of_known(BatchView edit) const noexcept {
     const BatchHeader& header = edit.header();
     if (header.type != known_type_ || header.count != 1 || header.kind != BatchKind::each || header.flags != 0)

@@ -26,7 +26,7 @@ struct IntakeCounters {
   std::uint64_t take_steps_max = 0;  ///< steps in the most expensive call to take()
 };
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Intake {
  public:
   /// `questions` receives the questions. All arguments must outlive this object.

@@ -11,7 +11,7 @@
 namespace muster {
 
 /// Returns the fault for an input that was partly or completely refused, including the current
-/// value of the field in question. Must be called on the world thread, directly after the input.
+/// value of the affected field. Must be called on the world thread, directly after the input.
 /// `edit` is the input's batch, from which names are taken. It may be empty if the batch is not
 /// known.
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,

@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Used on the world thread, between inputs, except for on_input.
+/// Must be used only on the world thread, between inputs, except for on_input.
 class TimerIds {
  public:
   /// Collects the ids of all pending timers. This is necessary after a load, because no other place
@@ -24,8 +24,8 @@ class TimerIds {
   /// Keeps the ids of the given timers, because the session that set those timers is ending.
   /// Ignores timers that are not pending.
   void keep(std::span<const TimerId> timers);
-  /// Returns the granted ids that the given timers name, in ascending order. An id that is named
-  /// several times occurs as many times in the result.
+  /// Returns the granted ids that the given timers name, in ascending order. The result contains an
+  /// id once for each time that it is named.
   std::vector<Entity> named_by(std::span<const TimerId> timers) const;
   /// Records the timers that an input cancels.
   void on_input(const BatchView& batch) {

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Used on the world thread, between inputs. The registry must outlive this object.
+/// Must be used only on the world thread, between inputs. The registry must outlive this object.
 class Observation {
  public:
   explicit Observation(EntityRegistry& registry) : registry_(registry) {}

@@ -29,8 +29,8 @@ struct VerifyReport {
 };
 
 /// Verifies the world at `path`. If a server would refuse the world, for example because its
-/// journal cannot be replayed, returns the same error as the server. Needs as much memory as the
-/// running world. Does not run handlers, because this program does not contain them.
+/// journal cannot be replayed, returns the same error as the server. The memory needed equals that
+/// of the running world. Does not run handlers, because this program does not contain them.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster

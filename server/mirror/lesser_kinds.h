@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Used
-/// only on the watch thread.
+/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Must be
+/// used only on the watch thread.
 class LesserKinds {
  public:
   /// A component that rows may lack, and a bit per row of the chunk that tells whether the row has

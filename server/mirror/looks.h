@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Looks {
  public:
   explicit Looks(EntityRegistry& registry) : registry_(registry) {}

@@ -54,10 +54,10 @@ class Plugins {
   ///
   /// A running registry cannot accept a type whose layout has changed. In that case, if
   /// `opened_again` is given, a copy of the state is converted (docs/schema.md), as if the world
-  /// were opened with the new build. If this succeeds, nothing is replaced, and `opened_again`
-  /// receives one sentence per conversion. The host must then save the world, destroy it, and open
-  /// it again with a new Plugins object that has reloaded the files. The conversion requires memory
-  /// for two copies of the state.
+  /// were opened with the new build. If the conversion succeeds, the running build is not replaced,
+  /// and `opened_again` receives a one-sentence description of each conversion. The host must then
+  /// save the world, destroy it, and open it again with a new Plugins object that has reloaded the
+  /// files. The conversion requires memory for two copies of the state.
   ///
   /// After an error, the old build continues to run. The new build is first installed in an empty
   /// registry, together with the other plugins and the world's types. This trial detects a library

@@ -110,9 +110,9 @@ class SiblingList final : public ChildList {
     passed_.push_back(next);
     return true;
   }
-  /// Finds the position again, because the world may have changed since the previous slice. Of the
-  /// remembered children that have already been passed, uses the most recent one that is still a
-  /// child. If none of them is, the list starts over.
+  /// Finds the position again, because the world may have changed since the previous slice.
+  /// Continues after the most recent of the remembered children that is still a child. If none of
+  /// them is still a child, the list starts over.
   void find_place_again() {
     while (!passed_.empty() && asked_.registry.parent(passed_.back()) != page_.entity) {
       passed_.pop_back();

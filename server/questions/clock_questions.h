@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class ClockQuestions {
  public:
   ClockQuestions(const EntityRegistry& registry, WorldSide& world) : registry_(registry), world_(world) {}

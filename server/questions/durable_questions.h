@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class DurableQuestions {
  public:
   explicit DurableQuestions(const WorldSide& world) : world_(world) {}

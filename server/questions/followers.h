@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Followers {
  public:
   /// Adds a session to which the state has just been sent. Has no effect if the session is already

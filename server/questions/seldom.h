@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Seldom {
  public:
   using Clock = std::chrono::steady_clock;

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class SeldomWork : public Inquiry {
  public:
   Progress go_on(Steps& steps) final;

@@ -59,7 +59,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::uint64_t joined_ns;
   const Rights rights;
 
-  /// Used on the listener's thread and on the world thread.
+  /// May be used on the listener's thread and on the world thread.
   Requests requests;
   /// Number of unanswered questions. May be used on any thread.
   std::atomic<std::uint32_t> open_questions = 0;

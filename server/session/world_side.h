@@ -53,7 +53,7 @@ class WorldSide {
   virtual std::uint64_t saved_sequence() const { return durable_sequence(); }
   /// Returns the processor time used so far by the world thread.
   virtual std::uint64_t processor_ns() const { return 0; }
-  /// If the world thread hangs, returns a sentence that explains why. Otherwise, returns an empty
+  /// If the world thread hangs, returns a message that explains why. Otherwise, returns an empty
   /// string.
   virtual std::string hang() const { return {}; }
 

@@ -229,9 +229,10 @@ class Watch {
   FlatMap<Entity, Entity> listed_;  // children that were sent, mapped to their parents
   std::vector<std::uint64_t> promised_;
   const std::shared_ptr<WatchFigures> figures_;
-  bool was_without_structure_ = false;  // values may have been sent for entities not in told_
-  bool owes_end_ = false;               // the last frame sent had the flag `more`
-  std::uint64_t seen_ = 0;              // most recent Look whose changes have been marked
+  // True if values may have been sent for entities not in told_.
+  bool was_without_structure_ = false;
+  bool owes_end_ = false;   // the last frame sent had the flag `more`
+  std::uint64_t seen_ = 0;  // most recent Look whose changes have been marked
 };
 
 }  // namespace muster

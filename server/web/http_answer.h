@@ -46,7 +46,7 @@ struct HttpAnswer {
   }
 };
 
-/// Creates an answer that consists of a status and a sentence.
+/// Creates an answer that consists of a status and a human-readable message.
 HttpAnswer http_sentence(unsigned status, std::string text);
 
 }  // namespace muster

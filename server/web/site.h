@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Used on the listener's thread.
+/// Must be used only on the listener's thread.
 class Site {
  public:
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for

@@ -75,8 +75,8 @@ class Database {
   /// Returns the first column of the first row as text, or an empty string if there is no row.
   [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
 
-  /// Returns this connection's most recent error as a sentence, for example "the disk is full while
-  /// writing a checkpoint".
+  /// Returns a message about this connection's most recent error, for example "the disk is full
+  /// while writing a checkpoint".
   WorldError error(const char* doing) const;
   std::int64_t last_row() const noexcept;
   bool in_transaction() const noexcept;

@@ -44,7 +44,7 @@ struct WorldFileOptions {
 
 /// The values that a checkpoint records in addition to the rows.
 struct CheckpointStamp {
-  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
+  std::uint64_t sequence = 0;  ///< sequence number of the last input in the state
   std::uint64_t tick = 0;
   std::string code = {};  ///< code identity of the host
 
@@ -54,8 +54,8 @@ struct CheckpointStamp {
   /// back.
   std::span<const TypeDescriptor* const> types = {};
 
-  /// If true and the rows, sequence, and tick equal those of the previous checkpoint, nothing is
-  /// written and the previous report is returned.
+  /// If true, and if the rows, sequence number, and tick equal those of the previous checkpoint,
+  /// nothing is written and the previous report is returned.
   bool only_if_changed = false;
 };
 
@@ -154,8 +154,9 @@ class WorldFile {
   /// checkpoint and no journal. Returns its path. After an error, no such file exists.
   [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
 
-  /// Returns true if a merge is due, that is, if no merge is running and at least `bytes` bytes (or
-  /// the limit in the options, if lower) have been written to the -wal since the previous merge.
+  /// Returns true if a merge is due. A merge is due if no merge is running and at least `bytes`
+  /// bytes (or the limit in the options, if lower) have been written to the -wal since the previous
+  /// merge.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
   /// Records the current end of the -wal for merge_beside(), which must be called next.
   void begin_merge() noexcept { use_.merge_begun(); }
@@ -166,7 +167,7 @@ class WorldFile {
   void end_merge() noexcept;
   const WalUse& wal_use() const noexcept { return use_; }
   std::uint64_t merge_bytes() const noexcept { return options_.merge_bytes; }
-  /// Returns the sequence of the last input contained in the file's state or in the part of the
+  /// Returns the sequence number of the last input in the file's state or in the part of the
   /// journal that has been read. That input is on disk, because opening the file syncs the writes
   /// of an earlier owner.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
