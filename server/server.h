@@ -20,10 +20,9 @@ struct ServerOptions {
   /// 0, the system chooses a free port; see Server::address. If empty, the server does not use TCP.
   std::string listen = "127.0.0.1:7717";
   /// Path of a Unix socket that only its owner can access. If empty, there is no Unix socket. A
-  /// stale socket is replaced, but if a server is already listening on the socket, that is an
-  /// error.
+  /// stale socket is replaced, but a socket on which a server is already listening is an error.
   std::string unix_path = {};
-  /// The token that has all rights. If empty, a random token is used.
+  /// The token that grants all rights. If empty, a random token is used.
   std::string token = {};
   /// File that contains the list of users and their tokens. Sessions with the right `admin` can
   /// change the list. server/access/users.h describes the file's format. The file need not exist.
@@ -81,14 +80,15 @@ class Server {
   /// host can call this function to check the options before it creates a world.
   static void check(const ServerOptions& options);
 
-  /// Returns the address with the actual port, for example "127.0.0.1:7717". Empty without TCP.
+  /// Returns the address with the actual port, for example "127.0.0.1:7717". The result is empty
+  /// without TCP.
   const std::string& address() const noexcept;
   /// Returns the path of the Unix socket, or an empty string if there is none.
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
   /// Returns the editor's address, including the token that has all rights:
   /// "http://127.0.0.1:7717/#token=...". The token follows the #, so that browsers do not send it
-  /// in requests. Special characters in it are escaped. Empty without TCP.
+  /// in requests. Special characters in the token are escaped. The result is empty without TCP.
   const char* editor_url() const noexcept;
   /// Returns true if there is a page at editor_url(). Returns false without TCP or without a page
   /// folder.

@@ -197,7 +197,8 @@ void Desk::before_flush() {
 
 /// Ends sessions that have left, once their requests have been processed. If more than
 /// left_sessions_max sessions have left, those that left first are ended and their requests are
-/// dropped. If many sessions leave at once, each flush ends only as many as it has time for.
+/// dropped. If many sessions leave at once, each flush ends only part of them, depending on the
+/// time available.
 void Desk::end_sessions() {
   ends_put_off_ = false;
   if (leaving_.empty()) return;
@@ -242,7 +243,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
   if (ends_put_off_ || questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
   if (questions_.waits_for_time() || sweep) {
-    // If either of the two has no pending work, it only costs an unnecessary check.
+    // If either of the two has no pending work, the only cost is an unnecessary check.
     const auto at = Seldom::Clock::now();
     const auto wait = seldom_.due(at)           ? watches_seldom_.due_in(at)
                       : watches_seldom_.due(at) ? seldom_.due_in(at)

@@ -1,5 +1,5 @@
 // Serves an HTTP connection. The connection always counts as a stranger rather than as a session.
-// If it requests a WebSocket, it becomes a stream that can carry a session.
+// If the client requests a WebSocket, the connection becomes a stream that can carry a session.
 #pragma once
 
 #include <functional>

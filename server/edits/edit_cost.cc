@@ -241,9 +241,9 @@ class EditWalk {
   struct Subtree {
     std::uint64_t entities = 0, height = 0;
   };
-  /// Counts `top` and the entities below it. Returns false if this would exceed the limit on the
-  /// edit's cost. If `once` is set, skips entities that have already been counted, along with the
-  /// entities below them.
+  /// Counts `top` and the entities below it. Returns false if counting them would exceed the limit
+  /// on the edit's cost. If `once` is set, skips entities that have already been counted, along
+  /// with the entities below them.
   bool walk(Entity top, bool once, Subtree& found) {
     const std::uint32_t top_depth = registry_.depth(top);
     for (Entity at = top; at;) {

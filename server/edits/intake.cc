@@ -50,8 +50,8 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
   put_off_ = false;
   for (Line& line : lines_) {
     const bool empty = line.session->requests.front() == nullptr;
-    // Idle time earns no credit. A session that was idle resumes at the same value as the other
-    // sessions.
+    // A session does not earn credit while it is idle. A session that was idle resumes at the same
+    // value as the other sessions.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
     // An edit that has been judged but postponed in favor of others counts as expensive.

@@ -47,7 +47,7 @@ class Intake {
   /// edit would exceed a limit, returns the fault. Otherwise, counts the edit toward the limits of
   /// the seat.
   [[nodiscard]] std::optional<session::Fault> admit(Seat& from, BatchView edit);
-  /// Returns true if there are more requests that can be taken immediately.
+  /// Returns true if further requests can be taken immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
   const IntakeCounters& counters() const noexcept { return counters_; }
 
@@ -65,7 +65,7 @@ class Intake {
   /// took.
   std::uint64_t look_at_time();
   void take(std::uint64_t steps, bool cheap);
-  /// Returns the line that would finish first, or null if no line has requests.
+  /// Returns the line whose next request would finish first, or null if no line has requests.
   Line* next();
   /// Records the cost of the line's next edit. Returns true if other lines would finish before it.
   bool others_first(Line& line, std::uint64_t steps);

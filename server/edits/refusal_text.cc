@@ -34,7 +34,7 @@ std::string node_text(const Refusal& refusal) {
                                           : "node " + std::to_string(refusal.node) + " of the template: ";
 }
 
-/// Returns the name of the table field that has the given hash.
+/// Returns the name of the table field whose name hashes to the given value.
 std::string table_field(const TypeDescriptor* type, FieldId id) {
   for (const FieldDescriptor& field : type ? std::span(type->fields) : std::span<const FieldDescriptor>())
     if (hash32(field.name) == id) return field.name;

@@ -17,8 +17,8 @@ namespace muster {
 /// Must be used only on the world thread, between inputs, except for on_input.
 class TimerIds {
  public:
-  /// Collects the ids of all pending timers. This is necessary after a load, because no other place
-  /// stores those ids.
+  /// Collects the ids of all pending timers. The call is necessary after a load, because those ids
+  /// are not stored anywhere else.
   explicit TimerIds(EntityRegistry& registry);
 
   /// Keeps the ids of the given timers, because the session that set those timers is ending.

@@ -1,5 +1,5 @@
-// Counts the world's work for sessions that repeatedly request the counts, such as those of `muster
-// top`.
+// Measures the world's work for sessions that repeatedly request the results, such as those of
+// `muster top`.
 #pragma once
 
 #include <cstdint>

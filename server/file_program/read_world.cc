@@ -26,8 +26,8 @@ bool is_left_alone(const std::string& path) noexcept {
   return free;
 }
 
-/// Copies a world that is not open, byte by byte, including its -wal and the durable marks in its
-/// lock file.
+/// Makes a byte-for-byte copy of a world that is not open, including its -wal and the durable marks
+/// in its lock file.
 std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
   for (const char* part : {"", "-wal", "-lock"}) {
     std::error_code failure;

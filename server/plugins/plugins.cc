@@ -3,8 +3,8 @@
 // - The new build is first tried in an empty registry that knows the world's types. The old
 //   instance is destroyed before the new one is created, so that names and resources are free.
 // - In a running registry, the layouts of types and the values of enums cannot change, because
-//   sessions, watches, and other handlers use the registry's types. If they differ, the world is
-//   reopened with the new build.
+//   sessions, watches, and other handlers use the registry's types. If the new build's layouts or
+//   values differ, the world is reopened with that build.
 // - Each handler belongs to a part of the program, whose number is the position of the plugin.
 //   Unnamed handlers run in order of part, and then in order of subscription, so a reloaded plugin
 //   keeps its old position.

@@ -52,7 +52,7 @@ class Plugins {
   /// plugin's restore hook. The instance's own state is passed on through `hand_over` and
   /// `take_over`.
   ///
-  /// A running registry cannot accept a type whose layout has changed. In that case, if
+  /// A running registry cannot accept a type whose layout has changed. If such a type is found and
   /// `opened_again` is given, a copy of the state is converted (docs/schema.md), as if the world
   /// were opened with the new build. If the conversion succeeds, the running build is not replaced,
   /// and `opened_again` receives a one-sentence description of each conversion. The host must then

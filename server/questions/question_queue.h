@@ -45,9 +45,9 @@ class QuestionQueue {
   /// Removes a session that has ended, along with its unanswered questions.
   void drop(const Session& session);
 
-  /// Works on questions for about `steps` steps, or for the time that these steps should take. The
-  /// next turn goes to the session that has used the fewest steps since it last became active.
-  /// `between` is called before each turn and may add questions.
+  /// Works on questions for about `steps` steps, or for the time that this number of steps should
+  /// take. The next turn goes to the session that has used the fewest steps since it last became
+  /// active. `between` is called before each turn and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
   /// Returns true if there is work that can continue immediately.
   bool can_go_on() const noexcept { return can_go_on_; }

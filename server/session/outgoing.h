@@ -27,7 +27,7 @@ namespace muster {
 /// The frames that a writer is sending. Must be used by only one thread at a time.
 class OutgoingPiece {
  public:
-  /// Returns the parts to send, in order. They are valid until clear() or the next take().
+  /// Returns the parts to send, in order. The parts are valid until clear() or take() is called.
   std::span<const std::span<const std::byte>> parts() const noexcept { return parts_; }
   std::size_t bytes() const noexcept { return bytes_; }
   /// Removes all parts. If an unusually large amount of memory is allocated, frees it.
@@ -112,8 +112,8 @@ class Outgoing {
     std::size_t control = 0, data = 0;  ///< total size of the frames of each kind, in bytes
     std::size_t bytes() const noexcept { return control + data; }
   };
-  /// Returns the number of queued bytes, including those that the writer has taken. If a client
-  /// reads answers slowly, the server accepts no new requests from it.
+  /// Returns the number of queued bytes, including those that the writer has taken. While a client
+  /// reads its answers too slowly, the server does not accept new requests from it.
   Waiting waiting() const;
   /// Returns the number of queued control bytes without taking a lock. The value may be slightly
   /// outdated.

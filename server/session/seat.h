@@ -48,7 +48,7 @@ struct Seat {
   /// Interned texts that the session sent to the world.
   std::unordered_set<std::uint64_t> texts_told;
 
-  /// Number and total size of those texts that were new to the world.
+  /// Number and total size of the texts in texts_told that were new to the world.
   std::uint64_t texts = 0, text_bytes = 0;
   std::vector<session::Granted> grants;  ///< sorted by index; ids may be unused
   std::vector<std::uint64_t> timers;     ///< may include timers that have fired or been cancelled

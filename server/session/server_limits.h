@@ -23,8 +23,8 @@ struct ServerLimits {
   /// Limit on the number of bytes read from a refused connection. Reading continues for a while so
   /// that the client can receive the reason.
   std::uint32_t stranger_bytes_max = 1u << 16;
-  /// Limit on the size of a frame. Also limits how much is read from a session that has been
-  /// closed.
+  /// Limit on the size of a frame. Also the limit on the number of bytes that are read from a
+  /// session after it has been closed.
   std::uint32_t frame_bytes_max = 16u << 20;
   /// Limit on the size of the first frame, which is read before its token is accepted.
   std::uint32_t hello_bytes_max = 4096;

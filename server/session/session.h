@@ -117,8 +117,8 @@ void tell_of_watch(Session& to, std::uint64_t request, const M& message, std::ui
 }
 
 /// Returns true if the world knows the text but the text has not been sent to this session. The
-/// world may not know a text that was mentioned but never sent. `World` is EntityRegistry, if
-/// called on the world thread, or another class that knows texts.
+/// world may not know a text that was mentioned but never sent. `World` is EntityRegistry if the
+/// function is called on the world thread, and another class that knows interned texts otherwise.
 template <class World>
 bool must_be_sent(const Session& to, const World& world, Text text) {
   return text && !to.seat()->texts_sent.has(text.hash) && !world.text(text).empty();

@@ -97,8 +97,8 @@ class Watch {
   void catch_up();
   /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// Releases the state that is being sent, because that state uses too much memory. The rest is
-  /// sent with current values.
+  /// Releases the state that is being sent, because that state uses too much memory. The remaining
+  /// entities are sent with current values.
   void let_state_go() { state_.reset(); }
   /// Returns the number of marks. An entity may be marked twice.
   std::size_t marks() const;
@@ -136,8 +136,8 @@ class Watch {
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
   bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
-  /// Removes duplicate marks if there may be many. This is needed because a client can keep
-  /// changing a watch even if it does not read.
+  /// Removes duplicate marks if there may be many of them. Duplicates can accumulate because a
+  /// client can keep changing a watch even if it does not read.
   void tidy();
   void mark(Entity e, std::span<const TypeId> components, bool structure);
   /// Marks all entities of the world that pass the filter.
@@ -155,8 +155,8 @@ class Watch {
   void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
   void change_entities(std::span<const Entity> add, std::span<const Entity> drop);
   void change_nodes(std::span<const Entity> open, std::span<const Entity> close);
-  /// Returns the state to send from. This is the requested state while that state is being sent,
-  /// and the current state otherwise.
+  /// Returns the state from which to send, which is the requested state while that state is being
+  /// sent, and the current state otherwise.
   const SeenState& world() const noexcept { return state_ ? *state_ : world_; }
   /// Marks all changes so far, and keeps the current state, from which the changes are then sent.
   void hold_state();

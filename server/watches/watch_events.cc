@@ -88,7 +88,7 @@ void EventKeeper::note(const Envelope& envelope, std::span<const std::byte> byte
 }
 
 void EventKeeper::on_pushed(const BatchView& batch) noexcept {
-  // Timed messages are reported when they become due.
+  // Timed messages are reported as events when they become due.
   if (batch.kind() == BatchKind::timed || !pushed_.contains(batch.type())) return;
   if (pushed_bytes_ + batch.bytes().size() > pushed_bytes_max || news_.pushed_overflow > 0) {
     ++news_.pushed_overflow;

@@ -172,8 +172,8 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// Returns the number of entities to send at once. This is at most `rows`, and is limited so that
-/// the entities refer to no more than about 256 KiB of interned texts that the client lacks.
+/// Returns the number of entities to send at once. The number is at most `rows`, and is limited so
+/// that the entities refer to no more than about 256 KiB of interned texts that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
   Slice slice{.rows = std::min(rows, entities.size())};
@@ -337,7 +337,7 @@ void Watch::end_round(std::uint64_t now_ns) {
   figures_->owed_since_ns.store(std::exchange(round_ns_, now_ns), std::memory_order_relaxed);
 }
 
-/// Continues with the next entity. Returns false if there was no room for the remaining ones.
+/// Continues with the next entity. Returns false if there was no room for the remaining entities.
 bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
   const SeenState::Column* const column = world().column(component);
   if (!column || !column->descriptor) {

@@ -1,9 +1,9 @@
 // Rules for what watches send:
 //
-// - A watch that is opened or changed sends the world as of one sequence, no matter how slowly its
-//   client reads. The state is sent from a copy that consists of pointers (SeenState), and later
-//   changes are sent afterwards. If the copies exceed 256 MiB, they are released, and the rest is
-//   sent with the values that are current at that time.
+// - A watch that is opened or changed sends the world as of a single sequence number, no matter how
+//   slowly its client reads. The state is sent from a copy that consists of pointers (SeenState),
+//   and later changes are sent afterwards. If the copies exceed 256 MiB, they are released, and the
+//   rest is sent with the values that are current at that time.
 // - A later change is sent as of the most recent Look, so a value that changed twice is sent only
 //   once.
 // - The watch that has waited longest goes first. A watch goes through its marked rows in rounds,
@@ -106,7 +106,7 @@ void WatchTurns::send(Watch& watch) {
   if (!watch.send(steady_ns(), [&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
 }
 
-/// If a client reads a state too slowly, sends the rest with current values.
+/// If a client reads a state too slowly, sends the remainder with current values.
 void WatchTurns::bound_memory() {
   if (world_.copied() <= states_bytes_max && recent_.dead() < dead_max) return;
   for (const auto& watch : watches_)
@@ -162,8 +162,8 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
     order_.took(processor_ns() - turn_ns);
     if (!concerned) continue;
-    // A state that has not been sent completely continues immediately, regardless of the watch's
-    // rate.
+    // Sending a state that has not been sent completely continues immediately, regardless of the
+    // watch's rate.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
       if (due_ns(watch) > now_ns) wait_for(watch);  // wait for its budget

@@ -13,8 +13,7 @@
 namespace muster {
 namespace {
 
-// Limit on a watch's number of unfinished changes, that is, changes for which Followed has not been
-// sent.
+// Limit on the number of a watch's changes for which Followed has not been sent.
 constexpr std::size_t promises_max = 256;
 // Limit on the total size of pending events: those collected, and those passed on but not yet sent.
 constexpr std::size_t events_bytes_max = 64u << 20;

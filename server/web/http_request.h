@@ -25,9 +25,9 @@ struct HttpRequest {
   bool keeps_alive = false;  ///< true if another request may follow on the connection
 };
 
-/// Returns true if a connection that begins with these bytes (at least four) speaks HTTP, that is,
-/// if they look like the beginning of a method. In the first frame of a session, the third and
-/// fourth bytes are 0.
+/// Returns true if a connection that begins with the given bytes (at least four) speaks HTTP. The
+/// connection speaks HTTP if the bytes look like the beginning of a method. In the first frame of a
+/// session, the third and fourth bytes are 0.
 inline bool begins_http(std::span<const std::byte> first) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     const char letter = static_cast<char>(first[i]);

@@ -28,8 +28,8 @@ namespace muster {
 
 /// Searches the folder of `path` for files that WorldFile::rescue wrote for `world`
 /// (FileMeta::world) and that contain inputs later than `sequence`. For each file found, returns a
-/// message that gives both sequence numbers and explains how to continue. Does not take or create
-/// locks. Skips unreadable files.
+/// message that gives both sequence numbers and explains how to continue. Does not take any locks
+/// or create lock files. Skips unreadable files.
 [[nodiscard]] std::vector<std::string> newer_rescued(const std::string& path, const std::string& world,
                                                      std::uint64_t sequence);
 

@@ -48,7 +48,7 @@ struct CheckpointStamp {
   std::uint64_t tick = 0;
   std::string code = {};  ///< code identity of the host
 
-  /// If this has changed, the table `types` is rewritten.
+  /// If this value has changed, the table `types` is rewritten.
   std::uint64_t types_fingerprint = 0;
   /// The types to describe for people who read the file with SQL. This description is never read
   /// back.
@@ -200,9 +200,10 @@ class WorldFile {
   /// Runs one step in one transaction. After an error, the checkpoint is abandoned, and the file
   /// contains the previous checkpoint.
   [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
-  /// Removes some of the rows and groups that are no longer needed: rows that were replaced by the
-  /// current checkpoint or left by a failed one, and groups that the current checkpoint contains.
-  /// Returns true if more remain. The next checkpoint removes the rest.
+  /// Removes some of the rows and groups that are no longer needed: rows that the current
+  /// checkpoint replaced or a failed checkpoint left, and groups that the current checkpoint
+  /// contains. Returns true if more rows or groups remain. The next checkpoint removes any that are
+  /// left.
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
   /// Returns how many bytes of pages the previous merge left in the -wal because another program
   /// was reading an older state of the file. The -wal grows until that program stops reading.

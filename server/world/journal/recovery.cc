@@ -1,5 +1,5 @@
-// - Posts that are pending when a checkpoint is made are saved with it, and are also recorded as
-//   inputs after it. Therefore, the first posts of a replay replace the saved ones.
+// - Posts that are pending when a checkpoint is made are saved with the checkpoint, and are also
+//   recorded as inputs after it. Therefore, the first posts of a replay replace the saved ones.
 // - A group during which handlers were added or removed has no reproducible code identity, so it
 //   cannot be replayed exactly.
 // - If code or types differ, only the edits of sessions are applied, along with the grants and

@@ -102,8 +102,8 @@ class Recovery {
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
-  /// Returns true if the checkpoint was saved with layouts that differ from the known ones. In that
-  /// case, records written after it would be read with the wrong layouts.
+  /// Returns true if the checkpoint was saved with layouts that differ from the known layouts. In
+  /// that case, records written after the checkpoint would be read with the wrong layouts.
   bool types_differ();
   /// Returns the number of the most recently replayed tick.
   std::uint64_t tick() const noexcept { return tick_; }

@@ -28,8 +28,8 @@ namespace muster {
 struct WorkSuspect {
   std::uint64_t sequence = 0;  ///< sequence number of the input being handled
 
-  /// The tick that was being made at the time, or 0 if there was none or if the input was being
-  /// replayed from the journal.
+  /// The tick that was being made at the time, or 0 if no tick was being made or if the input was
+  /// being replayed from the journal.
   std::uint64_t tick = 0;
   std::uint64_t session = 0;  ///< the session that sent the input, or 0 for the host
   std::uint32_t type = 0;     ///< type of the input's message, or 0 for a flush or if unknown

@@ -1,5 +1,5 @@
-// Checks that an open world file is still at its path and has not been written to by other
-// programs, so that the next process finds everything that was reported durable.
+// Checks that an open world file is still at its path and that no other program has written to it,
+// so that the next process finds everything that was reported durable.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ class FileWatch {
   void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
   /// May be called on any thread, but not during take_file().
   const FileStamp& file() const noexcept { return file_; }
-  /// Returns the salts of the -wal, or none if the -wal is empty, because SQLite may then draw new
-  /// ones.
+  /// Returns the salts of the -wal. If the -wal is empty, returns no salts, because SQLite may draw
+  /// new salts in that case.
   WalSalts salts() const noexcept { return end_.frames > 0 ? end_.salts : WalSalts{}; }
   const std::string& path() const noexcept { return path_; }
 

@@ -59,7 +59,7 @@ namespace {
 /// Minimum interval before the next automatic save, as a multiple of the time for which the
 /// previous save stopped the world.
 constexpr int rest_after_copy = 50;
-/// Delay before retrying a failed save that was due because of the journal's size.
+/// Delay before a retry of a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
 /// Interval between checks of the file, and interval between attempts to write the state next to
 /// it.

@@ -99,7 +99,7 @@ void WriteQueue::run() {
         working_ = true;
         lock.unlock();
         work.f();
-        work.f = nullptr;  // destroy the function's captures before notifying others
+        work.f = nullptr;  // destroy the function's captures before notifying waiting threads
         lock.lock();
         working_ = false;
         bytes_ -= work.bytes;

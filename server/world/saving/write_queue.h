@@ -43,7 +43,7 @@ class WriteQueue {
   bool has_room(std::size_t bytes) const;
   /// Adds work that is done in steps. When the work's turn comes, `step` is called repeatedly until
   /// the work is done, with at most one piece of later work between two calls. `step` must not
-  /// throw. Only one piece of work in steps may be in progress at a time.
+  /// throw. Only one such sequence of steps may be in progress at a time.
   void add_steps(std::move_only_function<StepResult()> step);
   /// Resumes steps after `step` has returned `wait`. May be called on any thread.
   void go_on();

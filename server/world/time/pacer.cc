@@ -1,7 +1,7 @@
 // The pace decides when a tick is made, but never what the tick does. `dt` and the step of the
 // registry's clock remain 1/hz, so if each tick has the same inputs, the hash is the same at any
-// pace. The pace is not an input, has no sequence, and is not saved. A world that has just been
-// opened always runs at speed 1, because its user may have forgotten that it was paused.
+// pace. The pace is not an input, has no sequence number, and is not saved. A world that has just
+// been opened always runs at speed 1, because its user may have forgotten that it was paused.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>
