@@ -60,9 +60,8 @@ SocketKind kind_of(const tcp::socket& socket) {
 }
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 
-constexpr int kernel_bytes_max = 128 << 10;  // limit on bytes received but not yet read; Linux
-                                             // doubles it
-constexpr int kernel_unsent_max = 32 << 10;  // limit on bytes written but not yet transmitted
+constexpr int kernel_bytes_max = 128 << 10;  // limit on unread bytes; Linux doubles it
+constexpr int kernel_unsent_max = 32 << 10;  // limit on untransmitted bytes
 
 /// Queues calls that other threads make on the listener's thread, and wakes that thread through a
 /// separate eventfd. Asio would wake the thread by modifying its epoll set, and the kernel would
@@ -154,8 +153,7 @@ struct Listener::Impl final : Loop {
   std::optional<Site> site;
   std::optional<HttpHost> http;  // set only if there is a TCP port
   std::uint32_t strangers = 0;
-  std::deque<std::weak_ptr<Visit>> newcomers;  // in order of arrival; many of them are no longer
-                                               // strangers
+  std::deque<std::weak_ptr<Visit>> newcomers;  // in order of arrival; may include former strangers
   std::set<std::shared_ptr<Visit>> visits;
   std::atomic<std::uint32_t> streams_open = 0;
   bool stopping = false;

@@ -34,7 +34,8 @@ std::expected<std::uint64_t, WorldError> number(Database& database, const char* 
   return value;
 }
 
-/// Fills in the description of the copy, whose contents are those of `from` at the time of copying.
+/// Returns a description of the copy, whose contents are those that `from` had at the time of
+/// copying.
 std::expected<BackupReport, WorldError> look_at(const std::string& copy, const std::string& shown) {
   auto opened = Database::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());

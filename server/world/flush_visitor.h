@@ -27,8 +27,8 @@ class FlushVisitor {
  public:
   virtual ~FlushVisitor() = default;
   virtual void before_flush() = 0;
-  /// Both functions are called when no handler is running. They may read the registry, save it, and
-  /// push messages to it.
+  /// Called when no handler is running. The implementation may read the registry, save it, and push
+  /// messages to it.
   virtual void after_flush(EntityRegistry& registry) = 0;
 };
 

@@ -211,8 +211,8 @@ struct World::Impl {
   Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
   /// Makes a tick, and advances the clock by the frame's time.
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
-  /// Sleeps until `until`, and periodically checks the file. Returns true if a message or a wake
-  /// request arrives earlier.
+  /// Sleeps until `until`, and periodically checks the file. Returns true if the thread is woken
+  /// earlier.
   bool sleep(std::optional<Clock::time_point> until) {
     for (;;) {
       const auto look = saver.next_look();
