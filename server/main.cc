@@ -1,5 +1,5 @@
-// muster-server serves one world. This file creates all objects and passes references between them;
-// see `muster-server --help`.
+// The program muster-server, which serves one world. This file creates all objects and connects
+// them; see `muster-server --help`.
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -67,10 +67,11 @@ struct Arguments {
 };
 
 World* running = nullptr;  // used only by the signal handler
+
 // Records a signal, because `running` is null while the world is being reopened.
 volatile std::sig_atomic_t was_signalled = 0;
 /// The first signal asks the world to stop, which it does between two inputs. A second signal ends
-/// the process immediately, in which case the file contains the last save.
+/// the process immediately; the file then contains the last save.
 void on_signal(int) {
   was_signalled = 1;
   if (running) running->stop();
@@ -87,7 +88,7 @@ int complain(const Arguments& arguments, const ServerError& error) {
                                    "port with --listen; 0 takes any free one");
 }
 
-/// Parses strings of the form NAME=NUMBER. The error is a sentence.
+/// Parses strings of the form NAME=NUMBER. On failure, the error is a human-readable message.
 std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string>& given) {
   ServerLimits limits;
   for (const std::string& each : given) {
@@ -106,8 +107,8 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
   return limits;
 }
 
-/// Reads the token file, and creates it if it does not exist. If no file is used, the token is
-/// empty.
+/// Reads the token file, and creates it if it does not exist. If no token file is used, returns an
+/// empty token.
 std::expected<std::string, std::string> token_of(const std::string& path) {
   if (path.empty()) return std::string();
   const auto made = make_token_file(path);
@@ -117,7 +118,7 @@ std::expected<std::string, std::string> token_of(const std::string& path) {
 }
 
 /// Raises the limit on file descriptors as far as the system allows for this user. Each session
-/// needs one, and on many systems, the initial limit is 1024.
+/// needs a descriptor, and on many systems, the initial limit is 1024.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -125,7 +126,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Warns that, without ticks, handlers of muster.Update are not called.
+/// Warns that handlers of muster.Update are not called if the world has no ticks.
 void warn_of_idle(const World& world, double hz) {
   if (hz > 0) return;
   std::string names;
@@ -140,8 +141,8 @@ void warn_of_idle(const World& world, double hz) {
   spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",
                world.path(), count, names, count > 3 ? ", ..." : "");
 }
-/// Lists values in the file that were invalid for their field and have been corrected. Such values
-/// were written by plugin code.
+/// Lists the values in the file that were invalid for their field and have been corrected. Such
+/// values originate from plugin code.
 void warn_of_mended(const World& world) {
   const LoadReport& report = world.load_report();
   for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
@@ -197,7 +198,8 @@ std::expected<std::unique_ptr<Plugins>, Failure> load_plugins(const Arguments& a
   return plugins;
 }
 
-/// A world and its dependencies. They are created at startup and whenever the world is reopened.
+/// A world and the objects on which it depends. They are created at startup and again whenever the
+/// world is reopened.
 struct Served {
   explicit Served(const Arguments& given) : arguments(given) {}
 
@@ -251,8 +253,8 @@ struct Served {
     return {};
   }
 
-  /// Saves and destroys the world, and reopens it after rereading the schemas and plugins. If that
-  /// fails, the world is reopened with the previous ones.
+  /// Saves and destroys the world, rereads the schemas and plugins, and reopens the world. If that
+  /// fails, reopens the world with the previous schemas and plugins.
   std::expected<void, Failure> open_again() {
     const Pace pace = world->pace();
     if (const auto saved = world->try_commit(); !saved)

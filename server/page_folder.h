@@ -5,8 +5,9 @@
 
 namespace muster {
 
-/// If the program runs in its build folder, returns the page that was built with it. Otherwise,
-/// returns the installed page. Returns an empty string if there is none.
+/// Returns the folder of the page that was built with the program if the program runs in its build
+/// folder, and the folder of the installed page otherwise. Returns an empty string if that page
+/// does not exist.
 std::string default_page_folder();
 
 }  // namespace muster

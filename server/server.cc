@@ -39,7 +39,7 @@ std::string absolute(const std::string& path) {
   return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
 }
 
-/// Reads the editor's page. Callers that only check for an error pass false for `compress`.
+/// Reads the editor's page. A caller that only checks for an error passes false for `compress`.
 PageFiles page_of(const ServerOptions& options, bool compress) {
   const std::string folder = options.page_folder.empty() ? default_page_folder() : options.page_folder;
   if (options.listen.empty() || folder.empty() || options.page_folder == "none") return {};
@@ -57,7 +57,7 @@ std::string companion_path(const std::string& world, const char* suffix) {
   return (failure ? given : file).string() + suffix;
 }
 
-/// The world of one server. Implements WorldSide for the desk.
+/// Implements WorldSide, the desk's interface to the world, for one server.
 struct Server::Impl final : WorldSide {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
     if (options.token.empty()) options.token = draw_token();
@@ -133,9 +133,9 @@ struct Server::Impl final : WorldSide {
   }
   std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) override {
     if (!options.plugins) return WorldSide::reload(which);
-    // Until now, the previous build was recorded.
+    // Until this call, the recorded code is that of the previous build.
     world.set_code(options.plugins->code(options.program));
-    std::vector<std::string> opened_again;  // types that would be converted
+    std::vector<std::string> opened_again;  // descriptions of the types that would be converted
     std::expected<std::vector<ReloadedPlugin>, std::string> done =
         options.plugins->reload(world.registry(), which, options.open_again ? &opened_again : nullptr);
     if (!opened_again.empty())

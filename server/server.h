@@ -20,17 +20,17 @@ struct ServerOptions {
   /// 0, the system chooses a free port; see Server::address. If empty, the server does not use TCP.
   std::string listen = "127.0.0.1:7717";
   /// Path of a Unix socket that only its owner can access. If empty, there is no Unix socket. A
-  /// stale socket is replaced, but it is an error if a server is listening on the socket.
+  /// stale socket is replaced, but a socket on which a server is already listening is an error.
   std::string unix_path = {};
-  /// The token that has all rights. If empty, a random token is used.
+  /// The token that grants all rights. If empty, a random token is used.
   std::string token = {};
-  /// File with the list of users and their tokens, which sessions with the right `admin` can
-  /// change. server/access/users.h describes its format. The file need not exist. If empty, there
-  /// are no users.
+  /// File that contains the list of users and their tokens. Sessions with the right `admin` can
+  /// change the list. server/access/users.h describes the file's format. The file need not exist.
+  /// If empty, there are no users.
   std::string users_file = {};
-  /// File for the address and token, with which `muster` and other clients on this machine find the
-  /// world. It is readable only by its owner and is removed on a clean shutdown. Empty means
-  /// WORLD-server.json, next to the world's file. "none" means no file.
+  /// File that contains the address and token, through which `muster` and other clients on this
+  /// machine find the world. The file is readable only by its owner and is removed on a clean
+  /// shutdown. Empty means WORLD-server.json, next to the world's file. "none" means no file.
   std::string address_file = {};
   /// Folder of the editor's page, which is read when the server is created and is served only on
   /// `listen`. Empty means the installed page or the page built with this program, if there is one.
@@ -38,33 +38,32 @@ struct ServerOptions {
   std::string page_folder = {};
   /// Name of this program, as shown by `muster info`. Empty means the name of the executable.
   std::string program = {};
-  /// Called on the server's thread with a line about a session that connected, left, or was
+  /// Called on the server's thread with a log line about each session that connects, leaves, or is
   /// refused. May be empty.
   std::function<void(const std::string&)> log = {};
-  /// Called with a line about connections that were refused before they became sessions, mostly
-  /// because of wrong tokens. These calls are made on the server's thread, at most once a second.
-  /// Also called on the world thread when the disk begins to fail or works again. If empty, `log`
-  /// is called instead.
+  /// Called on the server's thread, at most once a second, with a log line about connections that
+  /// were refused before they became sessions, mostly because of wrong tokens. Also called on the
+  /// world thread when the disk begins to fail or works again. If empty, `log` is called instead.
   std::function<void(const std::string&)> warn = {};
   ServerLimits limits = {};
-  /// Plugins installed in the world, or null. Info lists them, and sessions with the right `admin`
-  /// may reload them. If there are plugins, `log` is also called on the world thread. Must outlive
-  /// the server.
+  /// The plugins installed in the world, or null. The answer to Info lists the plugins, and
+  /// sessions with the right `admin` may reload them. If there are plugins, `log` is also called on
+  /// the world thread. The object must outlive the server.
   Plugins* plugins = nullptr;
-  /// Called when a plugin is reloaded whose types have layouts that differ from the world's,
-  /// provided that a copy of the state could be converted. Called on the world thread, after the
-  /// world has been saved and before the session receives its answer. The host must stop the frames
+  /// Called if the type layouts of a reloaded plugin differ from the world's, provided that a copy
+  /// of the state could be converted. The call is made on the world thread, after the world has
+  /// been saved and before the session receives its answer. The host must stop the world
   /// (World::stop), destroy the server, save the world, and reopen it after reloading the plugins'
-  /// files. If empty, the server refuses such a build.
+  /// files. If this function is empty, the server refuses a plugin build with other layouts.
   std::function<void()> open_again = {};
 };
 
 /// Returns the absolute path of a companion of the world file at `world`, such as WORLD-users. Even
-/// if `world` is a symbolic link, the companion is next to the file itself.
+/// if `world` is a symbolic link, the companion is next to the file to which the link refers.
 std::string companion_path(const std::string& world, const char* suffix);
 
-/// Serves the world from construction to destruction on a thread of its own, and serves watches on
-/// another thread. Must be constructed, used, and destroyed on the world thread. The world must
+/// Serves the world on a thread of its own, and watches on another thread, from construction to
+/// destruction. Must be constructed, used, and destroyed on the world thread. The world must
 /// outlive the server. Handlers never run on the server's threads, and the world thread never waits
 /// for them.
 class Server {
@@ -78,17 +77,18 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   /// Throws if the constructor would currently throw with these options. Has no other effect. A
-  /// host can use this to check the options before it creates a world.
+  /// host can call this function to check the options before it creates a world.
   static void check(const ServerOptions& options);
 
-  /// Returns the address with the actual port, for example "127.0.0.1:7717". Empty without TCP.
+  /// Returns the address with the actual port, for example "127.0.0.1:7717". The result is empty
+  /// without TCP.
   const std::string& address() const noexcept;
   /// Returns the path of the Unix socket, or an empty string if there is none.
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
   /// Returns the editor's address, including the token that has all rights:
   /// "http://127.0.0.1:7717/#token=...". The token follows the #, so that browsers do not send it
-  /// in requests. Special characters in it are escaped. Empty without TCP.
+  /// in requests. Special characters in the token are escaped. The result is empty without TCP.
   const char* editor_url() const noexcept;
   /// Returns true if there is a page at editor_url(). Returns false without TCP or without a page
   /// folder.

@@ -38,13 +38,13 @@ std::expected<bool, std::string> make_token_file(const std::string& path) {
     return std::unexpected(path + ": the file with a new token cannot be made: " + std::strerror(errno));
   };
   if (errno != ENOENT) return fail();
-  // Write the file under a temporary name first, because link neither follows nor replaces an entry
-  // that another process has created.
+  // Write the file under a temporary name and then link it, because link() neither follows nor
+  // replaces an entry that another process has created.
   std::string unfinished = path + "-XXXXXX";
   const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);  // O_EXCL, mode 0600
   if (file < 0) return fail();
   const std::string text = draw_token() + "\n";
-  errno = ENOSPC;  // in case of a short write
+  errno = ENOSPC;  // a short write does not set errno
   bool good = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
   good = good && ::link(unfinished.c_str(), path.c_str()) == 0;
   const int why = errno;

@@ -1,4 +1,4 @@
-// Handles refused strangers, that is, streams without an accepted Hello. Delays the answer to a
+// Handles strangers (streams without an accepted Hello) that are refused. Delays the answer to a
 // wrong token, and writes log lines. Does not perform I/O.
 #pragma once
 
@@ -10,31 +10,31 @@
 
 namespace muster {
 
-/// Used by one thread at a time. Remembers at most addresses_max addresses.
+/// Must be used by only one thread at a time. Remembers at most addresses_max addresses.
 class Refusals {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t addresses_max = 1024;
-  /// Number of wrong tokens that are answered immediately.
+  /// Number of wrong tokens from an address that are answered without delay.
   static constexpr std::uint32_t free_attempts = 3;
 
   /// Delay for the first wrong token after the free attempts. Each further wrong token doubles the
   /// delay.
   static constexpr std::chrono::milliseconds first_delay{100};
-  /// Time after which one of the wrong tokens is forgotten.
+  /// Interval after which one of an address's wrong tokens is forgotten.
   static constexpr std::chrono::seconds forgotten_after{1};
   static constexpr std::chrono::seconds told_every{1};
 
-  /// `log` is occasionally called with a line for the log. May be empty. `delay_max` limits the
-  /// delay of an answer.
+  /// `log` is called with each line for the log, and may be empty. `delay_max` is the longest time
+  /// for which an answer is delayed.
   Refusals(std::function<void(const std::string&)> log, std::chrono::nanoseconds delay_max)
       : log_(std::move(log)), delay_max_(delay_max) {}
 
   /// Records a wrong token from `address`. Returns how long to delay the answer.
   std::chrono::nanoseconds wrong_token(const std::string& address, Clock::time_point now);
   /// Records that a stranger from `address` was refused for the reason `why`. Logs the refusal
-  /// immediately, or together with other refusals if less than told_every has passed since the
-  /// previous line.
+  /// immediately, unless less than told_every has passed since the previous line; in that case, the
+  /// refusal is logged later, together with others.
   void note(const std::string& address, const std::string& why, Clock::time_point now);
   /// Logs refusals that note() has held back. Must be called regularly.
   void tell(Clock::time_point now);

@@ -1,15 +1,16 @@
-// The rights of a session. All code that checks a right does so through this struct.
+// Defines the rights of a session. All code that checks a right uses this struct.
 #pragma once
 
 #include "schema/descriptor.h"
 
 namespace muster {
 
-/// The rights of a token and of the sessions that use it. By default, there are none.
+/// The rights granted to a token and to the sessions that use it. By default, no rights are
+/// granted.
 struct Rights {
-  RemoteRight role = RemoteRight::none;  ///< each role includes all lower ones
+  RemoteRight role = RemoteRight::none;  ///< each role includes the rights of all lower roles
 
-  /// Returns true if the token is valid at all.
+  /// Returns true if the token is valid, which means that it grants a role.
   bool any() const noexcept { return role != RemoteRight::none; }
   /// Returns true if the token allows sending messages of this type or writing components of this
   /// type.

@@ -1,4 +1,4 @@
-// The error thrown when a server cannot start.
+// Defines the error that is thrown if a server cannot start.
 #pragma once
 
 #include <stdexcept>
@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// The reason why a server could not start, such as a port that is in use or an address that is not
-/// a loopback address. what() returns a sentence.
+/// Thrown if a server cannot start, for example because a port is in use or because an address is
+/// not a loopback address. what() returns a human-readable message.
 class ServerError : public std::runtime_error {
  public:
   explicit ServerError(const std::string& what, bool port_in_use = false)

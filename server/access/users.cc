@@ -78,7 +78,7 @@ bool is_over(const User& user, Users::Clock::time_point now) noexcept {
   return user.expires_s != 0 && static_cast<std::uint64_t>(std::max<std::int64_t>(now_s, 0)) >= user.expires_s;
 }
 
-/// Reads until the end of the file. Returns 0 on success, or errno.
+/// Reads to the end of the file. Returns 0 on success, or the value of errno on failure.
 int read_all(int descriptor, std::string& text) {
   char block[4096];
   for (;;) {
@@ -126,7 +126,7 @@ void Users::read() {
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
-  next_ = 0;  // until the line has been read
+  next_ = 0;  // 0 until the line has been read
   for (int number = 1; std::getline(file, line); ++number) {
     const auto refuse = [&](const char* expected) {
       throw ServerError(path_ + ", line " + std::to_string(number) + ": " + expected);
@@ -183,7 +183,7 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // lists of earlier versions may contain such names
+  if (has_invisible(name))  // lists written by earlier versions may contain such names
     return std::unexpected(UserFault{"user_name", "a user's name must not contain invisible characters"});
   if (users_.size() >= users_max)
     return std::unexpected(

@@ -41,14 +41,14 @@ struct User {
   TokenHash hash{};                          ///< hash of the token, or zero if revoked
 };
 
-/// The rights granted by a token, and the token's user.
+/// A token's rights and the user to whom the token belongs.
 struct Admitted {
-  Rights rights = {};      ///< no rights if the token is not valid here
-  std::uint64_t user = 0;  ///< number of the user, or 0 for the server's own token
+  Rights rights = {};      ///< no rights if this server does not accept the token
+  std::uint64_t user = 0;  ///< the user's number, or 0 for the server's own token
   std::string name = {};   ///< name of the user
 };
 
-/// The reason why a user was not created: a short identifier for programs, and a sentence for
+/// The reason why a user was not created, as a short identifier for programs and as a message for
 /// people.
 struct UserFault {
   const char* reason;
@@ -58,7 +58,7 @@ struct UserFault {
 /// Returns 160 random bits, encoded as letters and digits.
 std::string draw_token();
 
-/// Used by one thread at a time.
+/// Must be used by only one thread at a time.
 class Users {
  public:
   using Clock = std::chrono::system_clock;
@@ -67,10 +67,10 @@ class Users {
   static constexpr std::size_t name_bytes_max = 64;
 
   /// Reads the file at `path`, which need not exist. If `path` is empty, there are no users, and
-  /// none can be created. If the list cannot be read, throws ServerError with the line in question,
-  /// because a partial list must not be used. Also throws ServerError if the list belongs to a
-  /// world other than `world`. A list without a world is immediately assigned to `world`. If
-  /// `world` is empty, it is not checked.
+  /// none can be created. If the list cannot be read, throws a ServerError that names the offending
+  /// line, because a partial list must not be used. Also throws ServerError if the list belongs to
+  /// a world other than `world`. A list that names no world is immediately assigned to `world`. If
+  /// `world` is empty, the list's world is not checked.
   Users(const std::vector<Admission>& own, std::string path, std::string world = {});
 
   /// Returns the rights of a token. Takes equally long for all tokens of the same length, because

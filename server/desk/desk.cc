@@ -60,8 +60,8 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
   {
     const MutexLock lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
-    // The upper half differs between desks, so that sessions of different desks have different
-    // numbers in a journal.
+    // The upper half of the numbers differs from desk to desk, so that sessions of two desks never
+    // have the same number in a journal.
     identity.author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
     session = std::make_shared<Session>(std::move(identity), rights, limits_.request_bytes_max, requests_);
     session->connect(std::move(connection));
@@ -69,7 +69,7 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
     sessions_.emplace(session->author, session);
     came_.push_back(session);
   }
-  wake();  // the session must be notified if the disk is failing
+  wake();  // if the disk is failing, the session must be notified
   return session;
 }
 
@@ -179,7 +179,7 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
 }
 
 void Desk::before_flush() {
-  woken_.exchange(false);  // requests handed over before a wake are visible after this
+  woken_.exchange(false);  // from here on, requests handed over before a wake are visible
   std::vector<std::shared_ptr<Session>> came;
   {
     const MutexLock lock(mutex_);
@@ -195,9 +195,10 @@ void Desk::before_flush() {
   end_sessions();
 }
 
-/// Ends sessions that have left, once their requests have been processed. If there are more than
-/// left_sessions_max of them, those that left first are ended and their requests are dropped. If
-/// many sessions leave at once, each flush ends as many as time allows.
+/// Ends sessions that have left, once their requests have been processed. If more than
+/// left_sessions_max sessions have left, those that left first are ended and their requests are
+/// dropped. If many sessions leave at once, each flush ends only part of them, depending on the
+/// time available.
 void Desk::end_sessions() {
   ends_put_off_ = false;
   if (leaving_.empty()) return;
@@ -228,7 +229,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
-  let_edits_in();  // must precede watches, because they send the resulting state
+  let_edits_in();  // must come before the watches, which send the resulting state
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
   trace_watches();
   activity_.rest(now);
@@ -242,7 +243,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
   if (ends_put_off_ || questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
   if (questions_.waits_for_time() || sweep) {
-    // If one of the two has no pending work, the only cost is an unnecessary check.
+    // If either of the two has no pending work, the only cost is an unnecessary check.
     const auto at = Seldom::Clock::now();
     const auto wait = seldom_.due(at)           ? watches_seldom_.due_in(at)
                       : watches_seldom_.due(at) ? seldom_.due_in(at)
@@ -266,7 +267,8 @@ void Desk::trace_watches() {
     trace->add_watching(slice.begin_ns, slice.ns, slice.count, slice.beside);
 }
 
-/// Keeps delays from adding up. If edits and watches took long, questions wait for the next flush.
+/// Prevents delays from adding up: if edits and watches have taken a long time, questions are
+/// postponed until the next flush.
 void Desk::work_on_questions() {
   questions_put_off_ =
       !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;
@@ -274,8 +276,8 @@ void Desk::work_on_questions() {
   let_edits_in();
 }
 
-/// Called between two pieces of work, so that a cheap edit that has arrived in the meantime waits
-/// for only one piece of work rather than until the next tick.
+/// Called between two pieces of work. A cheap edit that arrives during a piece therefore waits only
+/// until the end of that piece rather than until the next tick.
 void Desk::let_edits_in() {
   if (processor_ns() - edits_taken_ns_ < limits_.flush_ns / 4) return;
   intake_.take_cheap(limits_.intake_steps / 4);
@@ -362,7 +364,7 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
 }
 
 void Desk::return_unused(Seat& from) {
-  // Timers outlive their seat, so the ids that they will use remain granted.
+  // Timers outlive the seat that set them, so the ids that they will use remain granted.
   const std::vector<Entity> named = timer_ids_.named_by(from.timers);
   timer_ids_.keep(from.timers);
   keep_unused(from.grants);

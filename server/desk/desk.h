@@ -1,15 +1,15 @@
 // Connects sessions to the registry, each through a seat (server/session/session.h). The listener's
 // thread adds edits and questions to their session's queue without waiting. The world thread takes
 // them between inputs, pushes the edits, answers the questions, and queues receipts and changes for
-// each session. It never waits for a socket.
+// each session. The world thread never waits for a socket.
 //
 //   listener's thread                         world thread
 //   desk.take_next(batch) ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
 //   desk.hand_over()                          after_flush: questions in slices, edits between them   server/questions/question_queue.h
 //
 // A question begins after the session's earlier edits have been pushed, so a session reads its own
-// writes. The number of steps in each half is limited. While there is more to do and no tick is
-// due, the next flush follows immediately.
+// writes. The number of steps is limited for edits and for questions. While work remains and no
+// tick is due, the next flush follows immediately.
 #pragma once
 
 #include <atomic>
@@ -41,17 +41,17 @@ namespace muster {
 class Desk final : public FlushVisitor, private InputSink, private DeskSide {
  public:
   /// Must be constructed on the world thread. The registry and the world must outlive the desk. The
-  /// code that drives the registry must call before_flush and after_flush.
+  /// code that drives the registry must call before_flush() and after_flush().
   Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits);
   ~Desk() override;
 
   // --- any thread
 
   /// Adds an accepted session with its first connection. `user` is the number of the session's
-  /// user, or 0 if the session uses one of the server's own tokens. Returns null if there are
-  /// already sessions_max sessions. `greet` is called before anything else can be sent to the
-  /// session, so that a Welcome is the first message that its client reads. `greet` may only ask
-  /// the desk for numbers. The session takes its seat at the beginning of the next flush.
+  /// user, or 0 if the session uses one of the server's own tokens. Returns null if the number of
+  /// sessions has reached sessions_max. `greet` is called before anything else can be sent to the
+  /// session, so that the client receives the Welcome first. `greet` must not call the desk except
+  /// to read numbers. The session takes its seat at the beginning of the next flush.
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Connection> connection, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
@@ -59,30 +59,31 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// the old connection. Returns the old connection, which is not closed. Must be called on the
   /// listener's thread.
   std::shared_ptr<Connection> connect(Session& session, std::shared_ptr<Connection> connection);
-  /// Must be called when a connection has ended. The connection's session, if any, ends once it has
-  /// no other connection and its requests are done. Must be called on the listener's thread.
+  /// Must be called when a connection has ended. If the connection belonged to a session, that
+  /// session ends once it has no other connection and all of its requests have been processed. Must
+  /// be called on the listener's thread.
   void leave(const Connection& connection);
-  /// Copies a batch that has passed judge(). Returns false and takes nothing if the session has too
-  /// many pending bytes. A session may have at most requests_max open questions; see
-  /// open_questions. If `latest` is set, only the last pending message of this type counts; see
-  /// Requests::put. `came_ns` is the processor time of the world thread when the request arrived,
-  /// where 0 means now.
+  /// Accepts a copy of a batch that has passed judge(). Returns false, without accepting the batch,
+  /// if the session has too many pending bytes. A session may have at most requests_max unanswered
+  /// questions; see open_questions. If `latest` is set, only the last pending message of this type
+  /// counts; see Requests::put. `came_ns` is the processor time of the world thread at which the
+  /// request arrived; 0 means the current time.
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
                              bool latest = false, std::uint64_t came_ns = 0) {
     const bool took = take_next(session, request, batch, for_world, latest, came_ns);
     hand_over(session);
     return took;
   }
-  /// Like take_in, but for use if more requests of the session may follow immediately. The world
-  /// may not see the batch until hand_over().
+  /// Like take_in(), but for cases in which further requests of the session may follow immediately.
+  /// The world may not see the batch until hand_over() is called.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
                                std::uint64_t came_ns = 0);
   void hand_over(Session& session) {
     if (session.requests.hand_over()) wake();
   }
 
-  /// Returns the types of the world and of sessions. Whenever the registry learns types, a new
-  /// table is created.
+  /// Returns a table of the types of the world and of session messages. Whenever the registry
+  /// learns types, a new table is created.
   std::shared_ptr<const TypeTable> types() const;
   /// Returns the number of tables created so far. If it has changed, call types() again.
   std::uint64_t types_made() const noexcept { return types_made_.load(std::memory_order_acquire); }
@@ -91,31 +92,33 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
     if (!watches_.room_came()) world_.wake();
   }
   std::uint32_t sessions() const;  ///< number of sessions
+
   /// If a session with this secret number was ended by a Fault, returns that Fault. Searches the
   /// current sessions and the ended_max sessions that left most recently.
   std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
   static constexpr std::size_t ended_max = 1024;
-  /// Calls `then` on the world thread with the world's figures as of the next flush, which takes
-  /// place soon.
+  /// Requests a flush, and then calls `then` on the world thread with the world's figures as of
+  /// that flush.
   void ask_figures(std::function<void(const Figures&)> then);
   /// Returns the epoch from WorldFacts, or a random one.
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
-  /// Returns the world that the desk serves. Use only those calls that any thread may make.
+  /// Returns the world that the desk serves. The caller may use only functions that may be called
+  /// on any thread.
   WorldSide& world() const noexcept { return world_; }
 
   // --- world thread
 
-  /// Gives a session that has no seat here an empty one, and starts taking its edits. Must be
-  /// called between inputs.
+  /// Gives an empty seat to a session that has no seat at this desk, and starts taking the
+  /// session's edits. Must be called between inputs.
   void take_seat(const std::shared_ptr<Session>& session);
-  /// Ends a session's seat. Returns its unused ids, and forgets its timers, texts, and counts.
-  /// Pending timers stay in the world, and their ids stay granted until the timers are over. The
-  /// session keeps its connection, rights, watches, and open questions. Its pending requests wait
-  /// for another seat, which the session must take before any other call is made for it. Must be
-  /// called between inputs.
+  /// Ends a session's seat: returns its unused ids to the world, and forgets its timers, texts, and
+  /// counts. Pending timers stay in the world, and the ids that they will use stay granted until
+  /// the timers have fired or been cancelled. The session keeps its connection, rights, watches,
+  /// and open questions. Its pending requests are kept until it takes another seat, which it must
+  /// do before any other function is called for it. Must be called between inputs.
   void leave_seat(const Session& session);
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
@@ -141,8 +144,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
-  /// Notifies all sessions when the disk begins to fail. While it is failing, notifies the sessions
-  /// in `came`.
+  /// Notifies all sessions when the disk begins to fail. While the disk is failing, notifies the
+  /// new sessions in `came`.
   void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Seat& from);
@@ -169,19 +172,20 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
   std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with pending requests
+
   // Sessions added since the last flush.
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
-  // Ended by a Fault, newest last.
+  // Sessions ended by a Fault, newest last.
   std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);
 
   // Used on the world thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending
   QuestionQueue questions_;
   Intake intake_;
-  Seldom seldom_, watches_seldom_;  // separate, because opening a watch is quick
+  Seldom seldom_, watches_seldom_;  // scheduled separately, because opening a watch is quick
   TextKeeper texts_;
   TimerIds timer_ids_;
   Watches watches_;
@@ -191,11 +195,12 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   ClockQuestions clock_;
   DurableQuestions durable_;
   const AnswerSources sources_;
-  std::string disk_error_, save_error_;  // as most recently reported to sessions and the log
+  std::string disk_error_, save_error_;  // state most recently reported to sessions and the log
   std::size_t schemas_known_ = 0;
   std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
   bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush
-  std::uint64_t wake_due_ns_ = 0;                          // steady clock, at the last wake request
+  std::uint64_t wake_due_ns_ = 0;                          // steady-clock time of the most recent
+                                                           // wake request
 };
 
 }  // namespace muster

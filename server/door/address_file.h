@@ -1,4 +1,4 @@
-// Writes the file with which clients on this machine find a world's server.
+// Writes the file that tells clients on this machine how to reach a world's server.
 // client/cpp/address_file.h reads the file and describes its contents.
 #pragma once
 
@@ -11,9 +11,9 @@ struct AddressEntry {
 };
 
 /// The file exists from construction to destruction, is readable only by its owner, and is never
-/// partially written. An existing file is replaced, because it is the world's lock that determines
-/// which server may serve the world. The file is removed only if it is still the one written by
-/// this object.
+/// visible in a partially written state. An existing file is replaced, because the world's lock,
+/// not this file, determines which server may serve the world. The destructor removes the file only
+/// if it is still the one that this object wrote.
 class AddressFile {
  public:
   /// Writes the file. Throws ServerError on failure.

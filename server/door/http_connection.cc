@@ -14,13 +14,13 @@ namespace muster {
 namespace {
 
 constexpr std::size_t head_bytes_max = 8192;
-// Number of bytes of a file that are read and written at a time.
+// Number of bytes of a file that are sent at a time.
 constexpr std::size_t piece_bytes = 65536;
-// Time within which the world thread must respond with its figures.
+// Time limit for the world thread to supply its figures.
 constexpr auto figures_time = std::chrono::milliseconds(2000);
 
-/// Used only on the listener's thread. Pending operations on the stream keep the connection alive.
-/// Handles one request at a time. The next request is read once the answer has been sent.
+/// Must be used only on the listener's thread. Pending operations on the stream keep the connection
+/// alive. Handles one request at a time. The next request is read once the answer has been sent.
 class HttpConnection final : public ServedStream, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ServedStreamEvents events,
@@ -38,8 +38,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     const std::size_t bytes = std::min(room.size(), came.size());
     std::copy_n(came.begin(), bytes, room.begin());
     reader_.received(bytes);
-    // The request may end this connection, which must not happen before its creator has stored it,
-    // so post a call.
+    // Post a call, because the request may end this connection, which must not happen before the
+    // connection's creator has stored it.
     host_.loop.post([self = shared_from_this()] { self->take_request(); });
   }
 
@@ -58,7 +58,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
         if (!reader_.has_more()) return abort();
         too_late_ = true;
         return refuse({408, "the request was not complete in time"});
-      case Phase::working: return;  // has its own time limit
+      case Phase::working: return;  // a WebSocket has its own time limit
       case Phase::writing: return spent > limits_.stall_max ? abort() : void();
       case Phase::closing: return spent > linger_max ? abort() : void();
     }
@@ -159,8 +159,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
     host_.loop.call_in(figures_time, [told] { told(nullptr); });
-    // Called on the world thread. The loop outlives the connection, whose last reference is
-    // released on the loop's thread.
+    // Called on the world thread. The loop outlives the connection, and the connection's last
+    // reference is released on the loop's thread.
     host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
       auto self = weak.lock();
       if (!self) return;
@@ -271,7 +271,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   std::uint64_t unsent_ = 0;          // bytes of the body that follow `bytes_`
   std::size_t thrown_away_ = 0;
   int pending_ = 0;         // number of pending reads and writes
-  std::uint64_t work_ = 0;  // number of the current request; results for others are late
+  std::uint64_t work_ = 0;  // number of the current request; results for any other request are too
+                            // late
   Phase phase_ = Phase::reading;
   bool too_late_ = false;
   Clock::time_point since_ = Clock::now();

@@ -1,5 +1,5 @@
-// An HTTP connection. It always counts as a stranger and does not take the place of a session. A
-// WebSocket request turns it into the stream of a session.
+// Serves an HTTP connection. The connection always counts as a stranger rather than as a session.
+// If the client requests a WebSocket, the connection becomes a stream that can carry a session.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// Objects shared by a server's HTTP connections.
+/// The objects shared by all HTTP connections of a server.
 struct HttpHost {
   Door& door;
   const Site& site;
@@ -24,8 +24,8 @@ struct HttpHost {
   std::function<std::uint32_t()> connections;  ///< number of open connections of all kinds
 };
 
-/// Takes over the stream of a request for a WebSocket. The connection that calls it then ends
-/// without calling `ended`.
+/// Takes over the stream of a connection that requests a WebSocket. The calling connection then
+/// ends without calling `ended`.
 using Upgrade = std::function<void(std::unique_ptr<WireStream> stream, const WebHandshake& asked)>;
 
 /// Serves the stream until it ends. `host` must outlive the stream. `came` contains the bytes that

@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
 
-/// Makes the kernel detect, within two minutes, a peer that has vanished silently, for example
-/// because a cable was unplugged. Reads and writes then fail.
+/// Configures the kernel to detect within two minutes that a peer has vanished silently, for
+/// example because a cable was unplugged. Reads and writes then fail.
 void keep_alive(tcp::socket& socket) {
   error_code ignored;
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
@@ -60,13 +60,14 @@ SocketKind kind_of(const tcp::socket& socket) {
 }
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 
-constexpr int kernel_bytes_max = 128 << 10;  // received bytes not yet read; Linux doubles it
-constexpr int kernel_unsent_max = 32 << 10;  // sent bytes not yet transmitted
+constexpr int kernel_bytes_max = 128 << 10;  // limit on unread bytes; Linux doubles it
+constexpr int kernel_unsent_max = 32 << 10;  // limit on untransmitted bytes
 
-/// Calls from other threads that are to run on the listener's thread. They wake that thread through
-/// a separate eventfd. Asio would wake it by changing its epoll set, and the kernel would hold that
-/// set's lock in the meantime. If the thread were woken on the waker's core, it would go back to
-/// sleep until the waker released the lock, which adds two thread switches per answer.
+/// Queues calls that other threads make on the listener's thread, and wakes that thread through a
+/// separate eventfd. Asio would wake the thread by modifying its epoll set, and the kernel would
+/// hold the set's lock meanwhile. If the listener's thread were woken on the waker's core, it would
+/// go back to sleep until the waker had released the lock. That would add two thread switches per
+/// answer.
 class PostedCalls {
  public:
   explicit PostedCalls(asio::io_context& io) : wake_(io, made()) { wait(); }
@@ -152,7 +153,7 @@ struct Listener::Impl final : Loop {
   std::optional<Site> site;
   std::optional<HttpHost> http;  // set only if there is a TCP port
   std::uint32_t strangers = 0;
-  std::deque<std::weak_ptr<Visit>> newcomers;  // in order of arrival; many are no longer strangers
+  std::deque<std::weak_ptr<Visit>> newcomers;  // in order of arrival; may include former strangers
   std::set<std::shared_ptr<Visit>> visits;
   std::atomic<std::uint32_t> streams_open = 0;
   bool stopping = false;
@@ -235,15 +236,16 @@ struct Listener::Impl final : Loop {
     while (!stopping) {
       auto [error, accepted] = co_await acceptor.async_accept(use_tuple);
       if (error == asio::error::operation_aborted || stopping) co_return;
-      if (error) {  // no descriptors left: close a stranger; newcomers wait
+      if (error) {  // no descriptors left, so close a stranger; new connections wait
         door.refusals.note("a connection", "cannot be accepted: " + error.message(), Clock::now());
         (void)send_oldest_stranger_away();
         pause.expires_after(std::chrono::milliseconds(100));
         co_await pause.async_wait(use_tuple);
         continue;
       }
-      // On a slow connection, an answer must wait for the watch data in the kernel's buffer.
-      // Without a limit on that data, this would take seconds.
+      // On a slow connection, an answer is sent only after the watch data that is already in the
+      // kernel's buffer. If the amount of that data were not limited, the answer would be delayed
+      // by seconds.
       error_code ignored;
       constexpr bool is_tcp = std::is_same_v<Acceptor, tcp::acceptor>;
       accepted.set_option(asio::socket_base::send_buffer_size(is_tcp ? kernel_bytes_max : kernel_unsent_max), ignored);
@@ -253,7 +255,8 @@ struct Listener::Impl final : Loop {
         accepted.set_option(Unsent(kernel_unsent_max), ignored);
         keep_alive(accepted);
       }
-      // Clients send Hello immediately, so if there are too many strangers, close the oldest.
+      // Well-behaved clients send Hello immediately, so if there are too many strangers, close the
+      // oldest one.
       while (strangers >= desk.limits().strangers_max && send_oldest_stranger_away()) {
       }
       const std::string from = address_of(accepted);

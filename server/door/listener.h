@@ -18,13 +18,14 @@ struct ListenerOptions {
   std::vector<Admission> admissions;
   /// Called on the listener's thread with a log line about a session.
   std::function<void(const std::string&)> log;
-  /// Called about refused strangers; if empty, `log` is used.
+  /// Called with a log line about refused strangers. If empty, `log` is called instead.
   std::function<void(const std::string&)> warn;
   /// The page to serve over HTTP. May be empty.
   PageFiles page = {};
   /// The folder of models to serve over HTTP, or empty.
   std::string world_folder = {};
-  std::string world_file = {};  ///< the world's file, which is not served
+  std::string world_file = {};  ///< path of the world's file, which is never served
+
   /// The file with the list of users (server/access/users.h), or empty.
   std::string users_file = {};
   /// World::id of the world to which the users belong, or empty.
@@ -47,8 +48,8 @@ class Listener {
   std::uint32_t streams() const noexcept;
   /// Calls `f` on the listener's thread after `time` has passed. May be called on any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
-  /// Notifies all sessions, waits at most one second for the notifications to be sent, and closes
-  /// the sessions.
+  /// Notifies all sessions that the server is stopping, waits at most one second until the
+  /// notifications have been sent, and closes the sessions.
   void stop();
 
  private:

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// A listening socket, whose descriptor the caller must close.
+/// A listening socket. The caller must close its descriptor.
 struct ListeningSocket {
   int descriptor = -1;
   bool is_v6 = false;  ///< true for TCP over IPv6
@@ -18,12 +18,13 @@ struct ListeningSocket {
 /// Listens on an address such as "127.0.0.1:7717", "[::1]:7717", or "localhost:0". Throws
 /// ServerError if the address is not a loopback address or is in use.
 ListeningSocket listen_tcp(const std::string& listen);
-/// Creates the socket file, readable only by its owner, and replaces a stale one. Throws
-/// ServerError if a server is listening on it or if a file of another kind exists.
+/// Creates the socket file, which only its owner can use, and replaces a stale one. Throws
+/// ServerError if a server is already listening on it or if the path refers to a file that is not a
+/// socket.
 ListeningSocket listen_unix(const std::string& path);
 
-/// Tries to listen on both addresses (unless they are empty), and closes the sockets again. Leaves
-/// nothing behind. Throws ServerError on failure.
+/// Checks whether the server can listen on both addresses, skipping an empty one. Closes and
+/// removes the sockets again. Throws ServerError on failure.
 void check_listening(const std::string& listen, const std::string& unix_path);
 
 }  // namespace muster

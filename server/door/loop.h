@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// Thread-safe. Calls that are still pending when the listener stops are never made.
+/// Thread-safe. If a call is still pending when the listener stops, it is dropped.
 class Loop {
  public:
   virtual ~Loop() = default;

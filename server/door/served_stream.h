@@ -7,25 +7,26 @@
 
 namespace muster {
 
-/// Time for a client to read the reason why its stream is being closed.
+/// How long a client has to read the reason why its stream is being closed.
 constexpr auto linger_max = std::chrono::milliseconds(1000);
 
-/// Used on the listener's thread. Owned by the listener until the stream has ended.
+/// Must be used only on the listener's thread. Owned by the listener until the stream has ended.
 class ServedStream {
  public:
   using Clock = std::chrono::steady_clock;
   virtual ~ServedStream() = default;
 
-  /// Checks time limits. Called several times within each limit.
+  /// Checks the time limits. Called often enough that each limit is checked several times before it
+  /// expires.
   virtual void check_times(Clock::time_point now) = 0;
-  /// Immediately closes the stream of a stranger whose place is needed.
+  /// Closes the stream of a stranger immediately, because its place is needed.
   virtual void give_way() = 0;
   /// Notifies the client that the server is stopping, and ends the stream within a second.
   virtual void stop() = 0;
 };
 
-/// Calls from a stream to the listener. Both may be made from within functions of the stream. The
-/// stream exists until those functions return.
+/// Callbacks from a stream to the listener. A stream's function may call either of them, and the
+/// stream exists at least until that function returns.
 struct ServedStreamEvents {
   /// Called when the stream no longer belongs to a stranger or has been closed. May be called
   /// repeatedly.

@@ -9,7 +9,8 @@
 namespace muster {
 namespace {
 
-/// Converts a name to the form in which others see it: a single line of limited length.
+/// Converts a name to the form that is shown to other sessions, which is a single line of limited
+/// length.
 std::string presentable(std::string text) {
   if (text.size() > 64) text.resize(utf8_prefix(std::string_view(text).substr(0, 64)));
   return without_invisible(text);
@@ -33,7 +34,7 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connect
 SessionProtocol::~SessionProtocol() {
   outgoing_.close();
   if (!session_) return;
-  // If the queue was closed because the client does not read, this has not been logged yet.
+  // If the queue was closed because the client is not reading, the closure has not been logged yet.
   const auto why = outgoing_.closed_by();
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
@@ -114,11 +115,11 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
 }
 
 SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
-  // Make a client that has not read its answers wait.
+  // Make the client wait if it has not read its answers.
   if (const std::size_t max = desk_.limits().outgoing.control_bytes_max / 2;
       outgoing_.control_waiting() > max && outgoing_.answers_waiting() > max)
     return Outcome::wait;
-  // Do not judge a large request repeatedly while it has to wait.
+  // While a large request is held back, do not judge it again on each retry.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
   if (const std::uint64_t made = desk_.types_made(); made != types_made_) {
@@ -134,7 +135,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
   limits.values = true;
   auto judged = judge_.judge(frame.batch, types, session_->rights, limits);
   if (!judged) {
-    // If a request does not ask for an answer, none is sent. The world does the same.
+    // If a request does not ask for an answer, none is sent. The world follows the same rule.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
     return refuse(judged.error(), frame.header.request);
   }
@@ -185,7 +186,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.rights.role;
-  welcome.resumed = false;  // not possible yet; clients must reopen their watches
+  welcome.resumed = false;  // resuming is not possible yet; clients must reopen their watches
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
   welcome.hz = desk_.world().facts().hz;
@@ -197,8 +198,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     welcome.ended_code = why->code;
     welcome.ended = why->text;
   }
-  // The name of a user is the one under which the user was created, regardless of the name that the
-  // client sent.
+  // A user's session gets the name under which the user was created, regardless of the name that
+  // the client sent.
   session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
                           welcome.session = session.session_id;
@@ -289,7 +290,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
   }
   if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
     return Outcome::done;
-  // If the world does not respond, a client that asks for its state is told so immediately.
+  // If the world does not respond, immediately return an error to a client that asks for its state.
   if (type == TypeTraits<session::GetInfo>::id)
     if (const std::string hang = desk_.world().hang(); !hang.empty())
       return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);

@@ -1,6 +1,7 @@
-// Implements the protocol for one stream, without I/O. Accepts frames, passes requests to the desk,
-// and queues answers. A stream begins with a Hello; once the Hello is accepted, the stream belongs
-// to a session. Bytes from clients are not used before judge() has accepted them.
+// Implements the session protocol for a single stream, without performing I/O. Accepts frames,
+// passes requests to the desk, and queues answers. A stream begins with a Hello; once the Hello is
+// accepted, the stream belongs to a session. Bytes from a client are used only after judge() has
+// accepted them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace muster {
 
-/// Shared by all streams of a server. Used by one thread at a time.
+/// Shared by all streams of a server. Must be used by only one thread at a time.
 struct Door {
   Desk& desk;
   Users users;
@@ -29,7 +30,7 @@ struct Door {
   std::function<const std::string*()> displaced = {};
 };
 
-/// Used by one thread at a time.
+/// Must be used by only one thread at a time.
 class SessionProtocol {
  public:
   /// `address` is the client's address, for the log. The door must outlive this object.
@@ -40,16 +41,16 @@ class SessionProtocol {
 
   enum class Outcome {
     done,    ///< continue reading
-    wait,    ///< stop reading, and offer the same frame again soon
+    wait,    ///< stop reading, and offer the same frame again shortly
     held,    ///< stop reading for held_for, then call let_go
-    closed,  ///< stop reading, but send the rest of the outgoing queue
+    closed,  ///< stop reading, but send the remaining frames in the queue
   };
   Outcome on_frame(const WireFrame& frame);
-  /// Must be called when bytes have arrived. The frames offered next are considered to arrive at
-  /// this time.
+  /// Must be called when bytes have arrived. The time of the call counts as the arrival time of the
+  /// frames that are offered next.
   void on_bytes();
-  /// Must be called when there are no further frames for now. The requests become visible to the
-  /// world.
+  /// Must be called when no further complete frames are available. Makes the accepted requests
+  /// visible to the world.
   void on_no_more();
   /// Must be called if the bytes are not valid frames. Ends the session.
   void on_fault(const FrameFault& fault);
@@ -59,10 +60,10 @@ class SessionProtocol {
   /// Must be called when a stranger must make room for others. Ends the session.
   void on_crowd();
   /// Must be called if no Hello has arrived in time, or if nothing has arrived for too long. Ends
-  /// the session. If `told` is false, a stranger's silence is not logged.
+  /// the session. If `told` is false and the client is a stranger, the event is not logged.
   void on_silence(bool told = true);
-  /// Must be called if the client has not accepted any bytes for too long. Ends the session. The
-  /// client learns the reason when it reconnects.
+  /// Must be called if the client has not accepted any bytes for too long. Ends the session. If the
+  /// client reconnects, it is sent the reason.
   void on_stall();
   /// Ends the session if its user no longer has access.
   void check_user(Users::Clock::time_point now);
@@ -85,7 +86,7 @@ class SessionProtocol {
   /// `type` is the type of the message, even if the message is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
-  // Handlers of questions with the cost "door"; see server/questions/question_table.h.
+  // These functions handle questions with the cost "door"; see server/questions/question_table.h.
   void answer_at_door(session::Heartbeat beat, std::uint64_t request);
   void answer_at_door(const session::GetSchema& what, std::uint64_t request);
   void answer_at_door(const session::CreateToken& what, std::uint64_t request);

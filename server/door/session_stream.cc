@@ -11,7 +11,8 @@ namespace {
 // Interval between retries while the world is behind.
 constexpr auto retry_after = std::chrono::milliseconds(1);
 
-/// Used only on the listener's thread. Pending operations on the stream keep this object alive.
+/// Must be used only on the listener's thread. Pending operations on the stream keep this object
+/// alive.
 ///
 ///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
 ///     write_on   Outgoing -> stream; called again when something is queued
@@ -64,8 +65,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
  private:
-  /// On a slow connection, it may take long to write a piece. As long as the client accepts bytes
-  /// from the kernel, the stream is not considered stalled.
+  /// On a slow connection, writing a piece may take a long time. As long as the client accepts
+  /// bytes from the kernel, the stream is not considered stalled.
   void look_whether_it_goes_on(Clock::time_point now) {
     if (!writing_since_) return;
     const std::size_t unsent = stream_->unsent();
@@ -95,7 +96,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
         if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
       return end_reading();
     }
-    if (!listening_) {  // without received(), the next room() discards the bytes
+    if (!listening_) {  // the next room() discards the bytes, because received() was not called
       thrown_away_ += got.bytes;
       if (thrown_away_ <= (protocol_.welcomed() ? limits_.frame_bytes_max : limits_.stranger_bytes_max))
         return read_on();
@@ -109,8 +110,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     take_frames();
   }
 
-  /// Checks whether the first bytes are HTTP. If they are not frames, returns true; the stream then
-  /// no longer belongs to this connection.
+  /// Checks whether the first bytes are HTTP rather than a frame. If they are HTTP, passes the
+  /// stream on and returns true; the stream then no longer belongs to this connection.
   bool diverted(std::size_t bytes) {
     const std::span<const std::byte> came = room_.first(bytes);
     first_.insert(first_.end(), came.begin(), came.end());
@@ -161,7 +162,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     }
   }
 
-  /// Calls `then` after `time` has passed. Until then, nothing is read.
+  /// Calls `then` after `time` has passed. Until then, no bytes are read.
   void wait(std::chrono::nanoseconds time, void (*then)(SessionStream&)) {
     waiting_ = true;
     loop_.call_in(time, [weak = weak_from_this(), then] {
@@ -189,8 +190,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   void write_on() {
     if (!writing_ || writing_since_) return;
     for (int at_once = 0; outgoing_.take(piece_);) {
-      // On an idle connection, a single piece, such as an answer, is sent without a turn of the
-      // loop. Any further pieces let others have a turn first.
+      // On an idle connection, a single piece, such as an answer, is sent immediately. Before any
+      // further piece, other connections get a turn of the loop.
       if (at_once++ == 0 && stream_->write_at_once(piece_.parts())) {
         outgoing_.sent();
         continue;
@@ -230,8 +231,8 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   const ServerLimits limits_;
   ServedStreamEvents events_;
   Divert divert_;                 // null once the first bytes are known
-  std::vector<std::byte> first_;  // the first bytes while there are too few
-  std::span<std::byte> room_;     // memory of the decoder for the next read
+  std::vector<std::byte> first_;  // the first bytes, while there are too few to decide
+  std::span<std::byte> room_;     // the decoder's memory for the next read
   WireFrame frame_;
   bool has_frame_ = false;  // a frame was offered but not accepted
   OutgoingPiece piece_;     // piece that is being sent
@@ -239,7 +240,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   std::size_t thrown_away_ = 0;
   bool known_ = false;     // no longer a stranger
   bool listening_ = true;  // if false, arriving bytes are discarded
-  bool waiting_ = false;   // waiting for a timer rather than for the stream
+  bool waiting_ = false;   // reads are paused until a timer fires
   bool reading_ = true, writing_ = true;
   Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
   std::optional<Clock::time_point> writing_since_, closing_since_;

@@ -1,5 +1,6 @@
-// A stream that carries frames. Until its Hello is accepted, it belongs to a stranger, and after
-// that to a session. SessionProtocol handles the messages, and WireStream handles the bytes.
+// Serves a stream that carries frames. The stream belongs to a stranger until its Hello is
+// accepted, and to a session afterwards. SessionProtocol handles the messages, and WireStream
+// handles the bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace muster {
 
-/// Takes over a stream whose first four bytes are not those of frames. `came` begins with these
-/// bytes. The connection that calls it is then over and does not call `ended`.
+/// Takes over a stream whose first four bytes are not the beginning of a frame. `came` starts with
+/// those bytes. The calling connection then ends without calling `ended`.
 using Divert = std::function<void(std::unique_ptr<WireStream> stream, std::vector<std::byte> came)>;
 
 /// Serves the stream until it ends. `door` and `loop` must outlive the stream. `address` is the

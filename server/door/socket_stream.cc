@@ -73,7 +73,7 @@ class SocketStream final : public WireStream {
  private:
   Socket socket_;
   WrittenParts<asio::const_buffer> written_;
-  std::size_t gone_ = 0;  // bytes already sent of the next write()'s parts
+  std::size_t gone_ = 0;  // number of bytes already sent from the parts of the next write()
   bool never_waits_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A plain TCP or Unix socket as a byte stream.
+// Implements WireStream for a plain TCP or Unix socket.
 #pragma once
 
 #include <memory>

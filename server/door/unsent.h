@@ -1,4 +1,4 @@
-// Determines how many of the bytes written to a socket are still in the kernel.
+// Determines how many bytes written to a socket are still in the kernel.
 #pragma once
 
 #include <linux/sockios.h>

@@ -23,8 +23,7 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using error_code = boost::system::error_code;
 
-/// The stream that carries a WebSocket, wrapped in an object that has the functions that Beast
-/// calls.
+/// Wraps the stream that carries a WebSocket, and provides the functions that Beast calls on it.
 class Carrier {
  public:
   using executor_type = asio::io_context::executor_type;
@@ -82,8 +81,8 @@ class Carrier {
     return asio::error::connection_reset;
   }
 
-  /// Reads and discards bytes until the other side ends. `weak` expires if the WebSocket is
-  /// destroyed during a read.
+  /// Reads and discards bytes until the other side closes the stream. `weak` expires if the
+  /// WebSocket is destroyed during a read.
   static void throw_away(const std::weak_ptr<WireStream>& weak, const std::shared_ptr<Room>& room, Done done) {
     const auto stream = weak.lock();
     if (!stream) return done(asio::error::operation_aborted);
@@ -110,8 +109,7 @@ class WebStream final : public WireStream {
  public:
   WebStream(asio::io_context& io, std::unique_ptr<WireStream> carrier, const WebHandshake& asked)
       : web_(io.get_executor(), std::move(carrier)) {
-    // Timeout for the handshake and the farewell. The limit on a session's silence is checked
-    // elsewhere.
+    // Timeout for the opening and closing handshakes. A session's idle limit is checked elsewhere.
     web_.set_option(websocket::stream_base::timeout{std::chrono::seconds(1), websocket::stream_base::none(), false});
     web_.binary(true);
     web_.auto_fragment(false);
@@ -167,8 +165,8 @@ class WebStream final : public WireStream {
   bool is_open() const override { return !ending_ && (!waiting_.expired() || web_.is_open()); }
 
  private:
-  /// Calls made before the handshake completed. This object is owned by the handshake's handler, so
-  /// the calls are dropped when the thread ends.
+  /// Stores calls that are made before the handshake completes. The handshake's handler owns this
+  /// object, so if the thread ends first, the calls are dropped.
   struct Waiting {
     WebStream* stream = nullptr;
     std::span<std::byte> room;
@@ -198,7 +196,7 @@ class WebStream final : public WireStream {
     web_.async_read_some(asio::buffer(room.data(), room.size()),
                          [this, room, done = std::move(done)](error_code error, std::size_t bytes) mutable {
                            if (!error && web_.got_text()) return refuse_text(std::move(done));
-                           // The message is empty or has ended.
+                           // The message is empty, or all of it has been read.
                            if (!error && bytes == 0) return go_on_reading(room, std::move(done));
                            if (!error) return done({bytes, StreamRead::End::none});
                            const bool ended = error == websocket::error::closed;

@@ -1,5 +1,5 @@
-// A WebSocket as a byte stream. The bytes are divided into binary messages, whose boundaries have
-// no meaning and may fall within frames.
+// Implements WireStream for a WebSocket. The bytes are sent in binary messages, whose boundaries
+// have no meaning and may fall inside a frame.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ class io_context;
 
 namespace muster {
 
-/// Data from the HTTP request for the WebSocket, and the rights that the request has.
+/// The parts of the HTTP request for the WebSocket, and the rights of that request.
 struct WebHandshake {
   std::string host, key, version;       ///< fields Host, Sec-WebSocket-Key, Sec-WebSocket-Version
   std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with status 1009
 };
 
-/// Takes over a stream that contains a request for an upgrade, and answers the request. No
-/// operation may be pending on the stream, which may be of any kind. If the key or version is
-/// invalid, the request is refused, and reads and writes fail. Text messages end the stream (status
-/// 1003). `io` must run on the listener's thread and must outlive the stream.
+/// Takes over a stream on which an upgrade request has arrived, and answers that request. The
+/// stream may be of any kind, but no operation may be pending on it. If the request's key or
+/// version is invalid, the request is refused, and reads and writes fail. Text messages end the
+/// stream (status 1003). `io` must run on the listener's thread and must outlive the stream.
 std::unique_ptr<WireStream> open_web_stream(boost::asio::io_context& io, std::unique_ptr<WireStream> carrier,
                                             const WebHandshake& asked);
 

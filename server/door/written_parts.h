@@ -1,4 +1,4 @@
-// Converts the parts of a write to the buffers of a library.
+// Converts the parts of a write to the buffer type of a library.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// `Buffer` is a library's type. It is constructed from an address and a size, so that the
-/// library's header need not be included here. Used by one thread at a time. The result of of() is
-/// valid until the next call.
+/// `Buffer` is the library's buffer type, which is constructed from an address and a size. It is a
+/// template parameter so that this file need not include the library's header. Must be used by only
+/// one thread at a time. The result of of() is valid until the next call.
 template <class Buffer>
 class WrittenParts {
  public:

@@ -8,7 +8,7 @@
 namespace muster {
 
 TimerBudget::TimerBudget(const EntityRegistry& registry) : registry_(registry) {
-  // The cost of saved timers is not known.
+  // The cost of timers loaded from a save is not known.
   for (const auto& [key, waiting] : registry.host().timers().waiting())
     add(key.due_ns, {.steps = 0, .bytes = waiting.batch.size()});
 }

@@ -1,6 +1,6 @@
 // Counts the permanent objects that sessions add to the world: timed messages, rows, and templates.
-// The cost of most edits is computed before they enter the world, but a timed message enters later,
-// possibly together with many others.
+// The cost of most edits is computed immediately before they are applied, but a timed message is
+// delivered later, possibly together with many others.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace muster {
 
-/// Tracks the cost that timed messages will have when they become due, and the memory that they use
-/// until then. A cancelled message counts until it would have been due. Used on the world thread,
-/// between inputs.
+/// Tracks the cost that timed messages will incur when they become due, and the memory that they
+/// use until then. A cancelled message continues to count until the time at which it would have
+/// been due. Must be used only on the world thread, between inputs.
 class TimerBudget {
  public:
   /// Length of an interval in ns. Timers that are due within the same interval are delivered
@@ -26,8 +26,8 @@ class TimerBudget {
   struct Due {
     std::uint64_t steps = 0, bytes = 0;
   };
-  /// Returns the cost of the messages due in the interval that contains `due_ns`. Overdue messages
-  /// count as due now.
+  /// Returns the total cost of the messages that are due in the interval that contains `due_ns`.
+  /// Overdue messages count as due now.
   Due due_with(std::uint64_t due_ns);
   /// Returns the total size of all pending messages in bytes.
   std::uint64_t bytes();
@@ -35,7 +35,7 @@ class TimerBudget {
 
  private:
   std::uint64_t span_of(std::uint64_t due_ns) const;
-  /// Forgets messages that are no longer pending.
+  /// Removes messages that are no longer pending.
   void pass();
 
   const EntityRegistry& registry_;
@@ -46,9 +46,10 @@ class TimerBudget {
 /// Returns the size of a template's FlatBuffer in bytes.
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
 
-/// Tracks the total size of the rows and templates in the world. Counting all of them would cost
-/// more than most edits, so this class maintains an upper bound, which is the previous count plus
-/// later additions. Used on the world thread, between inputs.
+/// Tracks the total size of the rows and templates in the world. Counting them all takes longer
+/// than applying most edits. This class therefore maintains an upper bound, which is the result of
+/// the previous count plus all later additions. Must be used only on the world thread, between
+/// inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}
@@ -72,7 +73,7 @@ class WorldBudget {
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  static constexpr std::uint32_t questions_max = 64;  // calls between two counts of rows
+  static constexpr std::uint32_t questions_max = 64;  // number of calls between two counts of rows
   const EntityRegistry& registry_;
   std::uint64_t rows_ = ~std::uint64_t{0} / 2, templates_ = rows_;  // not counted yet
   std::uint32_t questions_ = 0;

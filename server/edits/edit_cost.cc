@@ -100,7 +100,7 @@ class EditWalk {
   }
   static std::uint32_t payloads(BatchView edit) { return edit.kind() == BatchKind::shared ? 1 : edit.count(); }
   /// Counts the rows of an edit. A shared payload is counted once per entity, because it is written
-  /// to each.
+  /// to each entity.
   bool rows(BatchView edit) {
     if (edit.kind() != BatchKind::shared || !edit.has_rows()) return true;
     return spend(std::uint64_t{edit.header().payload_bytes} * edit.count() / 64);
@@ -177,7 +177,7 @@ class EditWalk {
       return spend(count_);  // the world will refuse it
     if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
     cost_.row_bytes = (16 + row_set_bytes(edit)) * count_;
-    std::unordered_map<Entity, std::uint32_t> made;  // depths of the parents that this edit creates
+    std::unordered_map<Entity, std::uint32_t> made;  // depths of the parents created by this edit
     bool all_alive = true;
     for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
       const Entity parent = read<Create>(edit, i).parent;
@@ -241,9 +241,9 @@ class EditWalk {
   struct Subtree {
     std::uint64_t entities = 0, height = 0;
   };
-  /// Counts `top` and the entities below it. Returns false if this would exceed the limit on the
-  /// edit's cost. If `once` is set, skips entities that have already been counted, along with the
-  /// entities below them.
+  /// Counts `top` and the entities below it. Returns false if counting them would exceed the limit
+  /// on the edit's cost. If `once` is set, skips entities that have already been counted, along
+  /// with the entities below them.
   bool walk(Entity top, bool once, Subtree& found) {
     const std::uint32_t top_depth = registry_.depth(top);
     for (Entity at = top; at;) {
@@ -322,8 +322,8 @@ class EditWalk {
       if (!spend(below / 4) || (apart && !check_depth(below + found.height, e))) return false;
     }
     if (apart) return true;
-    // A subtree may move into another one. In the worst case, they form a single chain in which
-    // each contains all the following ones.
+    // A subtree may move into another one. In the worst case, the subtrees form a single chain, in
+    // which each subtree contains all those that follow it.
     return spend(moved * count_) && check_depth(registry_.host().storage().depths() + heights, edit.target(0));
   }
 
@@ -411,7 +411,7 @@ class EditWalk {
     return add_text(name);
   }
 
-  /// Timers of the session that have fired or been cancelled have already been removed.
+  /// The session's timers that have fired or been cancelled have already been removed.
   bool check_timers(BatchView timed) {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
@@ -442,10 +442,10 @@ class EditWalk {
 
   // --- messages of the game
 
-  /// Each entity costs one step, each row of a pass costs an eighth of a step, and each relative of
-  /// an entity costs half a step. These costs are multiplied by a factor for the extra time that
-  /// the message's handlers have recently taken. A single message is never considered too
-  /// expensive, because it is a pass, like a tick.
+  /// Each target entity costs one step, each row of a pass costs an eighth of a step, and each
+  /// relative of an entity costs half a step. If the message's handlers have recently been slow,
+  /// these costs are multiplied by a factor. A single message is never considered too expensive,
+  /// because it is a pass, like a tick.
   bool messages(BatchView edit) {
     const std::uint64_t pass = registry_.entity_count() / 8 + 1;
     std::uint64_t steps = 0;
@@ -507,12 +507,12 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
-  std::optional<session::Fault> fault_;  // created on demand to keep small edits fast
+  std::optional<session::Fault> fault_;  // created on demand, to keep small edits fast
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
-  constexpr double many = 1000;        // counted steps that are enough for a comparison
-  constexpr double long_time = 10000;  // measured steps that are enough for any comparison
+  constexpr double many = 1000;        // minimum number of estimated steps for a comparison
+  constexpr double long_time = 10000;  // number of measured steps that is enough for any comparison
   constexpr double nearly_one = 1.01;
   if (edit.kind() == BatchKind::timed) return;
   const double counted = static_cast<double>(delivery + steps_around);

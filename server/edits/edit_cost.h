@@ -1,5 +1,5 @@
-// Computes the cost of an edit before the edit enters the registry. An edit is applied completely
-// and at once. Therefore, an edit above a limit is refused, and no part of it reaches the world.
+// Computes the cost of an edit before the edit enters the registry. An edit is always applied as a
+// whole. Therefore, an edit that exceeds a limit is refused, and no part of it reaches the world.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,33 @@ namespace muster {
 /// The cost of an accepted edit, and the objects that it adds permanently.
 struct EditCost {
   std::uint64_t steps = 0;     ///< see server/session/steps.h
-  std::uint64_t delivery = 0;  ///< steps for game messages, without the factor for slow handlers
-  std::uint64_t texts = 0;     ///< number of texts that are new to the world
+  std::uint64_t delivery = 0;  ///< steps for game messages, before the factor for slow handlers is
+                               ///< applied
+  std::uint64_t texts = 0;     ///< number of interned texts that the world did not have
   std::uint64_t text_bytes = 0;
   std::uint64_t row_bytes = 0;           ///< upper bound on the bytes of new rows
-  std::uint64_t template_bytes = 0;      ///< replaced templates are not subtracted
-  std::vector<std::uint64_t> told = {};  ///< hashes of all texts contained in the edit
+  std::uint64_t template_bytes = 0;      ///< size of new templates; replaced ones are not
+                                         ///< subtracted
+  std::vector<std::uint64_t> told = {};  ///< hashes of all interned texts in the edit
 };
 
-/// Used on the world thread, between inputs. Computing the cost takes at most as long as an edit is
-/// allowed to take.
+/// Must be used only on the world thread, between inputs. Computing a cost takes no longer than an
+/// edit is allowed to take.
 class EditJudge {
  public:
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
       : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
-  /// Returns the cost of an edit in the current world. Returns a fault if the edit would cost too
-  /// much, would nest entities too deeply, names ids that do not belong to the session, or exceeds
-  /// a limit of the session or of the world.
+  /// Returns the cost of an edit in the current world. Returns a fault if the edit costs too much,
+  /// nests entities too deeply, names ids that do not belong to the session, or exceeds a limit of
+  /// the session or of the world.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Seat& from, BatchView edit);
-  /// Like judge, but without the limit on cost, which does not apply to seldom work.
+  /// Like judge(), but without the limit on cost, which does not apply to seldom work
+  /// (server/questions/seldom.h).
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Seat& from, BatchView edit);
-  /// Returns the number of steps of a game message to a single entity, if its type was the last one
-  /// judged. Returns 0 if judge() must be called. Only the limit on steps applies to such an edit.
+  /// Returns the number of steps of a game message to a single entity, provided that the most
+  /// recent call to judge() was for the same message type. Otherwise, returns 0, and judge() must
+  /// be called. The limit on steps is the only limit that applies to such an edit.
   std::uint64_t steps_of_known(BatchView edit) const noexcept {
     const BatchHeader& header = edit.header();
     if (header.type != known_type_ || header.count != 1 || header.kind != BatchKind::each || header.flags != 0)
@@ -54,8 +58,8 @@ class EditJudge {
   void waits(BatchView timed, const EditCost& cost) {
     timer_budget_.add(timed.header().argument, {.steps = cost.steps, .bytes = timed.bytes().size()});
   }
-  /// Records the time that an edit with this `delivery` cost took. If the handlers of a message
-  /// have recently taken long, later messages of the same type cost more.
+  /// Records how long an edit with this `delivery` cost took. If the handlers of a message have
+  /// recently been slow, later messages of the same type cost more.
   void took(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
     if (delivery > 0 && (ns > (delivery + steps_around) * step_ns || !dearness_.empty())) note_time(edit, delivery, ns);
   }
@@ -72,9 +76,12 @@ class EditJudge {
   WorldBudget world_budget_;
   std::uint64_t steps_ = 0;
   std::unordered_map<TypeId, double> dearness_;  // factors above 1 for messages with slow handlers
-  TypeId known_type_ = 0;                        // type that steps_of_known() handles, or 0
-  std::uint64_t known_steps_ = 0;                // steps of one such message, excluding its bytes
-  std::vector<std::uint32_t> marks_;             // the last walk that visited each entity, by index
+  TypeId known_type_ = 0;                        // message type for which steps_of_known() returns
+                                                 // a result, or 0
+  std::uint64_t known_steps_ = 0;                // steps of one message of that type, excluding its
+                                                 // bytes
+  std::vector<std::uint32_t> marks_;             // number of the most recent walk that visited each
+                                                 // entity, by index
   std::uint32_t walk_ = 0;
 };
 

@@ -10,12 +10,12 @@ namespace muster {
 
 namespace {
 
-/// Number of steps in a turn of a session's line. It is large enough that selecting the next line
-/// is cheap in comparison.
+/// Number of steps in a turn of a session's line. The number is large enough that selecting the
+/// next line is cheap in comparison.
 constexpr std::uint64_t turn_steps = 1000;
 /// The fixed cost of an edit, no matter how small it is.
 constexpr std::uint64_t edit_steps = 5;
-/// Approximate limit on the size of the answer to an edit that has been replaced by a later one.
+/// Approximate limit on the size of the answer to an edit that was replaced by a later one.
 constexpr std::size_t answer_bytes = 512;
 
 }  // namespace
@@ -50,7 +50,8 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
   put_off_ = false;
   for (Line& line : lines_) {
     const bool empty = line.session->requests.front() == nullptr;
-    // Idle time earns no credit. A session that was idle continues with the value of the others.
+    // A session does not earn credit while it is idle. A session that was idle resumes at the same
+    // value as the other sessions.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
     // An edit that has been judged but postponed in favor of others counts as expensive.
@@ -111,7 +112,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   Session& from = *line.session;
   Seat& seat = *line.seat;
   Request* const request = from.requests.front();
-  // A session that does not read the answers to its edits must wait before it can send more.
+  // If a session does not read the answers to its edits, it must wait before more of its edits are
+  // taken.
   const bool waits_for_room = request && (request->request != 0 || !request->overtaken.empty()) &&
                               !from.outgoing()->has_answer_room(request->overtaken.size() * answer_bytes);
   if (!request || waits_for_room) {
@@ -156,13 +158,13 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   line.put_off = false;
   line.next_steps = 0;
   push(line, *request, *cost);
-  const std::uint64_t took_ns =
-      look_at_time();  // including the time for judging, which is short for messages of the game
+  const std::uint64_t took_ns = look_at_time();  // includes the time for judging
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(seat, *request);
   from.requests.pop();
-  // The time that handlers will need cannot be predicted. Therefore, charge the time actually
-  // taken, so that a session whose edits take long waits correspondingly longer for its next turn.
+  // The time that handlers will need cannot be predicted. Therefore, charge the time that they
+  // actually took, so that a session with slow edits waits correspondingly longer for its next
+  // turn.
   turn.spend(std::max(cost->steps, took_ns / step_ns));
   return true;
 }

@@ -1,9 +1,9 @@
 // Passes requests from sessions to the world. Edits are judged and pushed one at a time, so that
 // each is judged against the current world. Questions go to their queue. Sessions take turns. A
 // turn is limited to a number of steps or, if edits take longer than estimated, to the time that
-// these steps should take. The session that would finish first goes first. As a result, a session
-// that sends little waits for one edit of another session rather than for one edit of every
-// session.
+// these steps should take. The session whose next edit would finish first goes first. As a result,
+// a session that sends little waits for a single edit of another session rather than for an edit of
+// every session.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,28 @@ struct IntakeCounters {
   std::uint64_t take_steps_max = 0;  ///< steps in the most expensive call to take()
 };
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Intake {
  public:
-  /// Questions are passed to `questions`. All arguments must outlive this object.
+  /// `questions` receives the questions. All arguments must outlive this object.
   Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions)
       : registry_(registry), limits_(limits), world_(world), questions_(questions), judge_(registry, limits) {}
 
-  /// Starts taking the session's requests, for its current seat.
+  /// Starts taking the session's requests on behalf of its current seat.
   void add(std::shared_ptr<Session> session);
   /// Stops taking the session's requests.
   void remove(const Session& session);
 
   /// Takes requests for about `steps` steps. An edit that costs more than the remaining steps is
-  /// taken only if it is the first one or if it has already been postponed once.
+  /// taken only if it is the first edit of the call or has already been postponed once.
   void take(std::uint64_t steps) { take(steps, false); }
   /// Takes only requests with a low cost.
   void take_cheap(std::uint64_t steps) { take(steps, true); }
-  /// Checks an edit that is made by seldom work and adds permanent objects to the world. If the
-  /// edit would exceed a limit, returns the fault. Otherwise, counts the edit against the seat.
+  /// Checks an edit that seldom work makes and that adds permanent objects to the world. If the
+  /// edit would exceed a limit, returns the fault. Otherwise, counts the edit toward the limits of
+  /// the seat.
   [[nodiscard]] std::optional<session::Fault> admit(Seat& from, BatchView edit);
-  /// Returns true if there are more requests that can be taken immediately.
+  /// Returns true if further requests can be taken immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
   const IntakeCounters& counters() const noexcept { return counters_; }
 
@@ -56,26 +57,27 @@ class Intake {
     std::shared_ptr<Seat> seat;
     std::uint64_t taken = 0;  // steps used; an idle line continues at clock_
     bool idle = true;
-    bool stands = false;           // nothing more can be taken from the line in this call
-    bool put_off = false;          // the next edit exceeded the remaining steps of a call
-    std::uint64_t next_steps = 0;  // steps of the next edit, if judged and postponed
+    bool stands = false;           // no further request can be taken from the line in this call
+    bool put_off = false;          // the next edit exceeded the remaining steps of an earlier call
+    std::uint64_t next_steps = 0;  // steps of the next edit, if it was judged and postponed
   };
-  /// Returns the processor time since the previous call, which is the time taken by one request.
+  /// Returns the processor time used since the previous call, which is the time that one request
+  /// took.
   std::uint64_t look_at_time();
   void take(std::uint64_t steps, bool cheap);
-  /// Returns the line that would finish first, or null if no line has requests.
+  /// Returns the line whose next request would finish first, or null if no line has requests.
   Line* next();
   /// Records the cost of the line's next edit. Returns true if other lines would finish before it.
   bool others_first(Line& line, std::uint64_t steps);
-  /// Takes game messages that each go to a single entity and request no answer, as long as the next
-  /// request is such a message and has a low cost. Equivalent to take_one, but faster.
+  /// Takes consecutive requests that are cheap, single-entity game messages and do not ask for an
+  /// answer. Equivalent to repeated calls of take_one(), but faster.
   void take_known(Line& line, Steps& turn, const Steps& all);
   /// Takes the next request. Returns false if the turn is over and the next edit was not taken.
   bool take_one(Line& line, Steps& turn, const Steps& all);
-  /// If no edits are being accepted at all, returns the reason. Otherwise, returns nothing.
+  /// If all edits are currently refused, returns the reason. Otherwise, returns nothing.
   std::optional<session::Fault> closed() const;
   void refuse(Line& line, const session::Fault& fault);
-  /// Answers an edit that was refused, as well as the edits that it replaced.
+  /// Answers a refused edit, as well as the edits that it replaced.
   static void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
   /// Records how long an answered edit waited, as of the previous look_at_time().
   void count_wait(Seat& from, const Request& edit);

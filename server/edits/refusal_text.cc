@@ -11,7 +11,8 @@
 namespace muster {
 namespace {
 
-/// Describes the fault in a template by naming the field of muster.TemplateNode or TemplateValue.
+/// Describes the fault in a template by naming the offending field of muster.TemplateNode or
+/// TemplateValue.
 std::string template_text(const Refusal& refusal, const std::string& named) {
   switch (refusal.field) {
     case hash32("parent"):
@@ -33,7 +34,7 @@ std::string node_text(const Refusal& refusal) {
                                           : "node " + std::to_string(refusal.node) + " of the template: ";
 }
 
-/// Returns the name of the table field that has the given hash.
+/// Returns the name of the table field whose name hashes to the given value.
 std::string table_field(const TypeDescriptor* type, FieldId id) {
   for (const FieldDescriptor& field : type ? std::span(type->fields) : std::span<const FieldDescriptor>())
     if (hash32(field.name) == id) return field.name;
@@ -54,7 +55,7 @@ M read_payload(const BatchView& batch, std::uint32_t i) {
   return message;
 }
 
-/// A name that was refused, and the intended parent.
+/// A refused name, and the parent under which it was requested.
 struct WantedName {
   Entity parent;
   std::string_view name;
@@ -75,8 +76,8 @@ std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refus
     default: return std::nullopt;
   }
 }
-/// Finds the name in the messages to the refused entity. It is not known which of them was refused,
-/// so returns nothing if they have no name or different names.
+/// Finds the name in the messages to the refused entity. It is not known which of those messages
+/// was refused. Therefore, returns nothing if they contain no name or more than one.
 std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity refused, const BatchView& edit) {
   if (edit.kind() == BatchKind::shared && edit.type() == TypeTraits<Spawn>::id) {
     const auto spawn = read_payload<Spawn>(edit, 0);
@@ -93,7 +94,7 @@ std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity ref
   return found;
 }
 
-/// Describes a name that is already taken and the entity that has it.
+/// Describes a name that is already taken, and the entity that has that name.
 std::string taken_text(const EntityRegistry& registry, const ServerLimits& limits, Entity refused,
                        std::span<const std::byte> edit) {
   const auto wanted = edit.empty() ? std::nullopt : wanted_name(registry, refused, BatchView(edit));

@@ -1,4 +1,4 @@
-// Explains to sessions why the world refused an input.
+// Generates the texts that explain to sessions why the world refused an input.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 namespace muster {
 
 /// Returns the fault for an input that was partly or completely refused, including the current
-/// value of the field. Must be called on the world thread, directly after the input. `edit` is the
-/// input's batch, from which names are taken. May be empty if the batch is not known.
+/// value of the affected field. Must be called on the world thread, directly after the input.
+/// `edit` is the input's batch, from which names are taken. It may be empty if the batch is not
+/// known.
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,
                              std::span<const std::byte> edit = {});
 

@@ -11,7 +11,7 @@
 namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
-  // Each text is looked up in each set, so leave out empty sets.
+  // Leave out empty sets, because each text is looked up in every set.
   std::vector<std::shared_ptr<Seat>> known_texts;
   for (const auto& session : sessions) {
     std::shared_ptr<Seat> seat = session->seat();

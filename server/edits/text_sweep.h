@@ -1,5 +1,4 @@
-// Drops unused interned texts from the world, that is, texts that no row contains and that no
-// connected session may use.
+// Drops interned texts that no row contains and that no connected session may use.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +11,14 @@
 
 namespace muster {
 
-/// Visits the world's texts once, piece by piece. Used on the world thread, between inputs; each
-/// piece is an input. A piece cannot be divided into steps, because it examines all rows that
-/// contain texts, so it is seldom work.
+/// Visits the world's texts once, piece by piece. Must be used on the world thread, between inputs.
+/// Each piece is an input of its own. A piece examines all rows that contain texts and therefore
+/// cannot be divided into steps, so it counts as seldom work (server/questions/seldom.h).
 class TextSweep {
  public:
   TextSweep(EntityRegistry& registry, std::size_t at_once = 10'000) : registry_(registry), at_once_(at_once) {}
 
-  /// Makes the world drop the next texts, except those that a session has sent or received and
+  /// Makes the world drop the next few texts, except those that a session has sent or received and
   /// those that the host keeps. Returns false once all texts have been visited.
   bool go_on(std::span<const std::shared_ptr<Session>> sessions);
   std::uint64_t dropped() const noexcept { return dropped_; }
@@ -31,8 +30,8 @@ class TextSweep {
   std::uint64_t dropped_ = 0;
 };
 
-/// Starts a sweep when the world's texts exceed half of the limit for sessions, and another each
-/// time they have grown by a further eighth of that limit.
+/// Starts a sweep when the world's texts exceed half of the limit for sessions. Starts another
+/// sweep each time the texts have grown by a further eighth of that limit.
 class TextKeeper {
  public:
   TextKeeper(EntityRegistry& registry, const ServerLimits& limits);

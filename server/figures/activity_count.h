@@ -1,4 +1,5 @@
-// Counts the world's work for sessions that request these counts repeatedly, such as `muster top`.
+// Measures the world's work for sessions that repeatedly request the results, such as those of
+// `muster top`.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,11 @@
 
 namespace muster {
 
-/// Counts from the first request until quiet_ns after the most recent one. Used on the world
-/// thread, between inputs.
+/// Counting starts with the first request and stops once no request has arrived for quiet_ns. Must
+/// be used on the world thread, between inputs.
 class ActivityCount {
  public:
-  /// Counting stops if there is no request for this long.
+  /// Time without a request after which counting stops.
   static constexpr std::uint64_t quiet_ns = 10'000'000'000;
   static constexpr std::uint32_t rows_default = 1000;
 

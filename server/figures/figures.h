@@ -1,4 +1,4 @@
-// Statistics about a running world, for monitoring.
+// Defines statistics about a running world, for use by monitoring systems.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,28 @@ struct Figures {
   std::uint64_t uptime_ns = 0, processor_ns = 0, memory_bytes = 0;
   std::uint64_t ticks = 0;  ///< number of ticks measured
   std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
-                tick_max_ns = 0;               ///< processor time; classes are an eighth wide
+                tick_max_ns = 0;               ///< processor times; each class of the histogram is
+                                               ///< an eighth wide
   std::uint64_t edits = 0, edits_refused = 0;  ///< counted since the server started
-  /// Total size of the answers, in all sessions, that clients have not read yet.
+
+  /// Total size of the answers of all sessions that clients have not read yet.
   std::uint64_t answers_waiting_bytes = 0;
-  /// Total size of the requests, in all sessions, that the world has not handled yet.
+  /// Total size of the requests of all sessions that the world has not handled yet.
   std::uint64_t requests_waiting_bytes = 0;
-  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: those not yet answered
+  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< number of questions that have not
+                                                           ///< been answered yet
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
-  std::uint64_t journal_bytes = 0;  ///< size of the journal after the saved state
+  std::uint64_t journal_bytes = 0;  ///< size of the journal since the last save
   std::string disk_error = {};      ///< the reason why edits are refused, or empty
   std::string save_error = {};      ///< the error of the last automatic save, or empty
 };
 
 class TimeCounts;
 
-/// Returns the percentile `share` (0.5 for the median) of the counted times in ns, or 0 if no times
+/// Returns the quantile `share` (0.5 for the median) of the counted times, in ns, or 0 if no times
 /// have been counted.
 std::uint64_t below_share(const TimeCounts& times, double share);
-/// Returns the resident memory of this process in bytes, or 0 if it is unknown.
+/// Returns the resident memory of this process in bytes, or 0 if the size is unknown.
 std::uint64_t resident_bytes();
 
 }  // namespace muster

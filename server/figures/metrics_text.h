@@ -11,7 +11,8 @@ namespace muster {
 /// of open connections, including those that are not sessions.
 std::string metrics_text(const Figures& figures, std::uint32_t connections);
 
-/// Returns the line that /health shows for a world that responds: either "ok" or the disk error.
+/// Returns the line that /health serves if the world responds, which is either "ok" or the disk
+/// error.
 std::string health_text(const Figures& figures);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Shares the registry's counting among several observers. The registry counts while at least one of
-// them needs it.
+// Shares the registry's observation among several users. The registry is observed as long as at
+// least one of them needs it.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace muster {
 
-/// Used on the world thread, between inputs. The registry must outlive this object.
+/// Must be used only on the world thread, between inputs. The registry must outlive this object.
 class Observation {
  public:
   explicit Observation(EntityRegistry& registry) : registry_(registry) {}
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
-  /// Starts observing. If the host observes the registry itself, does nothing and returns false.
-  /// Every successful call must be matched by a call to end().
+  /// Starts observing the registry. If the host itself already observes the registry, does nothing
+  /// and returns false. Each successful call must be matched by a call to end().
   [[nodiscard]] bool begin() {
     if (users_ == 0) {
       if (registry_.profile().observing()) return false;

@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-/// The text for this many slices takes 2 to 4 MB and a few milliseconds to write.
+/// With this number of slices, the text is 2 to 4 MB long and takes a few milliseconds to write.
 constexpr std::size_t slices_max = 16'384;
 constexpr std::size_t piece_bytes = 256u << 10;
 

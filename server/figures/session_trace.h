@@ -1,4 +1,4 @@
-// A trace of the running world, recorded at the request of a session (`muster trace`).
+// Records a trace of the running world at the request of a session (`muster trace`).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// Serves one session at a time. Used on the world thread, between inputs. The registry must
-/// outlive this object.
+/// Serves one session at a time. Must be used on the world thread, between inputs. The registry
+/// must outlive this object.
 class SessionTrace {
  public:
   SessionTrace(EntityRegistry& registry, Observation& observation) : registry_(registry), observation_(observation) {}
@@ -22,11 +22,10 @@ class SessionTrace {
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
 
-  /// Answers BeginTrace. If `causes` is true, the trace shows which message caused which other
-  /// messages.
+  /// Handles BeginTrace and sends the answer. If `causes` is true, the trace shows for each message
+  /// which message caused it.
   void begin(Session& to, std::uint64_t request, bool causes);
-  /// Returns the pieces of the answer to EndTrace, or a fault with the reason why there is no
-  /// trace.
+  /// Returns the pieces of the answer to EndTrace, or a fault that explains why there is no trace.
   [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
   /// Returns the trace that is being recorded, or null if there is none.
   Trace* running() const noexcept { return trace_.get(); }
@@ -39,9 +38,9 @@ class SessionTrace {
   EntityRegistry& registry_;
   Observation& observation_;
   std::unique_ptr<Trace> trace_;  // null if nothing is being recorded
-  std::uint64_t author_ = 0;      // author of the recording session
+  std::uint64_t author_ = 0;      // number of the session that is recording
   std::string name_;              // name of that session
-  bool causes_ = false;           // causes are being recorded for this trace
+  bool causes_ = false;           // true if causes are being recorded for this trace
 };
 
 }  // namespace muster

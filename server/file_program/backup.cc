@@ -25,7 +25,7 @@ bool is_there(const std::string& path) noexcept {
   return ::lstat(path.c_str(), &file) == 0;
 }
 
-/// Returns the first value that `sql` selects, or 0 if there is none.
+/// Returns the first value that `sql` selects, or 0 if it selects none.
 std::expected<std::uint64_t, WorldError> number(Database& database, const char* sql) {
   const auto text = database.value(sql, doing);
   if (!text) return std::unexpected(text.error());
@@ -34,7 +34,8 @@ std::expected<std::uint64_t, WorldError> number(Database& database, const char* 
   return value;
 }
 
-/// Describes the copy, which has the contents that `from` had when it was copied.
+/// Returns a description of the copy, whose contents are those that `from` had at the time of
+/// copying.
 std::expected<BackupReport, WorldError> look_at(const std::string& copy, const std::string& shown) {
   auto opened = Database::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());

@@ -15,7 +15,8 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t shown_max = 3;  // messages shown per batch; the rest are only counted
+constexpr std::uint32_t shown_max = 3;  // number of messages shown per batch; the others are only
+                                        // counted
 
 const char* name(InputKind kind) noexcept {
   switch (kind) {
@@ -28,7 +29,7 @@ const char* name(InputKind kind) noexcept {
   return "?";
 }
 
-/// Resolves interned texts by their hashes. Entities are shown only as ids.
+/// Resolves the hashes of interned texts. Entities are shown only as ids.
 class Texts final : public ValueReferences {
  public:
   explicit Texts(const EntityRegistry& registry) : registry_(registry) {}
@@ -74,7 +75,7 @@ class Lister {
   }
 
  private:
-  /// Adds the interned texts in a record, because later inputs refer to them.
+  /// Adds the interned texts in a record, to which later inputs refer.
   void learn(const JournalRecord& record) {
     if (record.batch.empty()) return;
     const BatchView batch(record.batch);

@@ -1,5 +1,6 @@
 // muster-file inspects world files without serving them. `muster verify`, `muster backup`, and
-// `muster journal` run this program, because the `muster` command itself does not handle files.
+// `muster journal` run this program, because the `muster` command itself does not access world
+// files.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>

@@ -13,8 +13,8 @@
 namespace muster {
 namespace {
 
-/// Returns true if no process has the world at `path` open, as far as a user without write
-/// permission can determine.
+/// Returns true if no process appears to have the world at `path` open. Does not require write
+/// permission.
 bool is_left_alone(const std::string& path) noexcept {
   const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
@@ -26,8 +26,8 @@ bool is_left_alone(const std::string& path) noexcept {
   return free;
 }
 
-/// Copies a world that is not open, byte by byte, including its -wal and the durable marks in its
-/// lock file.
+/// Makes a byte-for-byte copy of a world that is not open, including its -wal and the durable marks
+/// in its lock file.
 std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
   for (const char* part : {"", "-wal", "-lock"}) {
     std::error_code failure;
@@ -77,8 +77,7 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   if (is_open) {
     if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
   } else {
-    // If copying fails as well, the file cannot be read, which is then also the reason why it was
-    // refused.
+    // If copying fails as well, the file is unreadable, which also explains why opening it failed.
     if (auto copied = copy_files(path, copy); !copied)
       return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
     if (!is_left_alone(path))

@@ -1,5 +1,5 @@
-// Reads a whole world file. If a server has the world open, or if the file is not writable, reads a
-// copy of the file that is made on disk.
+// Reads a whole world file. If a server has the world open, or if the file is not writable, copies
+// the file to disk and reads the copy.
 #pragma once
 
 #include <expected>
@@ -15,10 +15,10 @@
 
 namespace muster {
 
-/// A temporary directory that is removed with all its contents on destruction. Movable.
+/// A temporary directory. The destructor removes it with all of its contents. Movable.
 class ScratchFolder {
  public:
-  /// Creates the directory, or returns a description of the system's error.
+  /// Creates the directory. On failure, returns a description of the system's error.
   [[nodiscard]] static std::expected<ScratchFolder, std::string> make();
   ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   ScratchFolder& operator=(ScratchFolder&&) = delete;
@@ -40,16 +40,17 @@ class ReadWorld {
   const WorldFile& file() const noexcept { return *file_; }
   /// Reads the state into a new registry, and adds any types that the registry lacks.
   [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
-  /// Calls `begin` for each group after the checkpoint, and `take` for each of the group's records,
-  /// which are verified as in recovery. Adds types from records to the registry, but does not
-  /// replay anything. If `begin` returns false, that group and all later ones are verified only as
-  /// groups. Must be called after load().
+  /// Calls `begin` for each group after the checkpoint, and `take` for each record in the group.
+  /// Records are verified in the same way as in recovery. Adds types from records to the registry,
+  /// but does not replay anything. If `begin` returns false, the records of that group and of all
+  /// later ones are skipped, and only the groups themselves are verified. Must be called after
+  /// load().
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(
       EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
       const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
   /// Returns true if another process has the world open.
   bool is_running() const noexcept { return running_; }
-  /// Returns the error with the path that was supplied by the user.
+  /// Returns the error, with the path replaced by the one that the user supplied.
   WorldError error(const WorldError& of) const { return {of.code(), path_, of.detail()}; }
 
  private:

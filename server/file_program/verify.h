@@ -20,17 +20,17 @@ struct VerifyReport {
   std::uint64_t hash = 0;    ///< EntityRegistry::hash at the checkpoint
   std::uint64_t groups = 0;  ///< number of journal groups after the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
-  std::uint64_t durable = 0;  ///< sequence of the last input in the file
+  std::uint64_t durable = 0;  ///< sequence number of the last input in the file
 
-  /// One sentence for each problem that does not prevent a server from opening the world, such as
-  /// an enum value that is out of range, or a file next to the world that contains later inputs
-  /// (newer_rescued).
+  /// One sentence for each problem that does not prevent a server from opening the world. Examples
+  /// are an enum value that is out of range, and a file next to the world that contains later
+  /// inputs (newer_rescued).
   std::vector<std::string> remarks = {};
 };
 
-/// Verifies the world at `path`. Returns the error with which a server would refuse the world,
-/// including the error for a journal that cannot be replayed. The memory needed is that of the
-/// running world. Does not run handlers, because this program does not have them.
+/// Verifies the world at `path`. If a server would refuse the world, for example because its
+/// journal cannot be replayed, returns the same error as the server. The memory needed equals that
+/// of the running world. Does not run handlers, because this program does not contain them.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster

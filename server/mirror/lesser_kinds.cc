@@ -19,7 +19,7 @@ std::shared_ptr<const SeenKind> LesserKinds::of_row(const std::shared_ptr<const 
   return known;
 }
 
-/// Groups equal rows by refining the groups one column at a time. The time is proportional to the
+/// Groups equal rows by refining the groups one column at a time. Takes time proportional to the
 /// number of rows times the number of columns, regardless of the number of kinds.
 std::shared_ptr<const SeenKinds::Each> LesserKinds::of_rows(const std::shared_ptr<const SeenKind>& whole,
                                                             std::span<const Said> said) {

@@ -1,4 +1,4 @@
-// Kinds of entities that lack an enableable component of their archetype.
+// Defines kinds for entities that lack an enableable component of their archetype.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace muster {
 
-/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Used
-/// only on the watch thread.
+/// Finds and caches the kinds of a chunk's rows. Equal rows of an archetype share one kind. Must be
+/// used only on the watch thread.
 class LesserKinds {
  public:
-  /// A component that rows may lack, and whether each row of the chunk has it.
+  /// A component that rows may lack, and a bit per row of the chunk that tells whether the row has
+  /// it.
   struct Said {
     TypeId type = 0;
     std::vector<PresenceWord> rows;
@@ -25,7 +26,7 @@ class LesserKinds {
   /// same number of rows. Returns null if every row has all components.
   std::shared_ptr<const SeenKinds::Each> of_rows(const std::shared_ptr<const SeenKind>& whole,
                                                  std::span<const Said> said);
-  /// Releases unused kinds if there are many.
+  /// Releases the unused kinds if there are many of them.
   void forget_unused();
   void clear() { *this = {}; }
   std::size_t size() const noexcept { return known_.size(); }
@@ -36,8 +37,9 @@ class LesserKinds {
 
   std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>>
       known_;                           // keyed by archetype number
-  std::size_t used_ = 0;                // kinds in use when last counted
-  std::uint32_t next_ = 1u << 31;       // next number, above the numbers of archetypes
+  std::size_t used_ = 0;                // number of kinds in use when last counted
+  std::uint32_t next_ = 1u << 31;       // number of the next kind, above the numbers of all
+                                        // archetypes
   std::vector<std::uint32_t> next_of_;  // scratch
   std::vector<TypeId> types_;           // scratch
 };

@@ -1,6 +1,7 @@
-// A Look is the set of chunks that have changed since the previous Look, with their watched
-// columns. The world thread passes Looks to the watches. Columns are read in place, and are copied
-// only if they change before they have been read (server/world/rows/preserved_columns.h).
+// Defines Look, which contains the chunks that have changed since the previous Look, with their
+// watched columns. The world thread passes Looks to the watches. The watches read columns in place,
+// and a column is copied only if it changes before it has been read
+// (server/world/rows/preserved_columns.h).
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,9 @@
 
 namespace muster {
 
-/// The properties shared by all entities of an archetype.
+/// The properties that all entities of a kind share.
 struct SeenKind {
-  /// Number of the archetype, or another number if components are missing.
+  /// The archetype's number, or a number that matches no archetype if components are missing.
   std::uint32_t number = 0;
   std::vector<TypeId> types;  ///< sorted types of the components
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }
@@ -30,7 +31,7 @@ struct SeenKind {
 struct SeenKinds {
   struct Each {
     std::vector<std::shared_ptr<const SeenKind>> kinds;
-    std::vector<std::uint32_t> of_row;  ///< index in `kinds` for each row
+    std::vector<std::uint32_t> of_row;  ///< index in `kinds`, for each row
   };
   std::shared_ptr<const SeenKind> whole;  ///< kind of rows with all components of the archetype
   std::shared_ptr<const Each> each;       ///< null if all rows have `whole`
@@ -45,16 +46,16 @@ struct SeenType {
   bool operator==(const SeenType&) const = default;
 };
 
-/// Interned texts that the world has added or removed since the previous TextNews.
+/// The interned texts that the world has added or removed since the previous TextNews.
 struct TextNews {
-  bool anew = false;  ///< if true, all earlier texts must be forgotten
+  bool anew = false;  ///< if true, the reader must discard all earlier texts
   std::vector<std::uint64_t> gone;
   std::vector<std::pair<std::uint64_t, std::string>> came;
   bool empty() const noexcept { return !anew && gone.empty() && came.empty(); }
 };
 
-/// Created by the world thread (Looks) and read by one other thread until done() is called. After
-/// that, the world thread releases it.
+/// Created by the world thread (class Looks), and read by one other thread until that thread calls
+/// done(). The world thread then releases the Look.
 struct Look {
   static constexpr std::uint32_t no_column = ~std::uint32_t{0};
   struct Column {
@@ -65,13 +66,14 @@ struct Look {
     std::uint64_t uid;
     std::shared_ptr<const SeenKind> kind;  ///< kind of rows with all components of the archetype
     std::uint32_t number, depth, rows;
-    /// If rows have moved, the index of the ids in `columns`; all watched columns are then
-    /// included.
+    /// If rows have moved, the index of the id column in `columns`. In that case, all watched
+    /// columns are included.
     std::uint32_t ids = no_column;
-    /// Index of the parents in `columns`, possibly set without ids.
+    /// Index of the parent column in `columns`. May be set even if the ids are not included.
     std::uint32_t parents = no_column;
     std::uint32_t first = 0, last = 0;            ///< range in `values`
-    std::uint32_t says_first = 0, says_last = 0;  ///< range in `says` if rows have moved
+    std::uint32_t says_first = 0, says_last = 0;  ///< the chunk's range in `says`, if rows have
+                                                  ///< moved
     bool rows_moved() const noexcept { return ids != no_column; }
   };
   struct Links {
@@ -85,9 +87,9 @@ struct Look {
   std::vector<Column> says;         ///< presence columns (PresenceWord) by component
   std::vector<std::uint32_t> gone;  ///< numbers of removed chunks
   std::vector<Links> links;
-  /// All watched components, sorted, or null if they have not changed.
+  /// All watched components, sorted, or null if the list has not changed.
   std::shared_ptr<const std::vector<SeenType>> wanted;
-  std::vector<TypeId> learned;  ///< components that the registry has learned
+  std::vector<TypeId> learned;  ///< components that the registry has newly learned
   TextNews texts;
   PreservedColumns columns{~std::uint64_t{0}};
 

@@ -23,8 +23,8 @@ void ask_ahead(const Storage& storage, std::uint32_t number) {
 }
 
 /// Returns true if any column was written, including ids and parents. Does not access the
-/// archetype, which is stored elsewhere. This works because slots after the last column have
-/// version 0.
+/// archetype, which is stored elsewhere. Unused version slots after the last column contain 0, so
+/// they have no effect.
 bool is_written(const Chunk& chunk, std::uint64_t since) {
   const std::size_t slots = (chunk.header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
   return std::ranges::any_of(std::span(chunk.slots(), slots),
@@ -68,7 +68,7 @@ bool Looks::is_free() {
   std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
     if (!look->done()) return false;
     registry_.host().remove_preserver(look->columns);
-    // A column could not be copied for lack of memory, so the next look contains everything.
+    // A column could not be copied because memory ran out, so the next Look contains everything.
     if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
         if (uid != 0) uid = no_uid;  // if the chunk disappears, it is still reported as removed
@@ -183,7 +183,7 @@ std::uint32_t Looks::add(Look& look, const Chunk& chunk, std::uint32_t slot, std
   return look.columns.add(chunk.uid, id, {chunk.slots()[slot].data, size * chunk.count});
 }
 
-/// Finds the archetype's watched columns that have values.
+/// Finds those watched columns of the archetype that have values.
 void Looks::find_columns(const Archetype& archetype) {
   columns_.clear();
   auto wanted = wanted_.begin();

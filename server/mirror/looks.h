@@ -1,5 +1,5 @@
-// Finds changes in a registry for watches, chunk by chunk, using column versions. Does not compare
-// values. Links and interned texts are copied, but only if they are watched.
+// Finds the changes in a registry for watches, chunk by chunk, by comparing column versions rather
+// than values. Links and interned texts are copied, but only if they are watched.
 #pragma once
 
 #include <cstddef>
@@ -15,33 +15,34 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Looks {
  public:
   explicit Looks(EntityRegistry& registry) : registry_(registry) {}
-  /// Must not be destroyed while a look is in use.
+  /// Must not be destroyed while a Look is in use.
   ~Looks();
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
-  /// Includes the values of a component, starting with the next look, which contains all of them.
-  /// Calls are reference-counted. An unknown type is accepted but has no values.
+  /// Includes the values of a component, starting with the next Look, which contains all of the
+  /// component's values. Calls are reference-counted. An unknown type is accepted but has no
+  /// values.
   void want(TypeId component);
   void drop(TypeId component);
-  /// Includes links between siblings, parents, and children, starting with the next look. Calls are
-  /// reference-counted. Entities, their places, and their parents are always included.
+  /// Includes the links between siblings, parents, and children, starting with the next Look. Calls
+  /// are reference-counted. Entities, their places, and their parents are always included.
   void want_links();
   void drop_links();
-  /// Includes interned texts, starting with the next look. Calls are reference-counted.
+  /// Includes interned texts, starting with the next Look. Calls are reference-counted.
   void want_texts();
   void drop_texts();
 
-  /// Returns a look with the changes since the previous one. Until the look is done, the registry
-  /// preserves columns for it before they change.
+  /// Returns a Look with the changes since the previous Look. Until the Look is done, the registry
+  /// preserves each of its columns before changing that column.
   std::shared_ptr<Look> take();
-  /// Returns only the changes to interned texts.
+  /// Returns a Look that contains only the changes to interned texts.
   TextNews take_texts();
-  /// Releases the looks that are done. Returns true if no others remain.
+  /// Releases the Looks that are done. Returns true if no Look is still in use.
   bool is_free();
   /// Must be called when the last watch has closed. The next Look then contains everything, like
   /// the first one.
@@ -51,7 +52,7 @@ class Looks {
   struct Wanted {
     std::uint32_t users = 0;
     bool is_new = true;      // not yet included in a look
-    std::uint32_t size = 0;  // size in the previous look; unknown until an entity has the component
+    std::uint32_t size = 0;  // size in the previous Look; unknown until an entity has the component
   };
   struct Column {
     TypeId type;
@@ -70,14 +71,14 @@ class Looks {
   bool wanted_changed_ = false;
   std::uint32_t link_users_ = 0, text_users_ = 0;
   bool links_new_ = false;           // not yet included in a look
-  std::uint64_t looked_ = 0;         // storage version at the previous look
-  std::vector<std::uint64_t> seen_;  // uids by chunk number; 0 if not yet included in a look
-  std::vector<Column> columns_;      // columns of the current archetype
+  std::uint64_t looked_ = 0;         // storage version at the time of the previous Look
+  std::vector<std::uint64_t> seen_;  // uids by chunk number; 0 if not yet included in a Look
+  std::vector<Column> columns_;      // columns of the archetype being processed
   std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by archetype
   std::vector<std::uint64_t> texts_told_;                                     // reported texts
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;
-  std::vector<std::shared_ptr<Look>> read_;  // looks that are not done yet
+  std::vector<std::shared_ptr<Look>> read_;  // Looks that are not done yet
 };
 
 }  // namespace muster

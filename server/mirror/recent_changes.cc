@@ -5,8 +5,8 @@ namespace muster {
 void RecentChanges::note(const SeenWorld::Found& found) {
   ++now_;
   for (const SeenWorld::Values& values : found.values) note(by_component_[values.component], values.entities);
-  // If an entity lost a component in an earlier look that has not been sent yet, and has since
-  // died, only its death is sent.
+  // If an entity lost a component in an earlier Look whose changes have not been sent yet, and has
+  // since died, only the entity's death is sent.
   for (const Entity e : found.structure) {
     if (world_.alive(e)) continue;
     for (auto& [component, column] : by_component_) {

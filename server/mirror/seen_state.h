@@ -1,6 +1,7 @@
-// The watched part of a world at one sequence: entities, places, parents, and the values of watched
-// components. Copying a state takes only a few pointers per chunk, because blocks are shared.
-// SeenWorld copies a shared block before changing it.
+// Defines the state of the watched part of a world at one sequence number: the entities, their
+// places and parents, and the values of watched components. Copying a state copies only a few
+// pointers per chunk, because blocks are shared. SeenWorld copies a shared block before changing
+// it.
 #pragma once
 
 #include <cstddef>
@@ -22,38 +23,39 @@ namespace muster {
 /// Interned texts, keyed by hash.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// A state and all of its copies must be used on the same thread. Offers queries like those of
-/// EntityRegistry, but only for the watched part.
+/// A state and all of its copies must be used on the same thread. Offers the same kinds of queries
+/// as EntityRegistry, but only for the watched part of the world.
 class SeenState {
  public:
   struct Chunk {
     std::uint64_t uid = 0;  ///< 0 if there is no chunk with this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
-    /// Indexed by row; there are no parents at depth 0.
+    /// Parents, indexed by row. Empty at depth 0.
     std::shared_ptr<std::vector<Entity>> ids, parents;
   };
   struct Column {
     TypeId type = 0;
-    std::uint32_t size = 0;  ///< size of a value, or 0 if there are none
+    std::uint32_t size = 0;  ///< size of a value, or 0 if the component has no values
+
     /// Null if the registry does not know the type.
     const TypeDescriptor* descriptor = nullptr;
-    /// Indexed by chunk number; null if there are no values.
+    /// Values, indexed by chunk number. Null if there are no values.
     std::vector<std::shared_ptr<std::byte[]>> copies;
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;
     }
   };
   struct Place {
-    std::uint32_t generation = 0;  ///< 0 if no entity has this index
+    std::uint32_t generation = 0;  ///< 0 if no living entity has this index
     std::uint32_t chunk = 0, row = 0;
     std::uint32_t kind = 0;  ///< number of its SeenKind
     Entity parent;
   };
 
   std::uint64_t sequence() const noexcept { return sequence_; }
-  /// Returns the number of looks that have been taken in. States with the same number are equal,
-  /// except for their texts.
+  /// Returns how many Looks have been taken in. Two states with the same number are equal, except
+  /// for their texts.
   std::uint64_t look() const noexcept { return look_; }
   std::uint64_t now_ns() const noexcept { return clock_ns_; }
 
@@ -99,8 +101,8 @@ class SeenState {
   const std::byte* find(Entity e, TypeId type) const noexcept;
   /// Returns the value of the entity at this place.
   const std::byte* value(const Place& at, const Column& column) const noexcept;
-  /// Returns the text of the entity's Name. Returns nil if the entity has no Name or if Name is not
-  /// watched.
+  /// Returns the interned text of the entity's Name. Returns nil if the entity has no Name or if
+  /// Name is not watched.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
   /// Returns the characters of the text, or an empty string if the text is unknown.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t block_rows = 16;  // number of rows compared at a time
 
-/// Sorts by index in two passes. For many entities, a comparison sort would need sixteen passes or
-/// more.
+/// Sorts the entities by index in two passes. For many entities, a comparison sort would need
+/// sixteen or more passes.
 void sort_by_index(std::vector<Entity>& entities) {
   constexpr std::uint32_t bits = 11, values = 1u << bits;
   std::uint32_t largest = 0;
@@ -31,7 +31,7 @@ void sort_by_index(std::vector<Entity>& entities) {
     for (const Entity e : entities) other[ends[digit(e)]++] = e;
     entities.swap(other);
   }
-  // Entities with the same index are rare, so they are sorted here.
+  // Few entities share an index, so sort those separately here.
   for (std::size_t i = 1; i < entities.size(); ++i)
     for (std::size_t k = i; k > 0 && entities[k] < entities[k - 1]; --k) std::swap(entities[k], entities[k - 1]);
 }
@@ -147,7 +147,7 @@ std::size_t SeenWorld::bytes() const {
 }
 
 /// Removes the columns of components that are no longer watched, and adds empty columns for
-/// components that are newly watched. The current Look fills the new columns.
+/// components that are newly watched. The Look that is being taken in fills the new columns.
 void SeenWorld::want(const std::vector<SeenType>& wanted) {
   std::vector<Column> columns;
   std::vector<Finding> findings;
@@ -164,8 +164,8 @@ void SeenWorld::want(const std::vector<SeenType>& wanted) {
   findings_ = std::move(findings);
 }
 
-/// Called if the chunk's rows have changed or if the chunk was removed. The chunk's previous
-/// content is kept while the look is being taken in.
+/// Called if the chunk's set of rows has changed or if the chunk was removed. The chunk's previous
+/// content is kept while the Look is being taken in.
 void SeenWorld::leave(std::uint32_t number, bool gone) {
   Chunk& chunk = chunks_[number];
   if (!gone) moved_numbers_[number] = static_cast<std::uint32_t>(moved_.size());
@@ -177,7 +177,7 @@ void SeenWorld::leave(std::uint32_t number, bool gone) {
   }
 }
 
-/// Returns the kinds of the chunk's rows, or null if no row lacks a component.
+/// Returns the kind of each row in the chunk, or null if no row lacks a component.
 std::shared_ptr<const SeenKinds::Each> SeenWorld::each_kind(Look& look, const Look::ChunkNews& news) {
   if (news.says_first == news.says_last) return nullptr;
   said_.resize(news.says_last - news.says_first);
@@ -208,8 +208,8 @@ void SeenWorld::find_departed(Look& look) {
     }
     if (news.parents != Look::no_column) chunk.parents = take_entities(look, news.parents, news.rows);
   }
-  // Compare the whole kind, so that an entity that gained or lost a component in place counts as
-  // having left the row.
+  // Compare the kinds as a whole, so that an entity that gained or lost a component in place counts
+  // as having left its row.
   const auto stayed = [&](Entity e, const Moved& before, std::uint32_t row, const Chunk* now) {
     return now && row < now->ids->size() && (*now->ids)[row] == e &&
            (!(before.kinds.each || now->kinds.each) || &before.kinds.at(row) == &now->kinds.at(row));
@@ -264,7 +264,7 @@ void SeenWorld::put(Entity e, const Place& now) {
   place = now;
 }
 
-/// Records the entities that have lost a component or no longer exist.
+/// Records the entities that have lost a component or have been destroyed.
 void SeenWorld::note_departed() {
   for (const auto& [e, moved, row] : departed_) {
     const Place* at = place(e);
@@ -308,7 +308,7 @@ void SeenWorld::take_values(Look& look, const Look::ChunkNews& news) {
   }
 }
 
-/// Takes in a chunk whose rows have not moved.
+/// Takes in a chunk in which no row has moved.
 void SeenWorld::compare(std::size_t at, Look& look, const Look::ChunkNews& news, std::uint32_t number) {
   Column& column = columns_[at];
   Finding& finding = findings_[at];
@@ -360,7 +360,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   const bool alike = !kinds.each && !(had && moved_[moved].kinds.each);
   for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block_rows) {
     const std::uint32_t end = std::min(first + block_rows, news.rows);
-    // Even in a chunk whose rows have moved, most rows have not.
+    // Even in a chunk with moved rows, most rows have not moved.
     if (alike && end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
         (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))
       continue;
@@ -382,7 +382,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   column.copies[news.number] = std::move(made);
 }
 
-/// Returns the value before the current look, or null if the entity had none.
+/// Returns the value before the current Look, or null if the entity had none.
 const std::byte* SeenWorld::value_before(std::size_t at, Entity e) const {
   const auto departed = std::ranges::lower_bound(departed_, Departed{.entity = e}, std::less());
   if (departed == departed_.end() || departed->entity != e) return nullptr;
@@ -398,7 +398,7 @@ bool SeenWorld::had_before(std::size_t at, Entity e) const {
          moved_[departed->moved].kinds.at(departed->row).has(columns_[at].type);
 }
 
-/// Records changed links, but only of living entities; deaths are sent as structure.
+/// Records changed links, but only those of living entities, because deaths are sent as structure.
 void SeenWorld::take_links(Look::Links& taken) {
   if (taken.page >= links_.size()) links_.resize(taken.page + 1);
   const std::shared_ptr<Hierarchy::Page> before = std::exchange(links_[taken.page], std::move(taken.links));

@@ -18,8 +18,8 @@ void sort_unique(std::vector<Entity>& entities);
 /// Takes linear time if the remaining entities are sorted too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
-/// Used by a single thread. Uses memory for one copy of every watched component, plus 24 bytes per
-/// index and 8 or 16 bytes per row.
+/// Must be used by only one thread. Uses memory for one copy of every watched component, plus 24
+/// bytes per entity index and 8 or 16 bytes per row.
 class SeenWorld : public SeenState {
  public:
   SeenWorld() = default;
@@ -32,22 +32,23 @@ class SeenWorld : public SeenState {
   };
   struct Found {
     std::vector<Values> values;
-    std::vector<Entity> structure;  ///< entities created, destroyed, or moved to a different parent
-    std::vector<Entity> kinds;      ///< entities created or with a changed set of components
-    /// Living entities with a new previous sibling or a new number of children.
+    std::vector<Entity> structure;  ///< entities created, destroyed, or moved to another parent
+    std::vector<Entity> kinds;      ///< entities that are new or have a changed set of components
+
+    /// Living entities whose previous sibling or number of children has changed.
     std::vector<Entity> links;
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }
   };
-  /// Takes in a look and marks it as done. Returns the differences, which are valid until the next
-  /// call. Each entity occurs at most once in each list. The first look that contains a component
-  /// reports no differences for it.
+  /// Takes in a Look and marks it as done. Returns the differences, which are valid until the next
+  /// call. Each entity occurs at most once in each list. For a component that a Look contains for
+  /// the first time, no differences are reported.
   const Found& take_in(Look& look);
   void take_in(TextNews texts);
 
-  /// Returns the current state. Until the next look is taken in, all calls return the same object.
+  /// Returns the current state. All calls return the same object until the next Look is taken in.
   std::shared_ptr<const SeenState> state();
-  /// Returns the number of bytes that were copied because returned states share blocks. Reset when
-  /// none of these states exists any longer.
+  /// Returns the number of bytes that were copied because returned states share blocks. Resets to 0
+  /// once all returned states have been destroyed.
   std::size_t copied() const noexcept { return copied_; }
   /// Returns the approximate size of the copied values in bytes.
   std::size_t bytes() const;
@@ -59,13 +60,13 @@ class SeenWorld : public SeenState {
     SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids;
   };
-  /// The differences of one component in one look.
+  /// The differences for one component in one Look.
   struct Finding {
     bool is_new = false;
-    std::vector<std::shared_ptr<std::byte[]>> before;  // old values of the chunks in moved_
+    std::vector<std::shared_ptr<std::byte[]>> before;  // previous values of the chunks in moved_
     std::vector<Entity> changed;
   };
-  /// A row that its entity has left, and the location of the entity's old values.
+  /// A row that its entity has left, together with the location of the entity's previous values.
   struct Departed {
     Entity entity;
     std::uint32_t moved = 0, row = 0;
@@ -91,8 +92,8 @@ class SeenWorld : public SeenState {
 
   std::vector<Finding> findings_;  // parallel to columns_
 
-  // Used only during take_in(). These are the chunks that were removed or whose rows have moved
-  // and, in order, the entities that have left a row of those chunks.
+  // Used only during take_in(). `moved_` holds the chunks that were removed or whose rows have
+  // moved. `departed_` holds, in order, the entities that have left a row of those chunks.
   std::vector<Moved> moved_;
   std::vector<std::uint32_t> moved_numbers_;  // index in moved_ by chunk number, or no_chunk
   std::vector<Departed> departed_;

@@ -1,7 +1,7 @@
 // The interface of a plugin for muster-server, which is a shared library with a single C entry
 // point. The server creates one instance of the plugin per registry. A plugin must not have mutable
-// static variables, because several registries may exist at the same time, as may two builds of one
-// plugin during a reload.
+// static variables, because several registries, and during a reload two builds of the plugin, may
+// exist at the same time.
 //
 //   #include <muster/plugin.h>
 //   muster::Handlers install(muster::EntityRegistry& registry) { return {...}; }
@@ -10,9 +10,9 @@
 //     return &plugin;
 //   }
 //
-// Link the plugin with -Wl,-Bsymbolic (pkg-config --libs muster-plugin), so that it uses its own
-// definitions even if the program or an older build of the plugin has symbols with the same names.
-// With GCC, this also requires -fno-gnu-unique.
+// Link the plugin with -Wl,-Bsymbolic (pkg-config --libs muster-plugin), so that the plugin uses
+// its own definitions even if the program or an older build of the plugin defines symbols with the
+// same names. With GCC, this also requires -fno-gnu-unique.
 #pragma once
 
 #include <cstddef>
@@ -67,36 +67,37 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 
 extern "C" {
 struct MusterPlugin {
-  /// Always the first member, so that any version of the server can read it.
+  /// Always the first member, so that every version of the server can read it.
   std::uint32_t abi_version;
   std::uint32_t layout;   ///< muster_plugin_layout, as computed by the plugin's compiler
   std::uint64_t headers;  ///< muster_plugin_headers of the headers used to compile the plugin
-  /// Unique among a server's plugins, and the same for all builds of a plugin.
+
+  /// Unique among the plugins of a server, and identical in all builds of a plugin.
   const char* name;
-  /// Identifies the code. Stored with every save, for replays.
+  /// Identifies the plugin's code. Stored with every save, so that a replay can check it.
   const char* build;
 
   /// Subscribes the plugin's handlers in a registry and returns the instance. On failure, returns
-  /// null and writes a zero-terminated sentence of at most error_bytes bytes to `error`. Must not
+  /// null and writes a zero-terminated message of at most error_bytes bytes to `error`. Must not
   /// throw. The registry outlives the instance.
   void* (*create)(muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
   /// Removes the handlers and frees the instance. Values of the plugin's runtime components may be
   /// destroyed before or after this call.
   void (*destroy)(void* instance);
   /// Fills a new world. Called once per world. May be null. On failure, returns false and writes a
-  /// sentence to `error`, as for create.
+  /// message to `error`, like `create`.
   bool (*begin)(void* instance, muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
 
-  /// Version of the format in which hand_over writes the state when the plugin is reloaded.
+  /// Version of the state format that `hand_over` writes when the plugin is reloaded.
   std::uint32_t state_version;
   std::uint32_t reserved;
-  /// Writes the state of the old instance for the new one, except for what is in the registry and
-  /// its managers. May call `write` any number of times. Null means that there is no such state. If
-  /// the new instance cannot be used, the old one stays alive.
+  /// Writes the old instance's state for the new instance. The state does not include the contents
+  /// of the registry and its managers. May call `write` any number of times. If null, the plugin
+  /// has no such state. If the new instance cannot be used, the old one remains in use.
   bool (*hand_over)(const void* instance, void* to, void (*write)(void* to, const void* bytes, std::size_t count),
                     char* error, std::size_t error_bytes);
-  /// Passes the state of the old instance to the new one, directly after create. Not called if
-  /// there is no such state. If null, the state is discarded. If take_over returns false, the old
+  /// Passes the old instance's state to the new instance, directly after `create`. Not called if
+  /// there is no such state. If null, the state is discarded. If `take_over` returns false, the old
   /// build is kept. The function is first tried on an instance in an empty registry.
   bool (*take_over)(void* instance, std::uint32_t version, const void* bytes, std::size_t count, char* error,
                     std::size_t error_bytes);
@@ -138,8 +139,8 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   return false;
 }
 
-/// Throws if the calling file was compiled with options that produce different floating-point bits
-/// than those of the server.
+/// Throws if the calling file was compiled with options that make floating-point results differ
+/// from those of the server.
 inline void refuse_arithmetic(std::uint32_t found) {
   if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
 }

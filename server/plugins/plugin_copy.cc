@@ -52,9 +52,10 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   return bytes;
 }
 
-/// Checks the headers. Returns a description of the fault, or an empty string if there is none. The
-/// system's loader maps whatever the headers specify without checking that the file contains it,
-/// and an access to a missing part would kill the program.
+/// Checks the headers. Returns a description of the fault, or an empty string if there is none.
+/// This check is necessary because the system's loader maps the ranges that the headers specify
+/// without checking that the file contains them, and an access to a missing range would kill the
+/// program.
 std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is not a shared library";
@@ -80,8 +81,8 @@ std::string look_at(const std::vector<char>& bytes) {
   return {};
 }
 
-/// Returns true if a file that has been checked has unique symbols. A library without section
-/// headers is assumed to have none.
+/// Returns true if a file that has passed the check contains unique symbols. A library without
+/// section headers is assumed to contain none.
 bool has_unique_symbols(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -100,7 +101,7 @@ bool has_unique_symbols(const std::vector<char>& bytes) {
   return false;
 }
 
-/// Removes the copies in `folder` whose names begin with `prefix` and whose process has ended.
+/// Removes each copy in `folder` whose name begins with `prefix` and whose process has ended.
 void remove_left_over(const std::string& folder, const std::string& prefix) {
   DIR* open = ::opendir(folder.c_str());
   if (!open) return;
@@ -116,7 +117,8 @@ void remove_left_over(const std::string& folder, const std::string& prefix) {
   for (const std::string& path : left) ::unlink(path.c_str());
 }
 
-/// Writes a new file. Returns false and sets errno if the file cannot be created there.
+/// Writes a new file. If the file cannot be created in the given directory, returns false and sets
+/// errno.
 bool write_new(const std::string& path, const std::vector<char>& bytes) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700)};
   if (file.number < 0) return false;

@@ -1,5 +1,5 @@
-// A private copy of a plugin's file. It is created when the plugin is loaded, so that the next
-// build may overwrite the file while the code is running.
+// A private copy of a plugin's file. The copy is created when the plugin is loaded, so that the
+// next build can overwrite the original file while the code is running.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace muster {
 
-/// The copy exists as long as this object, so that debuggers can find it. It is stored next to the
-/// plugin's file, as .NAME.muster-PID-N, because the plugin may look there for other libraries. If
-/// that directory is not writable, the copy is stored in the directory for temporary files.
+/// The copy exists for the lifetime of this object, so that debuggers can find it. It is stored
+/// next to the plugin's file, as .NAME.muster-PID-N, because the plugin may load other libraries
+/// from that directory. If that directory is not writable, the copy is stored in the directory for
+/// temporary files.
 class PluginCopy {
  public:
-  /// Copies the file, which must be a complete ELF shared library. The error describes the fault
-  /// and does not include the path. Also removes copies that other processes, now ended, left next
-  /// to the file.
+  /// Copies the file, which must be a complete ELF shared library. On failure, the error describes
+  /// the fault and does not include the path. Also removes copies left next to the file by
+  /// processes that have ended.
   [[nodiscard]] static std::expected<PluginCopy, std::string> make(const std::string& path);
   PluginCopy() = default;
   PluginCopy(PluginCopy&& other) noexcept

@@ -29,8 +29,9 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
-/// If a library was linked with -ffast-math, or depends on such a library, loading it makes the
-/// processor flush denormal floats to zero. This function restores the floating-point environment.
+/// Loading a library that was linked with -ffast-math, or that depends on a library linked in that
+/// way, makes the processor flush denormal floats to zero. This function restores the
+/// floating-point environment.
 void* open_library(const char* path) {
   std::fenv_t before;
   std::fegetenv(&before);
@@ -45,8 +46,8 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
   auto copy = PluginCopy::make(path_);
   if (!copy) throw PluginError(path_ + ": " + copy.error());
   copy_ = std::move(*copy);
-  // The loader would search the library path for a path without a slash, but the copy's path has
-  // one.
+  // If a path has no slash, the loader searches the library path for it, but the copy's path always
+  // contains a slash.
   library_ = open_library(copy_.path().c_str());
   if (!library_) throw PluginError(path_ + ": cannot be loaded: " + loader_error(copy_.path()));
   const auto fail = [&](const std::string& why) {

@@ -1,4 +1,4 @@
-// A plugin's shared library, which has been loaded and checked.
+// Loads and checks a plugin's shared library.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@
 
 namespace muster {
 
-/// The reason why a plugin cannot be used. The message begins with the plugin's path.
+/// Thrown if a plugin cannot be used. The message begins with the plugin's path and gives the
+/// reason.
 class PluginError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// The code of one build. Must outlive every instance, every registry that has its handlers, and
-/// every value of its runtime components. If a different build has been written to the same path,
+/// every value of its runtime components. If another build has been written to the same path,
 /// loading that path again creates a separate library.
 class PluginLibrary {
  public:
@@ -42,8 +43,8 @@ class PluginLibrary {
   std::string identity() const;
   /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return copy_.digest(); }
-  /// Returns true if another build that is loaded at the same time would use parts of this one (see
-  /// PluginCopy).
+  /// Returns true if another build that is loaded at the same time would use definitions from this
+  /// one (see PluginCopy).
   bool has_unique_symbols() const noexcept { return copy_.has_unique_symbols(); }
   /// Returns true if the address is within this library's code or data.
   bool owns(const void* address) const noexcept;
@@ -58,13 +59,13 @@ class PluginLibrary {
   /// Fills a new world, if the plugin supports this. Throws PluginError on failure.
   void begin(const Instance& instance, EntityRegistry& registry) const;
 
-  /// The state that an instance passes to an instance of the next build.
+  /// The state that an instance passes to its successor from the next build.
   struct State {
     std::uint32_t version = 0;
     std::vector<std::byte> bytes;
   };
-  /// Returns the state of an instance, or nothing if the plugin has no state. Throws PluginError on
-  /// failure.
+  /// Returns the state of an instance, or nothing if the plugin has no state to pass on. Throws
+  /// PluginError on failure.
   std::optional<State> hand_over(const Instance& instance) const;
   /// Passes the state to an instance. Throws PluginError if the plugin refuses the state.
   void take_over(const Instance& instance, const State& state) const;

@@ -1,20 +1,20 @@
-// - A reload is not a message and leaves no trace in the state. The sequence does not advance, and
-//   the hash stays the same if the managers of the new build save the same bytes.
+// - A reload is not a message and leaves no trace in the state. The sequence number does not
+//   advance, and the hash stays the same if the managers of the new build save the same bytes.
 // - The new build is first tried in an empty registry that knows the world's types. The old
 //   instance is destroyed before the new one is created, so that names and resources are free.
 // - In a running registry, the layouts of types and the values of enums cannot change, because
-//   sessions, watches, and other handlers use the registry's types. If they differ, the world is
-//   reopened with the new build.
-// - Each handler belongs to a part of the program, which is given by the position of its plugin.
+//   sessions, watches, and other handlers use the registry's types. If the new build's layouts or
+//   values differ, the world is reopened with that build.
+// - Each handler belongs to a part of the program, whose number is the position of the plugin.
 //   Unnamed handlers run in order of part, and then in order of subscription, so a reloaded plugin
 //   keeps its old position.
 // - Values of runtime components are destroyed by the library that created them and are created
 //   again by its successor, because only the library knows their layout.
 // - The library that runs is a copy of the file, so the next build may overwrite the file. The
 //   library is unloaded after its last use.
-// - Two digests detect a plugin that was compiled with headers that differ from the server's: one
-//   of the headers' text without comments (tools/header_digest.py), and one of the sizes of their
-//   classes.
+// - Two digests detect a plugin whose headers differ from the server's. One is computed from the
+//   text of the headers without comments (tools/header_digest.py), and the other from the sizes of
+//   the classes in them.
 #include "server/plugins/plugins.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@
 
 namespace muster {
 
-/// The instances of one registry, in the order of the libraries. The last one is destroyed first.
-/// The registry's Handlers destroy this object.
+/// The instances of one registry, in the order of the libraries. They are destroyed in reverse
+/// order. The registry's Handlers destroy this object.
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
@@ -46,13 +46,12 @@ struct Plugins::Instances {
 struct Plugins::Exchange {
   std::size_t place = 0;
   Library before, after;
-  std::optional<PluginLibrary::State> state;  // state of the instance that is running
+  std::optional<PluginLibrary::State> state;  // state of the running instance
 };
 
 namespace {
 
-/// Reports that the layouts of a new build differ from the world's, and that no other fault was
-/// found.
+/// Thrown if the layouts of a new build differ from the world's and no other fault was found.
 class OtherLayout final : public PluginError {
  public:
   using PluginError::PluginError;
@@ -170,8 +169,8 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
   }
   for (Exchange& each : exchanges) {
     libraries_[each.place] = each.after;
-    // The library may still be used by a replay of past inputs, or by a handler that the instance
-    // failed to remove.
+    // A replay of past inputs, or a handler that the instance failed to remove, may still use the
+    // library.
     const bool used = std::ranges::any_of(registry.host().handlers().handlers(), [&](const auto& handler) {
       return each.before->owns(reinterpret_cast<const void*>(handler->rows));
     });
@@ -228,7 +227,7 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
   for (const auto& schema : registry.types().schemas())
     if (known) known = saved.add(schema);
   const bool differs = (known && !saved.settle()) || saved.differs();
-  // Compiled types are added with the plugins, and the world's own types after them, so that every
+  // Add the plugins' compiled types first and the world's own types afterwards, so that every
   // difference is found.
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)

@@ -1,5 +1,5 @@
-// The plugins of a server. Loads each plugin once, creates one instance per registry, and replaces
-// builds while the world is running.
+// Manages the plugins of a server. Loads each plugin once, creates one instance per registry, and
+// replaces builds while the world is running.
 //
 //   Plugins plugins;                                        // must outlive the world
 //   plugins.load("libgame.so");
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Used on the thread of its registries, which it must outlive.
+/// Must be used only on the thread that owns its registries, and must outlive those registries.
 class Plugins {
  public:
   Plugins();
@@ -28,12 +28,12 @@ class Plugins {
   Plugins(const Plugins&) = delete;
   Plugins& operator=(const Plugins&) = delete;
 
-  /// Loads a plugin. Throws PluginError if that fails (see PluginLibrary) or if a plugin with the
-  /// same name is already loaded.
+  /// Loads a plugin. Throws PluginError if the plugin cannot be loaded (see PluginLibrary) or if a
+  /// plugin with the same name is already loaded.
   void load(const std::string& path);
   /// Creates an instance of each plugin, in the order in which the plugins were loaded. The
-  /// instances live as long as the returned object. Intended for World's `install`. Throws
-  /// PluginError on failure.
+  /// instances live as long as the returned object. Intended for use as the `install` function of a
+  /// World. Throws PluginError on failure.
   [[nodiscard]] Handlers install(EntityRegistry& registry);
   /// Makes each instance in this registry fill a new world. Throws PluginError on failure.
   void begin(EntityRegistry& registry);
@@ -47,22 +47,24 @@ class Plugins {
   /// replaces the running build in this registry and in later ones. Must be called between two
   /// inputs, not inside a handler, and while no posted messages are pending. Sends no message and
   /// leaves the registry's state unchanged. Handlers are subscribed again in the same order, and
-  /// those that were disabled remain disabled. Managers pass their state to successors of the same
-  /// name. Values of the plugin's runtime components are created again and passed to its restore
-  /// hook. The instance's own state is passed on through hand_over and take_over.
+  /// handlers that were disabled remain disabled. Each manager passes its state to its successor of
+  /// the same name. Values of the plugin's runtime components are created again and passed to the
+  /// plugin's restore hook. The instance's own state is passed on through `hand_over` and
+  /// `take_over`.
   ///
-  /// A running registry cannot accept a type whose layout has changed. In that case, if
+  /// A running registry cannot accept a type whose layout has changed. If such a type is found and
   /// `opened_again` is given, a copy of the state is converted (docs/schema.md), as if the world
-  /// were opened with the new build. If this succeeds, nothing is replaced, and `opened_again`
-  /// receives one sentence per conversion. The host must then save the world, destroy it, and open
-  /// it again with a new Plugins object that has reloaded the files. The conversion requires memory
-  /// for two copies of the state.
+  /// were opened with the new build. If the conversion succeeds, the running build is not replaced,
+  /// and `opened_again` receives a one-sentence description of each conversion. The host must then
+  /// save the world, destroy it, and open it again with a new Plugins object that has reloaded the
+  /// files. The conversion requires memory for two copies of the state.
   ///
   /// After an error, the old build continues to run. The new build is first installed in an empty
-  /// registry, together with the other plugins and the world's types. This detects a library that
-  /// cannot be loaded, throws, contradicts other plugins, has different layouts, or refuses the
-  /// state. If something fails only in the real registry, such as a manager's load, the old build's
-  /// instance and runtime values are created again from its own state.
+  /// registry, together with the other plugins and the world's types. This trial detects a library
+  /// that cannot be loaded, throws an exception, conflicts with other plugins, has different
+  /// layouts, or refuses the state. If a step fails only in the real registry, for example when a
+  /// manager loads its state, the old build's instance and runtime values are created again from
+  /// their own state.
   [[nodiscard]] std::expected<std::vector<ReloadedPlugin>, std::string> reload(
       EntityRegistry& registry, std::string_view which = {}, std::vector<std::string>* opened_again = nullptr);
 
@@ -84,7 +86,7 @@ class Plugins {
 
   std::vector<Library> libraries_;
   std::vector<std::weak_ptr<Instances>> instances_;
-  std::vector<Library> retired_;  // may still be used by another registry
+  std::vector<Library> retired_;  // builds that another registry may still use
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Reads a schema that was given on the command line: a .bfbs file directly, and a .fbs file by
-// running flatc.
+// Reads a schema that was named on the command line. A .bfbs file is read directly, and a .fbs file
+// is compiled by flatc first.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 namespace muster {
 
 /// Returns the binary schema. Included .fbs files are searched for in the directory of the file
-/// itself, in `include_folders`, and in the directory of Muster's installed schemas. The error is a
-/// sentence that begins with the path. If flatc is missing, the error explains how to create a
-/// .bfbs file.
+/// itself, in `include_folders`, and in the directory of Muster's installed schemas. On failure,
+/// the error is a human-readable message that begins with the path. If flatc is missing, the
+/// message explains how to create a .bfbs file.
 [[nodiscard]] std::expected<std::vector<std::byte>, std::string> read_schema_file(
     const std::string& path, const std::vector<std::string>& include_folders);
 

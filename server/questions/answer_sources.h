@@ -1,4 +1,4 @@
-// The objects from which answers to questions are built. All of them are owned by the desk.
+// Bundles the objects from which answers to questions are built. The desk owns all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@
 
 namespace muster {
 
-/// A session that the server ended with a Fault.
+/// Describes a session that the server ended with a Fault.
 struct EndedSession {
   std::uint64_t session_id = 0, author = 0, user = 0, at_ns = 0;
   std::string name, kind;
   session::Fault why;
 };
 
-/// Operations that a question needs and that only the desk can perform. Used on the world thread.
+/// The operations that questions need and that only the desk can perform. Must be used on the world
+/// thread.
 class DeskSide {
  public:
   DeskSide() = default;
@@ -40,8 +41,8 @@ class DeskSide {
   virtual std::vector<EndedSession> ended(std::size_t limit) const = 0;
   /// Grants ids to the session's seat.
   virtual std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) = 0;
-  /// Counts an edit that the session makes through a question against the limits of its seat.
-  /// Returns a fault if the edit exceeds a limit.
+  /// Counts an edit that a session makes through a question toward the limits of the session's
+  /// seat. Returns a fault if the edit exceeds a limit.
   virtual std::optional<session::Fault> admit(Session& from, BatchView edit) = 0;
   /// Sends all sessions the schemas that the world has learned.
   virtual void learn_types() = 0;
@@ -58,8 +59,8 @@ struct AnswerSources {
   ActivityCount& activity;
   ClockQuestions& clock;
   DurableQuestions& durable;
-  Seldom& seldom;          ///< schedules all seldom work except opening watches
-  Seldom& watches_seldom;  ///< schedules the opening of watches separately
+  Seldom& seldom;          ///< schedules all seldom work except the opening of watches
+  Seldom& watches_seldom;  ///< schedules the opening of watches
 };
 
 }  // namespace muster

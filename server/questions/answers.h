@@ -1,4 +1,4 @@
-// Functions shared by the answers to questions.
+// Defines functions that the answers to several questions share.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace muster {
 
-/// Returns the maximum number of rows on a page, which is the requested number, up to the limit.
+/// Returns the maximum number of rows on a page, which is the requested number or the limit,
+/// whichever is smaller.
 inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
   constexpr std::uint32_t rows_default = 1000;
   return std::min(asked == 0 ? rows_default : asked, limits.rows_max);

@@ -33,7 +33,8 @@ class ChildList : public Inquiry {
   }
 
  protected:
-  /// Examines one more entity. Returns false if there are no more entities or the page is full.
+  /// Examines the next entity. Returns false if there are no further entities or if the page is
+  /// full.
   virtual bool step(Steps& steps) = 0;
   virtual std::uint32_t total() const = 0;
   bool is_full() const noexcept { return page_.entities.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
@@ -66,8 +67,8 @@ class ChildList : public Inquiry {
   bool whole_ = false;
 };
 
-/// Roots have no order of their own. They are listed in order of id, so that consecutive pages fit
-/// together.
+/// Roots have no order of their own, so they are listed in order of id. As a result, consecutive
+/// pages fit together.
 class RootList final : public ChildList {
  public:
   using ChildList::ChildList;
@@ -109,9 +110,9 @@ class SiblingList final : public ChildList {
     passed_.push_back(next);
     return true;
   }
-  /// Finds the position again, because the world may have changed since the previous slice. Returns
-  /// to the most recent child that has been passed and is still a child. If none of the remembered
-  /// children remains, the list starts over.
+  /// Finds the position again, because the world may have changed since the previous slice.
+  /// Continues after the most recent of the remembered children that is still a child. If none of
+  /// them is still a child, the list starts over.
   void find_place_again() {
     while (!passed_.empty() && asked_.registry.parent(passed_.back()) != page_.entity) {
       passed_.pop_back();
@@ -133,7 +134,7 @@ class SiblingList final : public ChildList {
   std::uint32_t total() const override { return asked_.registry.child_count(page_.entity); }
 
   static constexpr std::size_t passed_max = 128;
-  std::vector<Entity> passed_;  // the most recent children that have been passed
+  std::vector<Entity> passed_;  // the children that have been passed most recently
   std::uint32_t place_ = 0;     // position of the next child
 };
 

@@ -1,11 +1,11 @@
 // - SetClock changes only the settings that it names, so a speed set by one user and a pause set by
 //   another do not undo each other.
 // - SetClock is answered immediately rather than after its last step, because otherwise later
-//   questions of its session would have to wait.
+//   questions from the same session would have to wait.
 // - A step is a frame like any other. Edits and a slice of questions are handled before each step,
-//   so a long run of steps does not delay any session. The number of pending steps is limited in
-//   case a user mistypes it.
-// - Followers receive only the newest state, as soon as their queue has room.
+//   so a long run of steps does not delay any session. The number of pending steps is limited, in
+//   case a user enters a wrong number.
+// - A follower receives only the newest state, as soon as its queue has room.
 #include "server/questions/clock_questions.h"
 
 #include "registry/entity_registry.h"

@@ -1,5 +1,5 @@
-// Lets sessions read and set the world's clock: GetClock, SetClock, and the ClockStates for
-// followers.
+// Handles GetClock and SetClock, with which sessions read and set the world's clock, and sends
+// ClockStates to followers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class ClockQuestions {
  public:
   ClockQuestions(const EntityRegistry& registry, WorldSide& world) : registry_(registry), world_(world) {}
@@ -18,23 +18,24 @@ class ClockQuestions {
   /// Answers GetClock and SetClock.
   void get(const Asked& asked, bool follow);
   void set(const Asked& asked, const session::SetClock& what);
-  /// If the state has changed, sends the newest state to followers as soon as their queue has room.
-  /// Must be called after each flush, after the work on questions.
+  /// If the clock's state has changed, sends the newest state to each follower as soon as the
+  /// follower's queue has room. Must be called after each flush, once questions have been
+  /// processed.
   void tell();
   /// Removes a session that has ended.
   void leave(const Session& session);
 
  private:
   session::ClockState state() const;
-  /// Detects changes that were not made by SetClock: a run of steps has ended, the world was saved,
-  /// or the program has set the clock.
+  /// Detects changes that were not made by SetClock: a run of steps has ended, the world has been
+  /// saved, or the program has set the clock.
   void notice();
   Pace pace() const { return world_.pace().value_or(Pace{}); }
 
   const EntityRegistry& registry_;
   WorldSide& world_;
   Followers followers_;
-  Pace pace_;  // the pace that was most recently sent to followers
+  Pace pace_;  // the pace most recently sent to followers
   std::uint64_t author_ = 0, saved_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Reports how much of the world is on disk: FollowDurable, and the Durables for followers.
+// Handles FollowDurable, and sends Durables to followers, which report how much of the world is on
+// disk.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,15 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class DurableQuestions {
  public:
   explicit DurableQuestions(const WorldSide& world) : world_(world) {}
 
   /// Answers FollowDurable.
   void follow(const Asked& asked);
-  /// If the state has changed, sends the newest state to followers as soon as their queue has room.
-  /// Must be called after each flush.
+  /// If the state has changed, sends the newest state to each follower as soon as the follower's
+  /// queue has room. Must be called after each flush.
   void tell();
   /// Removes a session that has ended.
   void leave(const Session& session);

@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-/// Searches the world by index. An index remains valid when the world changes, and it determines
-/// where Find continues.
+/// Searches the world in order of entity index. Because an index remains valid when the world
+/// changes, it determines where Find continues.
 class EntitySearch : public Inquiry {
  public:
   EntitySearch(Asked asked, std::uint32_t rows_max, Entity after)
@@ -109,7 +109,7 @@ class FindSearch final : public EntitySearch {
     return !under_ || is_below(e, steps);
   }
 
-  /// Each ancestor is visited only once per search, because results are remembered.
+  /// Visits each ancestor only once per search, because results are remembered.
   bool is_below(Entity e, Steps& steps) {
     known_.resize(std::max<std::size_t>(known_.size(), asked_.registry.host().storage().ids().indices()));
     bool below = false;
@@ -131,7 +131,7 @@ class FindSearch final : public EntitySearch {
   const PartOfText part_;
   const std::vector<TypeId> components_;
   const Entity under_;
-  // Stores, for each entity index, the generation and whether the entity is below `under_`. 0 means
+  // For each entity index, stores the generation and whether the entity is below `under_`. 0 means
   // unknown.
   std::vector<std::uint32_t> known_;
   std::vector<Entity> passed_;

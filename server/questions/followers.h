@@ -1,5 +1,5 @@
-// The sessions that follow a state. When the state changes, each session receives the newest state
-// as soon as its queue has room.
+// Manages the sessions that follow a state. When the state changes, each session receives the
+// newest state as soon as the session's queue has room.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class Followers {
  public:
   /// Adds a session to which the state has just been sent. Has no effect if the session is already
@@ -27,7 +27,7 @@ class Followers {
   bool empty() const noexcept { return all_.empty(); }
   /// Records that the state has changed.
   void note_change() noexcept { ++changes_; }
-  /// Sends `state()` under request 0 to each session to which an older state was last sent and
+  /// Sends `state()`, as request 0, to each session that has not received the newest state and
   /// whose queue has room for `bytes` bytes.
   template <class State>
   void tell(std::size_t bytes, const State& state) {
@@ -41,7 +41,7 @@ class Followers {
  private:
   struct Follower {
     std::shared_ptr<Session> session;
-    std::uint64_t told = 0;  // value of `changes_` when the state was last sent
+    std::uint64_t told = 0;  // value of `changes_` when the state was last sent to the session
   };
   std::vector<Follower> all_;
   std::uint64_t changes_ = 1;

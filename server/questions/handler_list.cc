@@ -1,5 +1,5 @@
-// Answers ListHandlers with the world's handlers and what each of them reads and writes, page by
-// page. Also answers WhyApart.
+// Answers ListHandlers with pages of the world's handlers, including the components that each of
+// them reads and writes. Also answers WhyApart.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -18,8 +18,8 @@ namespace muster {
 namespace {
 
 /// Returns the components whose values the handler accesses, without duplicates and in order of
-/// type id. Excludes components of which only the presence matters, because these select entities
-/// but are neither read nor written.
+/// type id. Excludes components that only select entities by their presence, because the handler
+/// neither reads nor writes their values.
 std::vector<TypeId> components(const Handler& handler, Access access) {
   std::vector<TypeId> found;
   for (const Term& term : handler.terms)
@@ -86,12 +86,13 @@ class HandlerListing final : public Inquiry {
 
   const Asked asked_;
   const std::uint32_t rows_max_;
-  std::uint64_t last_;  // number of the last handler that has been listed
+  std::uint64_t last_;  // number of the most recently listed handler
   std::size_t bytes_ = 256;
   session::HandlerList page_;
 };
 
-/// Returns the messages of the handlers with this name, without duplicates and in order of type id.
+/// Returns the message types of the handlers with this name, without duplicates and in order of
+/// type id.
 std::vector<TypeId> messages_of(const EntityRegistry& registry, std::string_view name) {
   std::vector<TypeId> messages;
   for (const auto& handler : registry.host().handlers().handlers())

@@ -1,4 +1,5 @@
-// A question that is being answered slice by slice, between inputs of the world.
+// Defines the base class of questions that are answered slice by slice, between inputs of the
+// world.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@ namespace muster {
 class EntityRegistry;
 struct AnswerSources;
 
-/// Used on the world thread. Normally ends by answering the question. If its session or the server
-/// ends first, it is destroyed between two slices.
+/// Must be used on the world thread. An inquiry normally ends by answering the question. If the
+/// session or the server ends first, the inquiry is destroyed between two slices.
 class Inquiry {
  public:
   enum class Progress {
     done,       ///< the question was answered
     again,      ///< the steps are used up
-    room,       ///< there is no room in the session's queue, which will wake the desk
-    elsewhere,  ///< waiting for another thread, which will wake the desk
-    later,      ///< waiting until the work is due (server/questions/seldom.h)
+    room,       ///< the session's queue has no room; the queue will wake the desk
+    elsewhere,  ///< waiting for another thread; that thread will wake the desk
+    later,      ///< waiting until seldom work is due (server/questions/seldom.h)
   };
 
   Inquiry() = default;
@@ -36,13 +37,13 @@ class Inquiry {
   virtual Progress go_on(Steps& steps) = 0;
 };
 
-/// The sender of a question, and the sources for its answer.
+/// The sender of a question, and the objects from which the answer is built.
 struct Asked {
   EntityRegistry& registry;
   const ServerLimits& limits;
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
-  const AnswerSources* sources = nullptr;  ///< null for handlers that need only the registry
+  const AnswerSources* sources = nullptr;  ///< null for questions that need only the registry
 
   Session& to() const noexcept { return *from; }
   const AnswerSources& of() const noexcept { return *sources; }
@@ -51,8 +52,8 @@ struct Asked {
   void answer(const M& message, std::uint32_t flags = 0) const {
     muster::answer(*from, request, message, flags);
   }
-  /// Returns true if an answer of about this size may be queued now. If it returns false, the
-  /// session's queue wakes the desk once there is room.
+  /// Returns true if an answer of about this size may be queued now. If this function returns
+  /// false, the session's queue wakes the desk once there is room.
   bool has_room(std::size_t bytes) const { return from->outgoing()->has_answer_room(bytes); }
 };
 

@@ -6,8 +6,8 @@ namespace muster {
 
 namespace {
 
-/// Number of steps in a turn of a session's line. It is large enough that selecting the next line
-/// is cheap in comparison.
+/// Number of steps in a turn of a session's line. The number is large enough that selecting the
+/// next line is cheap in comparison.
 constexpr std::uint64_t turn_steps = 2000;
 
 }  // namespace
@@ -54,7 +54,7 @@ void QuestionQueue::go_on(Line& line, Steps& steps) {
     line.questions.pop_front();
     line.session->open_questions.fetch_sub(1, std::memory_order_relaxed);
   };
-  if (line.session->outgoing()->closed()) return end();  // the answer has no recipient
+  if (line.session->outgoing()->closed()) return end();  // the answer would have no recipient
   if (!line.current) {
     steps.spend_bytes(line.questions.front().batch.size());
     line.current = begin_(line.questions.front());

@@ -1,5 +1,5 @@
-// The unanswered questions of all sessions, in order within each session. Sessions take turns.
-// Questions are processed in slices, so that none of them delays the world.
+// Queues the unanswered questions of all sessions. Each session's questions are answered in order,
+// and sessions take turns. Questions are processed in slices, so that no question delays the world.
 #pragma once
 
 #include <chrono>
@@ -14,27 +14,28 @@
 
 namespace muster {
 
-/// A question that has passed judge(). Its bytes count toward its session's requests until it is
-/// answered.
+/// A question that has passed judge(). The question's bytes count toward the session's requests
+/// until the question is answered.
 struct Question {
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
   std::vector<std::byte> batch;
 };
 
-/// Counts of the work done on questions, for tests and statistics.
+/// Counts the work done on questions, for tests and statistics.
 struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
-  std::uint64_t steps = 0;            ///< total steps of all slices
-  std::uint64_t slice_steps_max = 0;  ///< steps in the most expensive slice
+  std::uint64_t steps = 0;            ///< total number of steps in all slices
+  std::uint64_t slice_steps_max = 0;  ///< number of steps in the most expensive slice
 };
 
-/// Used only on the world thread. The queue's length is bounded, because each session is limited by
-/// `ServerLimits::requests_max`. Decrements Session::open_questions.
+/// Must be used only on the world thread. The queue's length is bounded, because
+/// `ServerLimits::requests_max` limits each session. Decrements Session::open_questions for each
+/// question that is done.
 class QuestionQueue {
  public:
-  /// Creates the inquiry for a question when its turn comes.
+  /// Creates the inquiry for a question when the question's turn comes.
   using Begin = std::function<std::unique_ptr<Inquiry>(const Question&)>;
   /// `processor_ns` returns the processor time used by this thread. May be null.
   explicit QuestionQueue(Begin begin, std::function<std::uint64_t()> processor_ns = {})
@@ -44,9 +45,9 @@ class QuestionQueue {
   /// Removes a session that has ended, along with its unanswered questions.
   void drop(const Session& session);
 
-  /// Works on questions for about `steps` steps, or for the time that these steps should take. The
-  /// next turn goes to the session that has used the fewest steps since it began to have questions.
-  /// `between` is called before each turn and may add questions.
+  /// Works on questions for about `steps` steps, or for the time that this number of steps should
+  /// take. The next turn goes to the session that has used the fewest steps since it last became
+  /// active. `between` is called before each turn and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
   /// Returns true if there is work that can continue immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
@@ -58,9 +59,9 @@ class QuestionQueue {
  private:
   struct Line {
     std::shared_ptr<Session> session;
-    std::deque<Question> questions;  // once begun, the first question is `current`
+    std::deque<Question> questions;  // once begun, the first question becomes `current`
     std::unique_ptr<Inquiry> current;
-    std::uint64_t taken = 0;  // steps used; a new line starts at clock_
+    std::uint64_t taken = 0;  // number of steps used; a new line starts at clock_
     bool stands = false;      // the line cannot continue in this round
   };
   Line* next();
@@ -70,7 +71,7 @@ class QuestionQueue {
   const Begin begin_;
   const std::function<std::uint64_t()> processor_ns_;
   std::vector<std::unique_ptr<Line>> lines_;
-  std::uint64_t clock_ = 0;  // `taken` of the line that worked most recently
+  std::uint64_t clock_ = 0;  // value of `taken` of the line that had the most recent turn
   bool can_go_on_ = false, waits_for_time_ = false;
   QuestionCounters counters_;
 };

@@ -16,7 +16,7 @@ std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) 
       begun = begin_slices(asked, what);
   });
   if (begun) return begun;
-  // A world may contain a type with this name that is not known to the server.
+  // A world may contain a type of this name that the server does not know.
   return once(asked, [asked](Steps&) {
     asked.fault(fault_of(session::FaultCode::bad_question, "bad_question", "this server does not answer this message"));
   });

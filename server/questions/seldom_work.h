@@ -1,5 +1,5 @@
-// Questions whose work cannot be divided into slices. Each piece is done as soon as seldom.h allows
-// it.
+// Defines questions that require seldom work, which cannot be divided into slices. Such a question
+// is answered in one or more pieces. Each piece runs as a whole, as soon as Seldom allows it.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace muster {
 
-/// Used only on the world thread.
+/// Must be used only on the world thread.
 class SeldomWork : public Inquiry {
  public:
   Progress go_on(Steps& steps) final;
 
  protected:
-  /// `piece_steps` is the number of steps that a piece costs in its session's turn. 0 means a whole
-  /// slice.
+  /// `piece_steps` is the number of steps that the session is charged for each piece. 0 means a
+  /// whole slice.
   SeldomWork(Asked asked, Seldom& seldom, std::uint64_t piece_steps = 0)
       : asked_(std::move(asked)), seldom_(seldom), piece_steps_(piece_steps) {}
 
-  /// Returns the reason why the next piece cannot be done yet, or nothing if it can be done. May
-  /// answer the question itself and return done.
+  /// If the next piece cannot be done yet, returns the reason. If it can be done, returns nothing.
+  /// The function may also answer the question itself and return `done`.
   virtual std::optional<Progress> waits() {
     if (asked_.has_room(4096)) return std::nullopt;
     return Progress::room;
   }
-  /// Does one piece. Returns `done` if the question has been answered, `later` if there is another
-  /// piece, or `again` if finish() does the rest.
+  /// Does one piece. Returns `done` if the question has been answered, `later` if another piece
+  /// remains, or `again` if finish() does the remaining work.
   virtual Progress piece() = 0;
-  /// Does the work that remains after the pieces, in slices.
+  /// Does the work that remains after the last piece. That work is divided into slices.
   virtual Progress finish(Steps&) { return Progress::done; }
   /// Continues with finish() immediately.
   void skip_pieces() noexcept { pieces_over_ = true; }

@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// Ends the trace in a single piece, and then sends it as room becomes available.
+/// Ends the trace in a single piece of work, and then sends the trace as room becomes available.
 class TraceEnding final : public SeldomWork {
  public:
   explicit TraceEnding(const Asked& asked) : SeldomWork(asked, asked.of().seldom) {}

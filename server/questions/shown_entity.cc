@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Sends the interned texts that are mentioned in the entity's values as room becomes available,
-/// and then sends all values together.
+/// Sends the interned texts to which the entity's values refer, as room becomes available. Then
+/// sends all values together.
 class Showing final : public Inquiry {
  public:
   Showing(Asked asked, Entity e) : asked_(std::move(asked)), entity_(e) {}
@@ -24,7 +24,8 @@ class Showing final : public Inquiry {
     }
     for (const TypeId component : registry.host().components(entity_)) {
       const auto* stored = registry.host().storage().component(component);
-      if (!stored || stored->saved_size() == 0) continue;  // a tag or a runtime component
+      // A tag or a runtime component has no value.
+      if (!stored || stored->saved_size() == 0) continue;
       const std::byte* value = registry.find(entity_, component);
       for (const std::uint32_t offset : stored->descriptor->text_offsets) {
         Text text;

@@ -51,8 +51,9 @@ class TemplateList final : public Inquiry {
   session::Templates page_;
 };
 
-/// Reads the templates in pieces of about one millisecond or one template each, and then defines
-/// them together, so that either all templates of a file are defined or none.
+/// Reads the templates in pieces that each take about one millisecond or process one template, and
+/// then defines all of them together. As a result, either all templates of a file are defined or
+/// none are.
 class ReadingTemplates final : public SeldomWork {
  public:
   ReadingTemplates(const Asked& asked, const session::ReadTemplates& what)
@@ -69,7 +70,7 @@ class ReadingTemplates final : public SeldomWork {
     asked_.fault(*wrong_);
     return Progress::done;
   }
-  /// Parses a piece of the file, or compiles one template.
+  /// Parses part of the file, or compiles one template.
   void do_next() {
     if (!trees_) {
       if (!file_) file_ = std::make_unique<TemplateFile>(what_.text, what_.file, asked_.registry, limits());
@@ -103,7 +104,7 @@ class ReadingTemplates final : public SeldomWork {
     std::vector<std::string> names;
     for (const auto& [name, batch] : defined_) {
       if (wrong_) return;
-      // The server pushes this input on behalf of the user.
+      // The server pushes the definition on behalf of the user.
       const Receipt receipt = registry.host().push_batch(batch, 0, 0, asked_.to().user);
       if (receipt.refused > 0) wrong_ = bad(refused_definition(registry, receipt, what_.file, name));
       names.push_back(name);
@@ -123,8 +124,9 @@ class ReadingTemplates final : public SeldomWork {
   const session::ReadTemplates what_;
   std::unique_ptr<TemplateFile> file_;
   std::optional<std::vector<TemplateTree>> trees_;
-  std::size_t next_ = 0;                                                 // next tree to compile
-  BatchBuilder definitions_{256u << 20};                                 // all trees, in one batch
+  std::size_t next_ = 0;  // next tree to compile
+  // Contains all trees in a single batch.
+  BatchBuilder definitions_{256u << 20};
   std::vector<std::pair<std::string, std::vector<std::byte>>> defined_;  // definitions by name
   std::optional<session::Fault> wrong_;
   std::unique_ptr<TemplateList> list_;
@@ -154,7 +156,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemp
   return once(
       asked,
       [asked, name](Steps&) {
-        // Send the bytes of the definition as they are, without decoding them.
+        // Send the definition's bytes unchanged, without decoding them.
         const auto batch = asked.registry.host().template_batch(name);
         if (!batch.empty()) return asked.to().outgoing()->control(batch, asked.request);
         asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was just removed"));

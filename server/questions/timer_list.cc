@@ -1,4 +1,4 @@
-// Answers ListTimers with the pending timed messages, page by page.
+// Answers ListTimers with pages of pending timed messages.
 #include <algorithm>
 
 #include "registry/apply/timers.h"

@@ -10,12 +10,12 @@
 namespace muster {
 namespace {
 
-/// Limit on the number of bytes about watches that are waiting for the client's Credit. The client
-/// may withhold Credit for as long as it likes, but meanwhile the server does not queue more than
-/// this.
+/// Limit on the size of watch frames that are waiting for the client's Credit. The client may
+/// withhold Credit for any length of time, but the server does not queue more than this limit in
+/// the meantime.
 constexpr std::size_t held_max = 64u << 10;
 
-/// Opens or changes a watch as soon as the watch thread has finished its earlier orders.
+/// Opens or changes a watch as soon as the watch thread has executed its earlier orders.
 class WatchOpening final : public SeldomWork {
  public:
   WatchOpening(const Asked& asked, const session::Follow& what)
@@ -60,7 +60,8 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Foll
 }
 
 void answer_once(const Asked& asked, const session::FollowMore& what, Steps& steps) {
-  // In addition to the entities named in the message, every chunk is checked for changes.
+  // The cost covers the entities named in the message, and every chunk, because each chunk is
+  // checked for changes.
   steps.spend(100 + what.add.size() + what.drop.size() + what.open.size() + what.close.size() +
               asked.registry.host().storage().chunk_numbers() / 2);
   if (auto fault = asked.of().watches.follow_more(asked.to(), asked.request, what)) asked.fault(*fault);

@@ -23,8 +23,8 @@ class Saving final : public SeldomWork {
  private:
   Progress piece() override {
     sequence_ = asked_.registry.sequence();
-    // The session may end, destroying this object, before the world has been saved. Another save
-    // may be in progress.
+    // The session may end before the world has been saved, which destroys this object. Another save
+    // may also be in progress.
     const bool begun = asked_.of().world.begin_save([to = saved_](WorldSide::Saved saved) { *to = std::move(saved); });
     return begun ? Progress::again : Progress::elsewhere;
   }
@@ -77,7 +77,7 @@ void add_schema(const Asked& asked, std::span<const std::uint8_t> bfbs) {
   asked.answer(session::SchemaAdded{.types = static_cast<std::uint32_t>(registry.types().types().size() - before)});
 }
 
-/// Uses a piece of seldom work only if the hash was requested.
+/// Requires seldom work only if the hash was requested.
 class Informing final : public SeldomWork {
  public:
   Informing(const Asked& asked, bool with_hash) : SeldomWork(asked, asked.of().seldom) {

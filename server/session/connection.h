@@ -1,5 +1,5 @@
-// A connection as seen by a session, that is, a stream of frames between one client and the server.
-// session.h shows how connections and sessions are related.
+// Defines a connection, which is a stream of frames between one client and the server, as seen by a
+// session. session.h shows how connections and sessions are related.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class Connection {
  public:
   explicit Connection(OutgoingLimits limits = {}) : outgoing(limits) {}
 
-  /// The frames to send. May be used on any thread.
+  /// Queue of frames to send. May be used on any thread.
   Outgoing outgoing;
   /// Total size of the frames accepted so far. May be used on any thread.
   std::atomic<std::uint64_t> received_bytes = 0;
@@ -31,7 +31,7 @@ class Connection {
 
  private:
   friend class Session;
-  std::weak_ptr<Session> session_;  // set by Session::connect; used on the listener's thread
+  std::weak_ptr<Session> session_;  // set by Session::connect(); used on the listener's thread
 };
 
 }  // namespace muster

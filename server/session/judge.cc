@@ -27,12 +27,13 @@ void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, s
   }
 }
 
-/// Calls f(type) for each component that a message writes or removes, and for each component and
-/// message in a template.
+/// Calls f(type) for each component that a message writes or removes and, if the message contains a
+/// template, for each component and message in the template.
 template <class F>
 void for_each_written(BatchView message, const TypeDescriptor& type, const TypeTable& types, F&& f) {
   for (const RowSetEntry& entry : message.row_set()) f(entry.type);
-  if (!type.name.starts_with("muster.")) return;  // only the game can interpret its own messages
+  // Only the game can interpret the content of its own messages.
+  if (!type.name.starts_with("muster.")) return;
   if (message.kind() == BatchKind::table) {
     if (message.type() != TypeTraits<DefineTemplate>::id) return;
     const std::byte* at = message.body();
@@ -57,7 +58,7 @@ void for_each_written(BatchView message, const TypeDescriptor& type, const TypeT
   for_each_naming_field(type, types, 0, in_payloads);
 }
 
-/// Returns a fault if the session does not have the right for a type, and nothing otherwise.
+/// If the session does not have the right for a type, returns a fault. Otherwise, returns nothing.
 std::optional<session::Fault> right_fault(const TypeDescriptor& type, const Rights& rights) {
   if (rights.may_send(type)) return std::nullopt;
   session::Fault fault;
@@ -81,8 +82,8 @@ session::Fault direction_fault(const TypeDescriptor& type) {
   return fault;
 }
 
-/// Returns the fault for a well-formed batch that contains a value that may not be sent. The
-/// session stays open, because the value may have been typed by a person.
+/// Returns the fault for a well-formed batch that contains a forbidden value. The session stays
+/// open, because a person may have typed the value.
 session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& found, const TypeTable& types,
                            const Rights& rights) {
   BatchView batch(bytes);

@@ -1,7 +1,7 @@
-// Judges bytes from outside. Checks the batch against the schema, and the message against its
-// direction and the sender's rights. No other code does this. The world thread later checks what
-// only the world knows: ids, costs, and limits. Does not perform I/O or use a registry. May be
-// called on any thread.
+// Judges bytes that arrive from outside. Checks that the batch conforms to the schema, that clients
+// may send the message, and that the sender has the necessary rights. No other code performs these
+// checks. The world thread later checks ids, costs, and limits, which depend on the state of the
+// world. Does not perform I/O or use a registry. May be called on any thread.
 #pragma once
 
 #include <expected>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// A batch that has passed judge(), and its receiver.
+/// A batch that has passed judge(), and its destination.
 struct Judged {
   BatchView batch;
   /// True for an edit of the world, false for a session message.
@@ -23,9 +23,10 @@ struct Judged {
   const TypeDescriptor* type = nullptr;
 };
 
-/// Judges a batch. `types` contains the types of the world and of sessions. If the bytes are
-/// invalid, the fault closes the session. If a right is missing or a value may not be sent, it does
-/// not. The caller fills in the details that only the caller knows.
+/// Judges a batch. `types` contains the types of the world and of session messages. If the bytes
+/// are invalid, the returned fault closes the session. If a right is missing or a value is
+/// forbidden, the fault does not close the session. The caller must fill in the details of the
+/// fault that only the caller knows.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           const Rights& rights, const VerifierLimits& limits);
 
@@ -33,8 +34,8 @@ struct Judged {
 /// headers of game messages. Not thread-safe.
 class SessionJudge {
  public:
-  /// `types`, `rights`, and `limits` must be those of the previous call, unless forget() has been
-  /// called since then.
+  /// `types`, `rights`, and `limits` must be the same as in the previous call, unless forget() has
+  /// been called since then.
   [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                             const Rights& rights, const VerifierLimits& limits);
   /// Returns the type of a batch if it resembles the previous batch, contains a message of the
@@ -42,18 +43,19 @@ class SessionJudge {
   const TypeDescriptor* again(std::span<const std::byte> batch) const noexcept {
     return type_ && verifier_.again(batch) ? type_ : nullptr;
   }
-  /// Must be called when the known types or the rights change.
+  /// Must be called when the known types or the session's rights change.
   void forget() noexcept { verifier_.forget(); }
 
  private:
   BatchVerifier verifier_;
-  // The type of the previous batch, or null if the next one must be judged.
+  // The type of the previous batch, or null if the next batch must be judged in full.
   const TypeDescriptor* type_ = nullptr;
 };
 
-/// If a session may not define a template that was not sent as a DefineTemplate, returns a fault
-/// with the reason. Otherwise, returns nothing. Each component and initial message in the template
-/// needs its own right. judge() performs this check itself for a DefineTemplate.
+/// Checks whether a session may define a template that did not arrive as a DefineTemplate. If it
+/// may not, returns a fault with the reason. Otherwise, returns nothing. Each component and initial
+/// message in the template needs its own right. judge() performs this check itself for a
+/// DefineTemplate.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
                                                                  const TypeTable& types, const Rights& rights);
 

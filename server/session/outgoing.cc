@@ -12,8 +12,9 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kept_bytes = 16384;  // amount of memory that an idle session keeps
-/// Limit, in ns, on the time that a slow connection needs to transmit the queued data. Data that
-/// waits longer is outdated when it arrives.
+
+/// Limit, in ns, on the time that a slow connection needs to transmit the queued data. Data that is
+/// queued for longer is outdated when it arrives.
 constexpr std::uint64_t queued_time_max = 100'000'000;
 
 template <class T>
@@ -43,7 +44,8 @@ void OutgoingPiece::put_shared(std::span<const std::byte> bytes, std::shared_ptr
   bytes_ += bytes.size();
 }
 
-/// Must be called last, because the parts point into the piece's own bytes.
+/// Must be called after all bytes have been added, because the parts point into the piece's own
+/// bytes.
 void OutgoingPiece::finish() {
   std::span<const std::byte> own = own_;
   for (const Part& part : made_of_) {
@@ -307,7 +309,7 @@ void Outgoing::sent() {
     const MutexLock lock(mutex_);
     taken_ = {};
     note_waiting();
-    // For a small number of bytes, the time depends more on the writer's thread than on the
+    // If only a few bytes are sent, the time depends more on the writer's thread than on the
     // connection.
     if (taken_bytes_ >= piece_bytes / 2 && taken_ns_ != 0) {
       pace_bytes_ = pace_bytes_ * 7 / 8 + taken_bytes_;

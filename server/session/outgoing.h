@@ -1,5 +1,5 @@
-// Frames waiting to be sent on a connection. Their size is limited. Any thread may add frames, and
-// the connection's writer takes them. Does not perform I/O.
+// Queues the frames to be sent on a connection, up to a limit on their size. Any thread may add
+// frames, and the connection's writer takes them. Does not perform I/O.
 //
 // There are two lanes, each of which is kept in order. The first takes precedence over the second:
 //   answers   acknowledgements, faults, answers to questions, texts
@@ -24,13 +24,13 @@
 
 namespace muster {
 
-/// The frames that a writer is sending. Used by one thread at a time.
+/// The frames that a writer is sending. Must be used by only one thread at a time.
 class OutgoingPiece {
  public:
-  /// Returns the parts to send, in order. They are valid until clear() or the next take().
+  /// Returns the parts to send, in order. The parts are valid until clear() or take() is called.
   std::span<const std::span<const std::byte>> parts() const noexcept { return parts_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Removes all parts, and frees memory if there is an unusually large amount of it.
+  /// Removes all parts. If an unusually large amount of memory is allocated, frees it.
   void clear();
 
  private:
@@ -53,7 +53,8 @@ class OutgoingPiece {
 
 struct OutgoingLimits {
   std::size_t control_bytes_max = 8u << 20;
-  /// Limit on data. Batches are queued whole, so the queue may exceed the limit by one batch.
+  /// Limit on the size of queued data. A batch is always queued as a whole, so the queue may exceed
+  /// the limit by one batch.
   std::size_t data_bytes_max = 256u << 10;
 };
 
@@ -64,8 +65,8 @@ class Outgoing {
 
   /// Callbacks, which must be set before use and never changed. `ready` is called when an empty
   /// queue gets a frame or when the queue is closed. `room` is called when data or interned texts
-  /// that did not fit may fit now. `answer_room` is called when an answer may fit. They run on the
-  /// calling thread, without a lock.
+  /// that did not fit may fit now. `answer_room` is called when an answer may fit. The callbacks
+  /// run on the thread that triggers them, without holding a lock.
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
   void on_answer_room(std::function<void()> room) { answer_room_ = std::move(room); }
@@ -77,63 +78,63 @@ class Outgoing {
   /// Like control(), but queues a frame about a watch, after the frames of watches that are already
   /// queued.
   void watch_control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0);
-  /// Queues a Fault. If the Fault closes the session, it is the last frame, and frames of watches
-  /// are dropped unless the server is stopping.
+  /// Queues a Fault. If the Fault closes the session, it becomes the last frame, and frames of
+  /// watches are dropped unless the server is stopping.
   void fault(const session::Fault& fault, std::uint64_t request);
 
-  /// Returns true if data may be queued now. If it returns false, on_room will be called once it
-  /// may.
+  /// Returns true if data may be queued now. Otherwise, `room` will be called once data may be
+  /// queued.
   bool has_room();
   /// Returns true if an answer of `bytes` bytes may be queued now, either because it fits into half
   /// of the limit or because nothing else is queued. The other half is reserved for answers that
-  /// are queued without a check. If it returns false, on_answer_room will be called once the answer
-  /// may fit.
+  /// are queued without a check. If this function returns false, `answer_room` will be called once
+  /// the answer may fit.
   bool has_answer_room(std::size_t bytes);
-  /// Returns true if an interned text that accompanies data may be queued now. If it returns false,
-  /// on_room will be called once it may.
+  /// Returns true if an interned text that accompanies data may be queued now. Otherwise, `room`
+  /// will be called once such a text may be queued.
   bool has_text_room(std::size_t bytes);
-  /// Queues data. If `keeps` is not null, it owns the batch's bytes, which must not change and are
-  /// sent without being copied. Otherwise, the bytes are copied.
+  /// Queues data. If `keeps` is not null, it owns the batch's bytes, which must not change because
+  /// they are sent without being copied. Otherwise, the bytes are copied.
   void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
             std::shared_ptr<const void> keeps = nullptr);
 
-  /// Allows data to be sent until `through` bytes of the stream, counting all frames, have been
-  /// taken. Before the first call, all data is allowed.
+  /// Permits the writer to take data until it has taken `through` bytes of the stream, counting all
+  /// frames. Before the first call, all data may be taken.
   void credit(std::uint64_t through);
 
-  /// Closes the queue. Frames that are already queued may still be sent.
+  /// Closes the queue. Frames that have already been queued may still be sent.
   void close();
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// Returns the Fault that closed the queue, if any.
   std::optional<session::Fault> closed_by() const;
 
   struct Waiting {
-    std::size_t control = 0, data = 0;  ///< bytes in frames of each kind
+    std::size_t control = 0, data = 0;  ///< total size of the frames of each kind, in bytes
     std::size_t bytes() const noexcept { return control + data; }
   };
-  /// Returns the number of queued bytes, including those that the writer has taken. If a client
-  /// reads answers slowly, the server accepts no new requests from it.
+  /// Returns the number of queued bytes, including those that the writer has taken. While a client
+  /// reads its answers too slowly, the server does not accept new requests from it.
   Waiting waiting() const;
   /// Returns the number of queued control bytes without taking a lock. The value may be slightly
   /// outdated.
   std::size_t control_waiting() const noexcept { return control_waiting_.load(std::memory_order_relaxed); }
-  /// Returns the number of queued bytes of answers and of those watches that have credit.
+  /// Returns the number of queued bytes of answers, plus those frames of watches that have credit.
   std::size_t answers_waiting() const;
   /// Returns the total size, in bytes, of all frames that the writer has taken.
   std::uint64_t taken() const;
   /// Returns the total size, in bytes, of the frames about watches that are waiting for credit.
   std::size_t held_for_credit() const;
-  /// The state of the watches lane.
+  /// Returns the state of the watches lane.
   struct Line {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
-    /// Time since the writer last sent bytes, or 0 if it has none to send.
+    /// Time since the writer last sent bytes, or 0 if there are no bytes to send.
     std::uint64_t stuck_ns = 0;
     std::uint64_t oldest_ns = 0;  ///< age of the oldest pending data, or 0 if there is none
   };
   Line line(std::uint64_t now_ns) const;
 
-  /// Limit on the bytes of the watches lane that the writer takes at once, unless a single frame is
-  /// larger. An answer therefore waits for at most one piece.
+  /// Limit on the number of bytes of the watches lane that the writer takes at once. A single frame
+  /// may exceed the limit. An answer therefore waits for at most one piece.
   static constexpr std::size_t piece_bytes = 32u << 10;
   /// Called by the writer. Replaces `piece` with all answers and a piece of the watches lane.
   /// Returns false if there is nothing to take.
@@ -157,7 +158,7 @@ class Outgoing {
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
-    std::size_t bytes_begin = 0, frames_begin = 0;  // already taken up to these positions
+    std::size_t bytes_begin = 0, frames_begin = 0;  // positions up to which the lane has been taken
     std::size_t waiting = 0;                        // total size of the remaining frames in bytes
     bool empty() const noexcept { return frames_begin == frames.size(); }
   };
@@ -204,7 +205,8 @@ class Outgoing {
   std::atomic<bool> closed_ = false;              // written under the lock
   std::atomic<std::size_t> control_waiting_ = 0;  // in queued_ and taken_; written under the lock
   std::optional<session::Fault> closed_by_ MUSTER_GUARDED_BY(mutex_);
-  // Set if a caller is waiting for room for data, for texts sent with data, or for an answer.
+  // Set if a caller is waiting for room, either for data, for texts that accompany data, or for an
+  // answer.
   bool room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   bool text_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   bool answer_room_wanted_ MUSTER_GUARDED_BY(mutex_) = false;

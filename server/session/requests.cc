@@ -39,7 +39,7 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
   if (!has_room(batch.size())) return false;
   const std::size_t size = (batch.size() + 15) / 16 * 16;
   if (filling_.size - filling_.used < size) {
-    // Sessions that send a lot get larger piles. A large request gets a pile of its own.
+    // A session that sends a lot gets larger piles. A large request gets a pile of its own.
     const bool full = hand_over();
     was_full_ |= full;
     pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
@@ -72,8 +72,8 @@ bool Requests::hand_over() {
   return true;
 }
 
-/// Merges piles. Without merging, a session that sends little at a time while much is pending would
-/// leave one mostly empty pile per read.
+/// Merges piles. Without merging, a session that sends a little at a time while many requests are
+/// pending would leave a mostly empty pile for each read.
 bool Requests::Pile::takes(Pile& other) {
   if (size - used < other.used) return false;
   std::byte* const to = bytes.get() + used;
@@ -87,8 +87,8 @@ bool Requests::Pile::takes(Pile& other) {
   return true;
 }
 
-/// Reuses a small pile. A session with one edit at a time needs only one pile, and freeing it on
-/// another thread is expensive. Large piles are rarely used, so they are freed.
+/// Reuses a small pile, because a session that sends one edit at a time needs only one pile, and
+/// freeing a pile on another thread is expensive. Large piles are rare, so they are freed.
 Requests::Pile Requests::Pile::emptied() {
   if (size != pile_min) return {};
   requests.clear();
@@ -96,9 +96,9 @@ Requests::Pile Requests::Pile::emptied() {
   return std::exchange(*this, {});
 }
 
-/// Replaces the newest request in the pile, if it may be replaced. `room` is the number of bytes
-/// that may still be added. Returns true on success, and sets `more` to the number of bytes added
-/// to the pile.
+/// Replaces the newest request in the pile, provided that it may be replaced. `room` is the number
+/// of bytes that may still be added. On success, sets `more` to the number of bytes added to the
+/// pile and returns true.
 bool Requests::overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                         std::size_t room, std::ptrdiff_t& more) {
   Request& last = pile.requests.back();
@@ -131,8 +131,8 @@ bool Requests::overtakes(std::span<const std::byte> batch, std::uint64_t request
   return true;
 }
 
-/// Returns the number of bytes that may be added. Requests that are taken in the meantime only
-/// increase it.
+/// Returns the number of bytes that may be added. If requests are taken in the meantime, the number
+/// only increases.
 std::size_t Requests::room() const noexcept {
   const auto left = [](std::size_t max, std::size_t waiting) { return max - std::min(max, waiting); };
   const std::size_t own = left(bytes_max_, bytes() + filling_.counted);

@@ -1,5 +1,5 @@
-// A session's requests that the world has not yet taken or answered: edits and questions in order,
-// with a limit on their size in bytes.
+// Queues a session's requests (edits and questions) in order until the world has taken and answered
+// them. Their total size in bytes is limited.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,20 @@
 
 namespace muster {
 
-/// A batch that has passed judge(). It is valid until the next one is taken.
+/// A batch that has passed judge(). Valid until the next request is taken.
 struct Request {
   std::uint64_t request = 0;
   bool for_world = false;           ///< false for a question
   bool latest = false;              ///< only the last pending message counts (journal: "latest")
   std::uint64_t came_ns = 0;        ///< processor time of the world thread on arrival
   std::span<std::byte> batch = {};  ///< aligned to 16 bytes
-  /// The replaced requests that need an answer, in order. Each receives the answer to this request.
+
+  /// The replaced requests that need an answer, in order. Each of them receives the same answer as
+  /// this request.
   std::vector<std::uint64_t> overtaken = {};
 };
 
-/// Number of bytes in the requests of all sessions together. Thread-safe.
+/// Total number of bytes in the requests of all sessions. Thread-safe.
 struct RequestBytes {
   explicit RequestBytes(std::size_t max) noexcept : bytes_max(max) {}
   const std::size_t bytes_max;
@@ -37,7 +39,7 @@ struct RequestBytes {
 /// passed on together, because taking a lock for each request would cost more than most edits.
 class Requests {
  public:
-  /// The bytes are also added to `all`, unless it is null.
+  /// Unless `all` is null, the bytes also count toward `all`.
   explicit Requests(std::size_t bytes_max, std::shared_ptr<RequestBytes> all = nullptr)
       : bytes_max_(bytes_max), all_(std::move(all)) {}
   ~Requests();
@@ -47,17 +49,17 @@ class Requests {
   /// Limit on the number of replaced requests that need an answer.
   static constexpr std::size_t overtaken_max = 256;
   /// Copies the batch. If the batch would exceed the limit of the session or the limit of all
-  /// sessions, returns false and takes nothing, unless the session has no other pending requests. A
-  /// single message that is `latest` replaces the newest pending message if both have the same type
-  /// and target. Must be called on the listener's thread.
+  /// sessions, returns false and does not add the batch, unless the session has no other pending
+  /// requests. A single message that is `latest` replaces the newest pending message if both have
+  /// the same type and target. Must be called on the listener's thread.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false) {
     const bool took = add(batch, request, for_world, came_ns, latest);
     hand_over();
     return took;
   }
-  /// Like put, but the world thread may not see the request until hand_over(). A full pile is
-  /// passed on automatically; see was_full().
+  /// Like put(), but the world thread may not see the request until hand_over() is called. A full
+  /// pile is passed on automatically; see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
   /// Passes on the requests that were added. Returns false if there were none. Must be called on
@@ -70,25 +72,26 @@ class Requests {
   /// Returns true if put() would accept `bytes` bytes now. Must be called on the listener's thread.
   bool has_room(std::size_t bytes) const noexcept;
 
-  /// Returns the oldest request, or null. It is valid until pop, drop, or take is called. The call
-  /// may miss requests that are being passed on at the same time. The caller of hand_over() wakes
-  /// the world thread, which then sees them. Must be called on the world thread.
+  /// Returns the oldest request, or null if there is none. The request is valid until pop(),
+  /// drop(), or take() is called. The call may miss requests that are being passed on at the same
+  /// time. The caller of hand_over() wakes the world thread, which then sees them. Must be called
+  /// on the world thread.
   Request* front() {
     if (!taken_.empty()) [[likely]]
       return &taken_.front().requests[taken_.front().done];
     return bytes() == 0 ? nullptr : take_over();
   }
   void pop() { release(drop()); }
-  /// Like pop, but the request's bytes keep counting until they are released. Returns how many
-  /// there are.
+  /// Like pop(), but the request's bytes continue to count until they are released. Returns the
+  /// number of those bytes.
   std::size_t drop() {
     const Request& first = taken_.front().requests[taken_.front().done];
     const std::size_t bytes = first.batch.size() + first.overtaken.size() * sizeof(std::uint64_t);
     drop_first();
     return bytes;
   }
-  /// Returns a copy of the oldest batch, which must exist. The batch's bytes keep counting until
-  /// they are released, because the batch is now pending elsewhere.
+  /// Returns a copy of the oldest batch, which must exist. The batch's bytes continue to count
+  /// until they are released, because the batch is now pending elsewhere.
   std::vector<std::byte> take();
   void release(std::size_t bytes) noexcept;
   /// Returns the number of bytes that count toward the limits. May be called on any thread.
@@ -98,19 +101,20 @@ class Requests {
   std::size_t memory_bytes() const noexcept;
 
  private:
-  /// Consecutive batches in one block of memory. If each small batch had its own block, it would
-  /// need an allocation that is freed on another thread.
+  /// Stores consecutive batches in one block of memory. If each small batch had a block of its own,
+  /// each would need an allocation that is freed on another thread.
   struct Pile {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0, used = 0;
     std::vector<Request> requests;
     std::size_t done = 0;     // number of finished requests
     std::size_t counted = 0;  // size of all requests, including finished ones
+
     /// Takes over the other pile's requests if there is room, and returns false otherwise. None of
     /// this pile's requests may be finished.
     bool takes(Pile& other);
-    /// Returns a pile with the emptied memory if it is worth reusing, and a pile without memory
-    /// otherwise. All requests must be finished.
+    /// Returns a pile that has the emptied memory if that memory is worth reusing, and a pile
+    /// without memory otherwise. All requests must be finished.
     Pile emptied();
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
@@ -127,7 +131,7 @@ class Requests {
 
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
-  std::atomic<std::size_t> bytes_ = 0;  // bytes of requests that were passed on
+  std::atomic<std::size_t> bytes_ = 0;  // total size of the requests that were passed on
   Pile filling_;                        // listener's thread
   std::size_t pile_bytes_ = 0;          // listener's thread: size of the previous pile's memory
   bool was_full_ = false;               // listener's thread

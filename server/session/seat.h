@@ -1,5 +1,5 @@
-// A seat is the part of a session that belongs to one world. session.h shows how seats and sessions
-// are related.
+// Defines a seat, which is the part of a session that belongs to one world. session.h shows how
+// seats and sessions are related.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class TextsTold {
     const MutexLock lock(mutex_);
     return told_.contains(hash);
   }
-  /// Calls `send` to queue the text if the text has not been sent before or if `again` is true. If
-  /// another thread is currently sending the text, waits until the text is queued, so that messages
-  /// that mention it are sent after it.
+  /// If the text has not been sent before, or if `again` is true, calls `send` to queue the text.
+  /// If another thread is currently sending the text, waits until the text is queued, so that any
+  /// message that mentions the text is sent after it.
   template <class F>
   void tell(std::uint64_t hash, bool again, F&& send) {
     const MutexLock lock(mutex_);
     if (told_.insert(hash).second || again) send();
   }
-  /// Must be called if the client may not have received what was sent.
+  /// Must be called if the client may not have received everything that was sent.
   void forget() {
     const MutexLock lock(mutex_);
     told_.clear();
@@ -42,15 +42,18 @@ class TextsTold {
   std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// Used only on the world thread, except for texts_sent.
+/// Must be used only on the world thread, except for texts_sent.
 struct Seat {
-  TextsTold texts_sent;                          ///< thread-safe
-  std::unordered_set<std::uint64_t> texts_told;  ///< texts that the session sent to the world
-  /// Number and total size of those texts that were new to the world.
+  TextsTold texts_sent;  ///< thread-safe
+  /// Interned texts that the session sent to the world.
+  std::unordered_set<std::uint64_t> texts_told;
+
+  /// Number and total size of the texts in texts_told that were new to the world.
   std::uint64_t texts = 0, text_bytes = 0;
   std::vector<session::Granted> grants;  ///< sorted by index; ids may be unused
-  std::vector<std::uint64_t> timers;     ///< may include timers that are over
-  std::uint64_t edits = 0;               ///< edits that the world accepted
+  std::vector<std::uint64_t> timers;     ///< may include timers that have fired or been cancelled
+  std::uint64_t edits = 0;               ///< number of edits that the world accepted
+
   /// Processor time from an edit's arrival to its answer.
   TimeCounts edit_waits;
 };

@@ -35,7 +35,7 @@ bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
 }
 
 // With smaller values, a page might not have room for a row, or a slice might not have enough steps
-// for a piece of work, and a client would request pages forever.
+// for a piece of work. A client would then request pages forever.
 constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
 
 constexpr std::array all_limits = {
@@ -110,11 +110,12 @@ std::vector<std::string_view> limit_names() {
 
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
   // Bytes of bookkeeping. For an entity, these are its id, its place among its siblings, and its
-  // name. For a text, a timer, or a watched entity, they are the pointers to it. Growing vectors
-  // may have twice the capacity that they use.
+  // name. For a text, a timer, or a watched entity, they are the pointers to it. A growing vector
+  // may have twice the capacity that it uses.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Factors for small requests, which have bookkeeping and partly filled memory, and for rows,
-  // which have partly filled chunks, copies that watches use for comparison, and a copy for a save.
+  // Factors by which actual memory use exceeds the size of the data. For small requests, the factor
+  // covers bookkeeping and partly filled memory. For rows, it covers partly filled chunks, the
+  // copies that watches use for comparison, and a copy for a save.
   constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
   const std::uint64_t session =
       grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +

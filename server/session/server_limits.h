@@ -1,4 +1,4 @@
-// The limits of a server. Every queue is bounded by a limit.
+// Defines the limits of a server. Every queue is bounded by one of these limits.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@ namespace muster {
 struct ServerLimits {
   /// Limit on the number of sessions. Further connections are refused with a Fault.
   std::uint32_t sessions_max = 1024;
-  /// Number of ended sessions whose messages are still pending. Above the limit, the messages of
-  /// the session that ended first are dropped.
+  /// Limit on the number of ended sessions whose messages are still pending. Above the limit, the
+  /// messages of the session that ended first are dropped.
   std::uint32_t left_sessions_max = 256;
-  /// Number of connections without an accepted Hello. Above the limit, the oldest connection is
-  /// closed.
+  /// Limit on the number of connections without an accepted Hello. Above the limit, the oldest of
+  /// them is closed.
   std::uint32_t strangers_max = 256;
   /// Limit on the number of bytes read from a refused connection. Reading continues for a while so
   /// that the client can receive the reason.
   std::uint32_t stranger_bytes_max = 1u << 16;
-  /// Limit on the size of a frame. Also limits how much is read from a session that has been
-  /// closed.
+  /// Limit on the size of a frame. Also the limit on the number of bytes that are read from a
+  /// session after it has been closed.
   std::uint32_t frame_bytes_max = 16u << 20;
   /// Limit on the size of the first frame, which is read before its token is accepted.
   std::uint32_t hello_bytes_max = 4096;
@@ -34,24 +34,31 @@ struct ServerLimits {
   /// reading from the session.
   std::uint32_t requests_max = 256;
   std::uint32_t question_bytes_max = 1u << 20;  ///< limit on the size of a question
-  std::uint32_t rows_max = 10'000;              ///< limit on the rows of an answer
+  std::uint32_t rows_max = 10'000;              ///< limit on the number of rows in an answer
+
   /// Limit on the size of an answer. A page ends with the row that reaches the limit.
   std::uint32_t page_bytes_max = 1u << 20;
   /// Limit on the length of a path. If a path is longer, the entity's id is shown instead.
   std::uint32_t path_bytes_max = 4096;
-  std::uint32_t name_bytes_max = 255;  ///< limit on a name given by a session
+  std::uint32_t name_bytes_max = 255;  ///< limit on the length of a name chosen by a session
+
   /// Limit on the number of nodes in a template file, including those of base templates.
   std::uint32_t template_nodes_max = 10'000;
-  std::uint32_t template_bytes_max = 4u << 20;  ///< limit on the values in a template file
+  /// Limit on the total size of the values in a template file.
+  std::uint32_t template_bytes_max = 4u << 20;
+
   /// Number of steps for questions between two inputs (server/session/steps.h).
   std::uint32_t slice_steps = 20'000;
   /// Number of steps for edits between two flushes. A single edit may exceed the limit.
   std::uint32_t intake_steps = 20'000;
-  /// Total number of entities in all watches. Above the limit, no further watch can be opened.
+  /// Limit on the total number of entities in all watches. Above the limit, no further watch can be
+  /// opened.
   std::uint64_t watched_entities_max = 10'000'000;
   /// Processor time for edits and watches after which questions are postponed until the next flush.
   std::uint64_t flush_ns = 4'000'000;
-  std::uint64_t watch_ns = 2'000'000;  ///< processor time for watches if they have no thread
+  /// Processor time for watches in a flush, if they have no thread.
+  std::uint64_t watch_ns = 2'000'000;
+
   /// Limit on the cost of an edit in steps. A more expensive edit is refused.
   std::uint32_t edit_steps_max = 100'000;
   /// Limit on the depth below the root to which edits may nest entities.
@@ -59,29 +66,36 @@ struct ServerLimits {
   std::uint32_t text_bytes_max = 1u << 16;  ///< limit on the size of a text from a session
   std::uint32_t texts_max = 100'000;        ///< limit on the number of texts from one session
   std::uint64_t texts_bytes_max = 16u << 20;
-  /// Number of texts in the world. Above the limit, sessions may not add any.
+  /// Limit on the number of interned texts in the world. Above the limit, sessions may not add any
+  /// texts.
   std::uint32_t world_texts_max = 1'000'000;
   std::uint64_t world_texts_bytes_max = 256u << 20;
-  std::uint32_t timers_max = 1000;  ///< limit on a session's pending timers
-  /// Number of pending timers in the world. Above the limit, sessions may not set any.
+  std::uint32_t timers_max = 1000;  ///< limit on the number of a session's pending timers
+
+  /// Limit on the number of pending timers in the world. Above the limit, sessions may not set any
+  /// timers.
   std::uint32_t world_timers_max = 100'000;
-  std::uint32_t timer_bytes_max = 1u << 16;  ///< limit on a timed batch from a session
+  std::uint32_t timer_bytes_max = 1u << 16;  ///< limit on the size of a timed batch from a session
   std::uint64_t world_timers_bytes_max = 64u << 20;
   /// Limit on the total cost of sessions' timers that are due within the same 16 ms of the world's
   /// clock.
   std::uint32_t timer_steps_max = 100'000;
-  /// Number of entities in the world. Above the limit, sessions may not create any, but handlers
-  /// may.
+  /// Limit on the number of entities in the world. Above the limit, sessions may not create any
+  /// entities, but handlers still may.
   std::uint32_t world_entities_max = 4'000'000;
-  /// Limit on the size of ids and values. Above the limit, sessions may not add any.
+  /// Limit on the total size of ids and values in the world. Above the limit, sessions may not add
+  /// any.
   std::uint64_t world_rows_bytes_max = 1u << 30;
-  /// Number of templates in the world. Above the limit, sessions may not define any.
+  /// Limit on the number of templates in the world. Above the limit, sessions may not define any
+  /// templates.
   std::uint32_t templates_max = 10'000;
   std::uint64_t templates_bytes_max = 64u << 20;  ///< limit on the total size of templates
-  /// Total size of binary schemas. Above the limit, sessions may not add any.
+
+  /// Limit on the total size of binary schemas. Above the limit, sessions may not add any schemas.
   std::uint64_t schemas_bytes_max = 16u << 20;
-  std::uint32_t grant_count_max = 1u << 16;  ///< limit on the ids in one grant
-  std::uint32_t unused_ids_max = 1u << 20;   ///< limit on a session's unused ids
+  std::uint32_t grant_count_max = 1u << 16;  ///< limit on the number of ids in one grant
+  std::uint32_t unused_ids_max = 1u << 20;   ///< limit on the number of a session's unused ids
+
   /// Size of a session's pending requests above which the server stops reading from the session.
   std::size_t request_bytes_max = 32u << 20;
   /// Total size of the pending requests of all sessions. Above the limit, the server reads only
@@ -96,8 +110,8 @@ struct ServerLimits {
   OutgoingLimits outgoing;
 };
 
-/// Sets the limit `name`, for example "texts_max", "outgoing.data_bytes_max" for a limit in
-/// `outgoing`, or "hello_ns_max" for a time in ns. Returns false and sets nothing if the name is
+/// Sets the limit called `name`, for example "texts_max", "outgoing.data_bytes_max" (a limit in
+/// `outgoing`), or "hello_ns_max" (a time in ns). Returns false and sets nothing if the name is
 /// unknown, or if the value does not fit or is below least_of_limit.
 [[nodiscard]] bool set_limit(ServerLimits& limits, std::string_view name, std::uint64_t value) noexcept;
 /// Returns the smallest usable value of a limit. With a smaller value, pages of answers would be
@@ -107,9 +121,10 @@ std::uint64_t least_of_limit(std::string_view name) noexcept;
 /// Returns the names that set_limit accepts, in order.
 std::vector<std::string_view> limit_names();
 
-/// Returns the memory, in bytes, used by a server that has reached all of its limits. This is
-/// `before`, the memory used without sessions, plus the bytes for each limit and its bookkeeping.
-/// Does not include objects created by the game's handlers or allocator overhead.
+/// Returns the memory, in bytes, that a server uses when it has reached all of its limits. The
+/// result is the sum of `before`, which is the memory used without sessions, and the bytes for each
+/// limit and its bookkeeping. Does not include objects created by the game's handlers or allocator
+/// overhead.
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept;
 
 }  // namespace muster

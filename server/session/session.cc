@@ -42,8 +42,8 @@ std::shared_ptr<Connection> Session::connect(std::shared_ptr<Connection> connect
     connected_ = true;
     seat = seat_;
   }
-  // A text that is currently being sent is queued either in the old queue, in which case it is
-  // forgotten here, or in the new one.
+  // A text that is currently being sent ends up either in the old queue, in which case it is
+  // forgotten here, or in the new queue.
   seat->texts_sent.forget();
   return connection;
 }

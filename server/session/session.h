@@ -1,6 +1,6 @@
-// A session begins when a Hello is accepted, and ends once its last connection has ended and its
-// requests are done. It ties together a connection, which is used by the door, and a seat, which is
-// used by the desk.
+// Defines a session, which begins when a Hello is accepted and ends once its last connection has
+// ended and its requests have been processed. A session ties together a connection, which the door
+// uses, and a seat, which the desk uses.
 //
 //   door ----> Connection <--- connection() --- Session --- seat() ---> Seat <---- desk
 //                          --- session() ----->
@@ -34,10 +34,11 @@
 
 namespace muster {
 
-/// Constant during the lifetime of a session.
+/// The facts about a session that never change.
 struct SessionIdentity {
-  std::uint64_t session_id = 0;  ///< secret between server and client
+  std::uint64_t session_id = 0;  ///< secret shared by the server and the client
   std::uint64_t author = 0;      ///< the session's number, which is visible to others
+
   /// The number of the token's user, or 0 for the server's own token.
   std::uint64_t user = 0;
   std::string name = {}, kind = {};
@@ -45,8 +46,8 @@ struct SessionIdentity {
   std::uint64_t joined_ns = 0;
 };
 
-/// Created by Desk::join. Each member states which thread may use it. Constants may be used on any
-/// thread.
+/// Created by Desk::join. The comment on each member states which thread may use it. Constant
+/// members may be used on any thread.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   /// Creates a session without a connection. Until it has one, messages to it are dropped.
@@ -58,7 +59,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::uint64_t joined_ns;
   const Rights rights;
 
-  /// Used on the listener's thread and on the world thread.
+  /// May be used on the listener's thread and on the world thread.
   Requests requests;
   /// Number of unanswered questions. May be used on any thread.
   std::atomic<std::uint32_t> open_questions = 0;
@@ -70,7 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// Returns the current connection, or the most recent one if it has ended. Never returns null.
   std::shared_ptr<Connection> connection() const;
-  /// Returns the connection's queue. The result must not be kept beyond the current operation.
+  /// Returns the connection's queue. The result must not be stored beyond the current operation.
   std::shared_ptr<Outgoing> outgoing() const;
   /// Returns the current seat, or the most recent one if the session has left it. Never returns
   /// null.
@@ -95,8 +96,8 @@ class Session : public std::enable_shared_from_this<Session> {
 /// Returns a fault that does not close the session.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
 
-/// Returns the fault with which edits are answered while the disk is failing. `error` is a sentence
-/// that describes the failure.
+/// Returns the fault that is sent in answer to edits while the disk is failing. `error` is a
+/// human-readable description of the failure.
 session::Fault not_recorded_fault(const std::string& error);
 
 /// Queues a message as a control frame.
@@ -115,9 +116,9 @@ void tell_of_watch(Session& to, std::uint64_t request, const M& message, std::ui
   to.outgoing()->watch_control(builder.bytes(), request, flags);
 }
 
-/// Returns true if the world knows the text and the text has not been sent to this session. The
-/// world does not know a text that was mentioned but never sent. `World` is EntityRegistry, if
-/// called on the world thread, or another class that knows texts.
+/// Returns true if the world knows the text but the text has not been sent to this session. The
+/// world may not know a text that was mentioned but never sent. `World` is EntityRegistry if the
+/// function is called on the world thread, and another class that knows interned texts otherwise.
 template <class World>
 bool must_be_sent(const Session& to, const World& world, Text text) {
   return text && !to.seat()->texts_sent.has(text.hash) && !world.text(text).empty();

@@ -1,5 +1,6 @@
-// Units of work on the world thread. A step takes about a tenth of a microsecond, for example to
-// examine one entity, pass one ancestor, or copy 64 bytes.
+// Defines steps, the units in which work on the world thread is measured. A step takes about a
+// tenth of a microsecond, which is enough time to examine one entity, pass one ancestor, or copy 64
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +8,12 @@
 
 namespace muster {
 
-/// Duration of a step if the estimate is accurate. For work that takes longer, such as a game's
-/// handlers, steps are counted by time.
+/// Nominal duration of a step. For work whose duration cannot be estimated, such as a game's
+/// handlers, the number of steps is derived from the time that the work takes.
 constexpr std::uint64_t step_ns = 100;
 
-/// The remaining budget for a slice of work. Exceeding it does not stop the work; the code that
-/// does the work calls left() between two small pieces.
+/// The remaining budget for a slice of work. The work does not stop automatically when the budget
+/// is exhausted; the code that does the work must call left() between small pieces.
 class Steps {
  public:
   explicit Steps(std::uint64_t allowed) noexcept : allowed_(allowed) {}

@@ -1,5 +1,5 @@
-// The desk's interface to the world that it serves and to the surrounding program, which is either
-// a server or a test.
+// Defines the desk's interface to the world that it serves and to the surrounding program, which is
+// either a server or a test.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,15 @@
 
 namespace muster {
 
-/// Facts that do not change during the lifetime of a desk.
+/// The facts about a world that do not change during the lifetime of a desk.
 struct WorldFacts {
-  std::uint64_t epoch = 0;  ///< see World::epoch; if 0, the desk picks a random one
+  std::uint64_t epoch = 0;  ///< see World::epoch(); if 0, the desk picks a random epoch
   double hz = 0;            ///< ticks per second at speed 1, or 0 for none
   std::string world;        ///< the world's name
   std::string program;      ///< the server's name and version
   Durability durability = Durability::checkpoint;
-  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 for never
+  std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 if there are none
+
   /// If false, the world thread serves watches after a flush.
   bool watch_thread = false;
 };
@@ -44,15 +45,15 @@ class WorldSide {
   // --- any thread
 
   virtual const WorldFacts& facts() const noexcept = 0;
-  /// Causes the world to flush soon.
+  /// Requests a flush, which the world performs soon.
   virtual void wake() = 0;
-  /// Returns the sequence of the last input that would survive a crash.
+  /// Returns the sequence number of the last input that would survive a crash.
   virtual std::uint64_t durable_sequence() const { return 0; }
-  /// Returns the sequence of the last input that is part of the saved state.
+  /// Returns the sequence number of the last input that is part of the saved state.
   virtual std::uint64_t saved_sequence() const { return durable_sequence(); }
   /// Returns the processor time used so far by the world thread.
   virtual std::uint64_t processor_ns() const { return 0; }
-  /// If the world thread hangs, returns a sentence that explains why. Otherwise, returns an empty
+  /// If the world thread hangs, returns a message that explains why. Otherwise, returns an empty
   /// string.
   virtual std::string hang() const { return {}; }
 
@@ -62,15 +63,15 @@ class WorldSide {
   virtual void wake_in(std::chrono::nanoseconds) {}
   /// Writes a line to the server's log.
   virtual void warn(const std::string&) {}
-  /// Begins saving the current state. `then` is called between two inputs once the state is on disk
-  /// or the save has failed, possibly before begin_save() returns. Returns false if another save is
-  /// in progress; in that case, the world flushes when that save ends.
+  /// Begins saving the current state. `then` is called between two inputs, once the state is on
+  /// disk or the save has failed. The call may be made before begin_save() returns. If another save
+  /// is in progress, returns false, and the world flushes when that save ends.
   virtual bool begin_save(const std::function<void(Saved)>& then) {
     then({});
     return true;
   }
-  /// Returns the reason why nothing further becomes durable and edits are refused, or null if there
-  /// is no such reason.
+  /// If no further inputs become durable and edits are therefore refused, returns the reason.
+  /// Otherwise, returns null.
   virtual const std::string* recording_error() const { return nullptr; }
   /// Returns the reason why the most recent automatic save failed, or null if it did not fail.
   virtual const std::string* save_error() const { return nullptr; }
@@ -79,7 +80,7 @@ class WorldSide {
   /// If the file or its journal is growing too large, returns a warning. Otherwise, returns an
   /// empty string.
   virtual std::string size_warning() const { return {}; }
-  /// Returns the pace of the world's clock, or nothing if it cannot be set.
+  /// Returns the pace of the world's clock, or nothing if the clock cannot be set.
   virtual std::optional<Pace> pace() const { return std::nullopt; }
   virtual std::expected<void, PaceFault> set_pace(const Pace&) { return {}; }
   /// Returns the number of the most recent tick.
@@ -88,13 +89,14 @@ class WorldSide {
   virtual const TimeCounts* tick_times() const { return nullptr; }
   /// Returns the name and build of each plugin.
   virtual std::vector<std::string> plugins() const { return {}; }
-  /// Reloads a plugin, or all plugins if `which` is empty. On failure, the error is a sentence.
+  /// Reloads a plugin, or all plugins if `which` is empty. On failure, the error is a
+  /// human-readable message.
   virtual std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view) {
     return std::unexpected(std::string("this server has no plugins"));
   }
 };
 
-/// Returns the sentence, or an empty string if `error` is null.
+/// Returns the message in `error`, or an empty string if `error` is null.
 inline std::string text_of(const std::string* error) { return error ? *error : std::string(); }
 
 }  // namespace muster

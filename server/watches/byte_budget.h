@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// All times are steady-clock times. Spending is never refused. Instead, it delays the time at
+/// All times are steady-clock times. Spending is never refused. Instead, it postpones the time at
 /// which bytes may next be spent.
 class ByteBudget {
  public:
@@ -18,7 +18,7 @@ class ByteBudget {
     rate_ = rate;
   }
   bool is_free(std::uint64_t now_ns) const noexcept { return free_ns_ <= now_ns; }
-  /// Returns the earliest steady-clock time at which bytes may be spent.
+  /// Returns the earliest steady-clock time at which bytes may be spent again.
   std::uint64_t free_ns() const noexcept { return free_ns_; }
   void spend(std::size_t bytes, std::uint64_t now_ns) noexcept {
     if (rate_ > 0) free_ns_ = std::max(free_ns_, now_ns) + bytes * 1'000'000'000 / rate_;

@@ -1,5 +1,5 @@
-// A set of many entities, organized by index. A page of 1024 indices takes 4 KiB if it contains at
-// least one entity.
+// Defines a set for large numbers of entities, organized by entity index. A page of 1024 indices
+// takes 4 KiB if it contains at least one entity.
 #pragma once
 
 #include <bit>
@@ -76,6 +76,7 @@ class EntitySet {
   static constexpr std::uint32_t page_indices = 1024;
   struct Page {
     std::uint32_t generations[page_indices] = {};  // 0 if not in the set
+
     // One bit per entity, used to find a few entities in a large page.
     std::uint64_t used[page_indices / 64] = {};
     std::uint32_t count = 0;

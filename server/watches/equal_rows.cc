@@ -6,8 +6,8 @@
 namespace muster {
 namespace {
 
-/// Optimized for speed rather than quality. find() detects collisions by comparing keys, and a
-/// collision costs only one additional encoding.
+/// This hash is optimized for speed rather than quality. find() detects collisions by comparing
+/// keys, and a collision costs only one additional encoding.
 std::uint64_t hash_of(const EqualRows::Key& key, std::span<const Entity> entities) {
   std::uint64_t hash = key.look * 0x9e3779b97f4a7c15 ^ (std::uint64_t{key.component} << 1);
   for (const Entity e : entities) {

@@ -1,5 +1,5 @@
-// Caches the rows that were encoded since the previous look, so that a component's rows are encoded
-// only once for several watches.
+// Caches the rows that have been encoded since the previous Look, so that several watches can share
+// one encoding of a component's rows.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace muster {
 
-/// Used by a single thread. Uses at most bytes_max of memory, plus one slice of rows.
+/// Must be used by only one thread. Uses at most bytes_max of memory, plus one slice of rows.
 class EqualRows {
  public:
   static constexpr std::size_t bytes_max = 8u << 20;
 
   struct Key {
-    std::uint64_t look = 0;  ///< number of the look from which the rows come
+    std::uint64_t look = 0;  ///< number of the Look from which the rows come
     TypeId component = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  /// Consecutive batches, shared with senders.
+  /// Consecutive batches, whose bytes are shared with the senders.
   using Batches = std::shared_ptr<const std::vector<std::byte>>;
   /// Returns the batches for exactly these entities, or null if they have not been encoded.
   Batches find(const Key& key, std::span<const Entity> entities) const;

@@ -8,7 +8,7 @@
 namespace muster {
 
 /// Returns the approximate size in bytes of the interned texts in a value or batch that this
-/// session has not received. A text that occurs twice is counted twice.
+/// session has not received. If a text occurs twice, it is counted twice.
 std::size_t unsent_bytes(const Session& to, const SeenState& world, Text text);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeTable& types, BatchView batch);

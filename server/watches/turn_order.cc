@@ -23,7 +23,7 @@ void TurnOrder::begin() {
 void TurnOrder::add(Watch& watch) {
   Line& line = lines_.at(&watch.to());
   if (line.waiting.empty()) {
-    // Rounds in which a session had nothing to send do not entitle it to extra time.
+    // A session does not earn extra time for rounds in which it had nothing to send.
     if (line.round + 1 < round_) line.spent_ns = std::max(line.spent_ns, clock_ns_);
     line.round = round_;
     line.sorted = false;

@@ -1,4 +1,4 @@
-// Decides which watch gets the next turn. Sessions share the available time. The session whose
+// Decides which watch gets the next turn. Sessions share the available time: the session whose
 // watches have used the least time goes first. A session with many or large watches therefore
 // delays other sessions by at most one turn. Within a session, the watch with the highest priority
 // goes first. Among watches of equal priority, the one whose previous turn was longest ago goes
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Used by a single thread.
+/// Must be used by only one thread.
 class TurnOrder {
  public:
   void opened(const Session& session);
@@ -31,9 +31,10 @@ class TurnOrder {
  private:
   struct Line {
     std::uint32_t watches = 0;
-    std::uint64_t spent_ns = 0;  // time since the session became active, relative to the others
-    std::uint64_t turned = 0;    // the watch's most recent turn
-    std::uint64_t round = 0;     // most recent round with a watch of this line
+    // Time used since the session became active, relative to the others.
+    std::uint64_t spent_ns = 0;
+    std::uint64_t turned = 0;  // the watch's most recent turn
+    std::uint64_t round = 0;   // most recent round that contained a watch of this line
     bool sorted = false;
     std::vector<Watch*> waiting;  // once sorted, the next watch is at the end
   };
@@ -44,7 +45,7 @@ class TurnOrder {
   bool is_heap_ = false;
   Line* current_ = nullptr;
   Watch* watch_ = nullptr;
-  std::uint64_t clock_ns_ = 0;  // spent_ns of the line that had the most recent turn
+  std::uint64_t clock_ns_ = 0;  // value of spent_ns of the line that had the most recent turn
   std::uint64_t turns_ = 0, round_ = 0;
 };
 

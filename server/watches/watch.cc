@@ -47,8 +47,8 @@ void Watch::hold_state() {
   state_ = world_.state();
 }
 
-/// Marks many entities. Determines only once per archetype which of the components its entities
-/// have.
+/// Marks many entities. Determines only once per archetype which of the components the archetype's
+/// entities have.
 class Watch::Marking {
  public:
   Marking(Watch& watch, std::span<const TypeId> components, bool structure)
@@ -193,7 +193,8 @@ void Watch::add_scope(Entity e) {
 }
 
 void Watch::mark_dead(Entity e, bool structure) {
-  if (structure) told_.put(e, Told{});  // the request named the entity, so the client knows it
+  // The request named the entity, so the client knows the entity.
+  if (structure) told_.put(e, Told{});
   gone_.push_back(e);
 }
 
@@ -226,8 +227,8 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
     else if (open_.insert(node).second)
       opened.push_back(node);
   }
-  // If no entity was marked before, none can be marked twice, because each entity is a child of
-  // only one node.
+  // If no entity was marked before, no entity can be marked twice, because each entity is a child
+  // of only one node.
   const bool waiting = !rows_.empty();
   for (const Entity node : opened) each_child(node, [&](Entity child) { rows_.push_back(child); });
   if (waiting && !opened.empty()) sort_unique(rows_);
@@ -308,8 +309,8 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
   std::vector<Entity>& pending = values_[component];
   sort_unique(pending);
   const std::size_t before = pending.size();
-  // Visit the smaller of two sets: the members or the changed entities. Dead entities are no longer
-  // members.
+  // Visit either the members or the changed entities, whichever set is smaller. Dead entities are
+  // no longer members.
   if (!is_of_everyone() && members().size() < recent_.work(component, since))
     members().each([&](Entity e) {
       if (recent_.changed(component, e, since)) pending.push_back(e);

@@ -1,8 +1,9 @@
-// A watch has a scope and keeps track of the changes that it has not sent yet. It does not store
-// values, only which rows to read again once its session's queue has room. A slow client therefore
-// costs only the memory for lists of ids and receives the most recent values later, and the
-// simulation never waits. The initial state, like the state after the watch is changed, is sent as
-// of the time of the request, no matter how long that takes. Later changes follow.
+// Defines a watch, which has a scope and keeps track of the changes that it has not sent yet. A
+// watch does not store values. It records only which rows to read again once its session's queue
+// has room. For a slow client, the server therefore needs only the memory for lists of ids. The
+// client receives the most recent values later, and the simulation never waits. The initial state,
+// like the state after the watch is changed, is sent as of the time of the request, no matter how
+// long sending takes. Later changes are sent afterwards.
 //
 //   become, change    the scope changes: affected entities are marked              server/watches/watch.cc
 //   catch_up          changes since the last turn: affected entities are marked    server/watches/watch.cc
@@ -30,10 +31,11 @@
 
 namespace muster {
 
-/// Statistics of a watch. Any thread may read them.
+/// Statistics about a watch. May be read by any thread.
 struct WatchFigures {
-  std::atomic<std::uint64_t> entities = 0;  ///< number of entities in its scope
-  /// Number of changes for which Followed has not been sent.
+  std::atomic<std::uint64_t> entities = 0;  ///< number of entities in the watch's scope
+
+  /// Number of changes of the watch for which Followed has not been sent yet.
   std::atomic<std::uint64_t> promises = 0;
 
   /// Steady-clock time at which the oldest unsent value was found, or 0 if there is none.
@@ -41,8 +43,8 @@ struct WatchFigures {
   std::atomic<bool> is_open = false;  ///< true after begin()
 };
 
-/// Used by a single thread. Uses at most a few hundred bytes per entity in its scope, including
-/// lists of open nodes.
+/// Must be used by only one thread. A watch uses at most a few hundred bytes per entity in its
+/// scope, including the lists of open nodes.
 class Watch {
  public:
   /// Objects shared by all watches.
@@ -50,7 +52,7 @@ class Watch {
     SeenWorld& world;
     const RecentChanges& recent;
     EqualRows& equal_rows;
-    bool is_alone = true;  ///< true if there is no other watch
+    bool is_alone = true;  ///< true if there are no other watches
   };
   /// Creates a watch. Its scope is empty until become() is called.
   Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t request, std::uint64_t number,
@@ -72,9 +74,10 @@ class Watch {
   /// whole world.
   void change(std::span<const Entity> add, std::span<const Entity> drop, std::span<const Entity> open,
               std::span<const Entity> close);
-  /// If the watch covers every component, adds a component that the registry has learned.
+  /// If the watch covers every component, adds a component that the registry has newly learned.
   void learn(TypeId component);
-  /// Sends Following. Sends Followed for this request once all current marks have been sent.
+  /// Sends Following immediately, and sends Followed for this request once all current marks have
+  /// been sent.
   void promise(std::uint64_t request);
 
   /// Returns true if the entity is in the scope.
@@ -86,7 +89,7 @@ class Watch {
 
   // --- sending
 
-  /// Returns the most recent look whose changes have been marked.
+  /// Returns the number of the most recent Look whose changes have been marked.
   std::uint64_t seen() const noexcept { return seen_; }
   /// Marks the entities in the scope that have changed since the watch's previous turn. Must be
   /// called at a point where RecentChanges::each may be called. Has no effect while a state is
@@ -94,15 +97,15 @@ class Watch {
   void catch_up();
   /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// Releases the state that is being sent, because it uses too much memory. The rest is sent with
-  /// current values.
+  /// Releases the state that is being sent, because that state uses too much memory. The remaining
+  /// entities are sent with current values.
   void let_state_go() { state_.reset(); }
-  /// Returns the number of marks. One entity may be marked twice.
+  /// Returns the number of marks. An entity may be marked twice.
   std::size_t marks() const;
-  /// Returns true if there are any marks or if the client is waiting for the end of a state.
+  /// Returns true if there are any marks, or if the client is waiting for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
-  /// Sends one slice, and then continues as long as `time_is_left` returns true and there is room
-  /// in both the session's queue and the watch's budget. Returns false if time ran out first.
+  /// Sends one slice, and then continues while `time_is_left` returns true and both the session's
+  /// queue and the watch's budget have room. Returns false if the time ran out first.
   bool send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left);
   /// Sends Watching. The state is then sent by send().
   void begin();
@@ -111,7 +114,7 @@ class Watch {
   std::uint64_t due_ns = 0;
   std::uint64_t turned = 0;  ///< number of the watch's most recent turn; see turn_order.h
   ByteBudget budget;
-  /// Sequence of the last event that was sent or reported as lost.
+  /// Sequence number of the most recent event that was sent or reported as lost.
   std::uint64_t event_sequence = 0;
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
@@ -133,29 +136,29 @@ class Watch {
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
   bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
-  /// Removes duplicate marks if there may be many. This is needed because a client can keep
-  /// changing a watch even if it does not read.
+  /// Removes duplicate marks if there may be many of them. Duplicates can accumulate because a
+  /// client can keep changing a watch even if it does not read.
   void tidy();
   void mark(Entity e, std::span<const TypeId> components, bool structure);
   /// Marks all entities of the world that pass the filter.
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
-  /// Marks a dead entity that the client has named, so that its death is reported.
+  /// Marks a dead entity that the client has named, so that the entity's death is reported.
   void mark_dead(Entity e, bool structure);
-  /// Returns true if the client may know the entity. Only a watch with structure records exactly
-  /// which entities its client knows.
+  /// Returns true if the client may know the entity. The exact set of known entities is recorded
+  /// only if the watch includes structure.
   bool may_know(Entity e) const { return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr; }
   /// Recomputes the members after the named entities or the filter have changed, and marks the
   /// differences. The client already has all components of earlier members, except those in
-  /// `added`. It also has their structure, unless `structure_new` is true.
+  /// `added`. Unless `structure_new` is true, the client also has the structure of those members.
   void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
   void change_entities(std::span<const Entity> add, std::span<const Entity> drop);
   void change_nodes(std::span<const Entity> open, std::span<const Entity> close);
-  /// Returns the state to send from. This is the requested state while that state is being sent,
-  /// and the current state otherwise.
+  /// Returns the state from which to send, which is the requested state while that state is being
+  /// sent, and the current state otherwise.
   const SeenState& world() const noexcept { return state_ ? *state_ : world_; }
-  /// Marks all changes so far, and keeps the current state so that they can be sent from it.
+  /// Marks all changes so far, and keeps the current state, from which the changes are then sent.
   void hold_state();
   void publish() const;
   void add_scope(Entity e);
@@ -198,15 +201,15 @@ class Watch {
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
-  WatchAsked asked_;  // the request, except for its lists of entities, which are in the sets
+  WatchAsked asked_;  // the request; its lists of entities are stored in the sets below
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
-  EntitySet scope_;  // named entities and descendants; unused if the scope is the whole world
+  EntitySet scope_;  // named entities and their descendants; unused if the scope is the whole world
   EntitySet shown_;  // entities that pass the filter, if there is one
 
-  // Unsent changes. The lists may contain entities that have since died or changed again. Values
-  // are sent as they are at the time of sending.
+  // Unsent changes. The lists may contain entities that have since died or changed again. The
+  // values sent are those at the time of sending.
   std::map<TypeId, std::vector<Entity>> values_;
   // The next component in values_. Components take turns, so that a component that changes
   // constantly does not delay the others.
@@ -214,7 +217,8 @@ class Watch {
   Entity next_entity_;
   std::uint64_t round_ns_ = 0;  // start of the current round
   std::vector<Entity> structure_;
-  std::size_t structure_in_order_ = 0;  // number of entities sorted so that parents come first
+  // Number of entities that are sorted so that parents come first.
+  std::size_t structure_in_order_ = 0;
   std::vector<Entity> rows_;
   std::vector<Entity> gone_;  // entities that have left the scope or died
   std::size_t tidy_at_ = tidy_min;
@@ -222,12 +226,13 @@ class Watch {
   // Each of these maps uses a single block of memory, so that a watch of a large world can be
   // destroyed quickly.
   FlatMap<Entity, Told> told_;
-  FlatMap<Entity, Entity> listed_;  // children that were sent, with their parents
+  FlatMap<Entity, Entity> listed_;  // children that were sent, mapped to their parents
   std::vector<std::uint64_t> promised_;
   const std::shared_ptr<WatchFigures> figures_;
-  bool was_without_structure_ = false;  // values may have been sent for entities not in told_
-  bool owes_end_ = false;               // the last frame sent had the flag `more`
-  std::uint64_t seen_ = 0;              // most recent look whose changes have been marked
+  // True if values may have been sent for entities not in told_.
+  bool was_without_structure_ = false;
+  bool owes_end_ = false;   // the last frame sent had the flag `more`
+  std::uint64_t seen_ = 0;  // most recent Look whose changes have been marked
 };
 
 }  // namespace muster

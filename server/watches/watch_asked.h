@@ -1,4 +1,4 @@
-// The contents of a Follow message, validated and converted to the form that watches use.
+// Validates the contents of a Follow message, and converts them to the form that watches use.
 #pragma once
 
 #include <expected>
@@ -18,7 +18,7 @@ struct WatchAsked {
   bool subtree = false;
   std::vector<TypeId> with, without;
   bool structure = false;
-  bool every_component = false;    ///< includes components added in the future
+  bool every_component = false;    ///< includes components that the registry learns later
   std::vector<TypeId> components;  ///< components whose values are sent
   std::vector<Entity> open;        ///< open nodes; nil stands for the roots
   bool inputs = false;
@@ -34,8 +34,8 @@ struct WatchAsked {
   bool wants_events() const noexcept { return inputs || !pushed.empty(); }
 };
 
-/// Converts a request. Fails if a type is unknown, if the rate is invalid, or if the request names
-/// entities even though it asks for the whole world.
+/// Converts a request. Fails if a type is unknown, if the rate is invalid, or if the request asks
+/// for the whole world and also names entities.
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
 /// Returns a `not_found` fault for a watch.

@@ -12,10 +12,12 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t pushed_bytes_max = 4u << 20;  // limit on pushed messages between two flushes
+// Limit on the number of pushed messages between two flushes.
+constexpr std::size_t pushed_bytes_max = 4u << 20;
 constexpr std::size_t event_texts_max =
-    2u << 20;  // limit on interned texts for one event; they count as answers, and a session with
-               // too many unread answers is ended
+    // Limit on the size of the interned texts sent with one event. Texts count as answers, and a
+    // session with too many unread answers is ended.
+    2u << 20;
 
 /// Calls f(target) for each target of a batch. A nil target stands for the world.
 template <class F>
@@ -86,7 +88,7 @@ void EventKeeper::note(const Envelope& envelope, std::span<const std::byte> byte
 }
 
 void EventKeeper::on_pushed(const BatchView& batch) noexcept {
-  // Timed messages are reported when they become due.
+  // Timed messages are reported as events when they become due.
   if (batch.kind() == BatchKind::timed || !pushed_.contains(batch.type())) return;
   if (pushed_bytes_ + batch.bytes().size() > pushed_bytes_max || news_.pushed_overflow > 0) {
     ++news_.pushed_overflow;

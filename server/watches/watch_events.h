@@ -1,6 +1,7 @@
-// Events of watches, that is, inputs and messages from handlers and timers. The world thread
-// collects watched events between flushes, up to a limit, and passes them on together. Unlike
-// values, events are not kept for a slow client. Instead, a Gap reports how many events were lost.
+// Collects and sends the events of watches. Events are inputs, and messages from handlers and
+// timers. The world thread collects watched events between flushes, up to a limit, and passes them
+// on together. Unlike values, events are not kept for a slow client. Instead, a Gap message reports
+// how many events were lost.
 #pragma once
 
 #include <memory>
@@ -23,20 +24,19 @@ struct EventNews {
     FrameEnvelope envelope;
     std::size_t offset = 0;
     TypeId type = 0;
-    bool lost = false;  ///< the event's bytes did not fit within the limit
+    bool lost = false;  ///< true if the event's bytes exceeded the limit
     bool pushed = false;
   };
   std::vector<Event> events;
   std::vector<std::byte> bytes;
-  std::uint64_t pushed_overflow = 0,
-                /// Number of batches beyond the limit, and the sequence of the input with the last
-      /// of them.
-      pushed_overflow_through = 0;
-  std::shared_ptr<const TypeTable> types;  ///< the types used by the batches
+  /// Number of batches beyond the limit, and the sequence number of the input that contained the
+  /// last of them.
+  std::uint64_t pushed_overflow = 0, pushed_overflow_through = 0;
+  std::shared_ptr<const TypeTable> types;  ///< types used by the batches
   bool empty() const noexcept { return events.empty() && pushed_overflow == 0; }
 };
 
-/// Collects watched events. Used only on the world thread.
+/// Collects watched events. Must be used only on the world thread.
 class EventKeeper final : private PushedSink {
  public:
   explicit EventKeeper(EntityRegistry& registry) : registry_(registry) {}
@@ -44,8 +44,8 @@ class EventKeeper final : private PushedSink {
   EventKeeper(const EventKeeper&) = delete;
   EventKeeper& operator=(const EventKeeper&) = delete;
 
-  /// Starts collecting the events selected by `asked`. Collecting stops when drop() is called with
-  /// an equal argument.
+  /// Starts collecting the events that `asked` selects, until drop() is called with an equal
+  /// argument.
   void want(const WatchAsked& asked);
   void drop(const WatchAsked& asked);
   bool wanted() const noexcept { return users_ > 0; }
@@ -55,8 +55,8 @@ class EventKeeper final : private PushedSink {
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
     if (users_ > 0) note(envelope, batch, clock_ns);
   }
-  /// Returns the events since the previous call. `room` limits how many bytes are collected until
-  /// the next call.
+  /// Returns the events collected since the previous call. `room` is the limit on the number of
+  /// bytes collected until the next call.
   EventNews take(std::size_t room);
   bool empty() const noexcept { return news_.empty(); }
 
@@ -67,7 +67,8 @@ class EventKeeper final : private PushedSink {
   bool wants_input(TypeId type) const;
 
   EntityRegistry& registry_;
-  std::vector<WatchAsked> inputs_;                    // watches of inputs; only types are used
+  // Number of watches of inputs; only types are used.
+  std::vector<WatchAsked> inputs_;
   std::unordered_map<TypeId, std::uint32_t> pushed_;  // number of watches per type
   std::size_t users_ = 0;
   FrameEnvelope last_;  // envelope of the most recent input
@@ -79,7 +80,7 @@ class EventKeeper final : private PushedSink {
 };
 
 /// Sends a watch its events. If the session's queue is full, counts the events instead, and sends a
-/// Gap once there is room. Used by a single thread.
+/// Gap once there is room. Must be used by only one thread.
 void tell_events(Watch& watch, const SeenState& world, const EventNews& news);
 /// Sends the pending Gap if there is room for it.
 void tell_gap(Watch& watch);

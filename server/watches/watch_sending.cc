@@ -18,15 +18,18 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t slice_entities = 256;  // entities per check of the queue
-constexpr std::size_t slice_values = 2048;   // values of a component per check
-// Small, so that a slow connection is shared fairly.
+// Number of entities sent between two checks of the queue.
+constexpr std::size_t slice_entities = 256;
+// Number of a component's values sent between two checks.
+constexpr std::size_t slice_values = 2048;
+
+// Size of a watch's batches. The size is small so that watches share a slow connection fairly.
 constexpr std::size_t watch_batch_bytes = 64u << 10;
-// Limit on the interned texts in one slice. There are usually fewer.
+// Limit on the size of the interned texts in one slice. The actual size is usually much smaller.
 constexpr std::size_t slice_text_bytes = 256u << 10;
 // Approximate size of the structure data sent for one entity.
 constexpr std::uint32_t told_row_bytes = 64;
-constexpr std::size_t row_name_bytes_max = 4096;  // limit on a child's name
+constexpr std::size_t row_name_bytes_max = 4096;  // limit on the length of a child's name
 
 /// Returns how many values of `bytes` bytes each are sent in one slice.
 std::size_t slice_rows(std::uint32_t bytes, std::size_t slice_bytes, std::size_t rows_max) {
@@ -37,7 +40,7 @@ std::string_view shown_name(std::string_view name) {
   return name.size() <= row_name_bytes_max ? name : name.substr(0, utf8_prefix(name.substr(0, row_name_bytes_max)));
 }
 
-/// Batches smaller than this are copied, because copying them is faster than sharing them.
+/// Size below which a batch is copied, because copying a small batch is faster than sharing it.
 constexpr std::size_t shared_bytes_min = 4096;
 
 }  // namespace
@@ -62,9 +65,9 @@ class Watch::Frames {
     for_each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
   }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
-  /// Ends a slice. Returns false if the budget is used up, or if there is no room for another frame
-  /// or for `text_bytes` bytes of interned texts. Texts count as answers, and a session with too
-  /// many unread answers is ended.
+  /// Ends a slice. Returns false if the budget has been used up, or if there is no room for another
+  /// frame or for `text_bytes` bytes of interned texts. Texts count as answers, and a session with
+  /// too many unread answers is ended.
   bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
@@ -80,13 +83,13 @@ class Watch::Frames {
     watch_.told_.erase(e);
     if (destroyed_.insert(e).second) building().append(e, Destroy{});
   }
-  /// Sends the remaining slice. `complete` is true if nothing else is left to send.
+  /// Sends the slice that was held back. `complete` is true if nothing else remains to be sent.
   void finish(bool complete) {
     end_slice();
     flush(complete);
     if (!complete || !watch_.owes_end_) return;
-    // Everything that remained to be sent has become obsolete, but the client is waiting for the
-    // end of the state.
+    // Everything that remained to be sent has become obsolete, but the client is still waiting for
+    // the end of the state.
     session::Watching end;
     end.sequence = envelope_.sequence;
     end.clock_ns = envelope_.clock_ns;
@@ -99,7 +102,7 @@ class Watch::Frames {
  private:
   struct Slice {
     BatchBuilder own{watch_batch_bytes};
-    EqualRows::Batches equal;  // batches to send after the others; may be null
+    EqualRows::Batches equal;  // batches to send after all others; may be null
   };
   void end_slice() {
     const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
@@ -131,7 +134,7 @@ class Watch::Frames {
   Slice slices_[2];
   Slice* building_ = &slices_[0];
   Slice* ready_ = &slices_[1];
-  std::unordered_set<Entity> destroyed_;  // entities reported as destroyed in this turn
+  std::unordered_set<Entity> destroyed_;  // entities that were reported as destroyed in this turn
 };
 
 void Watch::begin() {
@@ -169,8 +172,8 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// Returns the number of entities to send at once. This is at most `rows`, and is limited so that
-/// the entities refer to no more than about 256 KiB of interned texts that the client lacks.
+/// Returns the number of entities to send at once. The number is at most `rows`, and is limited so
+/// that the entities refer to no more than about 256 KiB of interned texts that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
   Slice slice{.rows = std::min(rows, entities.size())};
@@ -182,10 +185,10 @@ Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows,
   return slice;
 }
 
-/// Calls tell(entities) slice by slice for the list, except for its first `from` entities.
-/// texts(entity) returns the size in bytes of the interned texts to send along; if `texts` is null,
-/// there are none. Returns false if there was no room for the remaining entities, which stay in the
-/// list.
+/// Calls tell(entities) for one slice of the list after another, starting at index `from`.
+/// texts(entity) returns the size, in bytes, of the interned texts to send with the entity. If
+/// `texts` is null, there are none. Returns false if there was no room for the remaining entities,
+/// which stay in the list.
 template <class Texts, class Tell>
 bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows, Texts&& texts, Tell&& tell,
                      std::size_t from) {
@@ -313,8 +316,8 @@ bool Watch::send_rows(Frames& frames) {
   });
 }
 
-/// Sends values in rounds that go through all components and entities. Every marked entity is sent
-/// in this round or the next one, no matter what else changes.
+/// Sends values in rounds, each of which goes through all components and entities. Every marked
+/// entity is sent in this round or in the next one, no matter what else changes.
 bool Watch::send_values(Frames& frames) {
   for (auto at = values_.lower_bound(next_component_); !values_.empty();) {
     if (at == values_.end()) {
@@ -334,7 +337,7 @@ void Watch::end_round(std::uint64_t now_ns) {
   figures_->owed_since_ns.store(std::exchange(round_ns_, now_ns), std::memory_order_relaxed);
 }
 
-/// Continues with the next entity. Returns false if there was no room for the remaining ones.
+/// Continues with the next entity. Returns false if there was no room for the remaining entities.
 bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
   const SeenState::Column* const column = world().column(component);
   if (!column || !column->descriptor) {
@@ -362,7 +365,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   return false;
 }
 
-/// Reuses the encoded rows that another watch has sent since the previous look.
+/// Reuses the encoded rows that another watch has sent since the previous Look.
 void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
   const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
                             (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));
@@ -379,7 +382,7 @@ void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std
     rows.for_each([&](BatchView batch) { frames.building().append_batch(batch); });
 }
 
-/// Returns true if every entity has a value and nothing else was sent.
+/// Returns true if every entity had a value and nothing else was sent.
 bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column& column,
                       std::span<const Entity> entities) {
   const TypeDescriptor& type = *column.descriptor;

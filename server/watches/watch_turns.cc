@@ -1,18 +1,18 @@
 // Rules for what watches send:
 //
-// - A watch that is opened or changed sends the world as of one sequence, no matter how slowly its
-//   client reads. It does so from a copy of pointers (SeenState). Later changes follow. If such
-//   copies exceed 256 MiB, they are released, and the rest is sent with the values that are current
-//   at that time.
-// - A later change is sent as of the most recent look, so a value that changed twice is sent only
+// - A watch that is opened or changed sends the world as of a single sequence number, no matter how
+//   slowly its client reads. The state is sent from a copy that consists of pointers (SeenState),
+//   and later changes are sent afterwards. If the copies exceed 256 MiB, they are released, and the
+//   rest is sent with the values that are current at that time.
+// - A later change is sent as of the most recent Look, so a value that changed twice is sent only
 //   once.
 // - The watch that has waited longest goes first. A watch goes through its marked rows in rounds,
 //   component by component.
 // - Opening a watch is treated as a change from nothing, so opening and changing a watch take the
-//   same steps, and both send consistent data. Frames about the change are sent after earlier rows,
-//   which may still be in transit, and in order.
-// - The entities affected by a change are found by searching the smaller of two sets: all changes,
-//   or the watch's members.
+//   same steps, and both send consistent data. Frames about the change are sent in order, after
+//   earlier rows, which may still be in transit.
+// - The entities affected by a change are found by searching either all changes or the watch's
+//   members, whichever set is smaller.
 // - A child's row names the previous sibling. Therefore, a new order of siblings can be sent by
 //   sending only the rows whose predecessor is new, and a watch need not store lists of children.
 #include "server/watches/watch_turns.h"
@@ -26,11 +26,11 @@
 namespace muster {
 namespace {
 
-// Limit on the number of dead entities that are remembered for watches that are waiting for room.
+// Limit on the number of dead entities that are recorded for watches that are waiting for room.
 constexpr std::size_t dead_max = 1u << 18;
-// Time available for sending the state of a watch that was opened or changed.
+// Time limit for sending the state of a watch that was opened or changed.
 constexpr std::uint64_t opening_ns = 1'000'000;
-// Limit on the size of the blocks of states that are still being sent.
+// Limit on the total size of the blocks that belong to states still being sent.
 constexpr std::size_t states_bytes_max = 256u << 20;
 
 }  // namespace
@@ -80,7 +80,7 @@ void WatchTurns::obey(WatchOrder& order) {
   }
   Watch* const watch = find(order.watch);
   if (!watch) return;
-  // Send this immediately, regardless of the watch's rate.
+  // Send the result immediately, regardless of the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
     if (watch->to().outgoing()->has_room()) send(*watch);
@@ -106,7 +106,7 @@ void WatchTurns::send(Watch& watch) {
   if (!watch.send(steady_ns(), [&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
 }
 
-/// If a client reads a state too slowly, sends the rest with current values.
+/// If a client reads a state too slowly, sends the remainder with current values.
 void WatchTurns::bound_memory() {
   if (world_.copied() <= states_bytes_max && recent_.dead() < dead_max) return;
   for (const auto& watch : watches_)
@@ -162,8 +162,8 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
     order_.took(processor_ns() - turn_ns);
     if (!concerned) continue;
-    // A state that has not been sent completely continues immediately, regardless of the watch's
-    // rate.
+    // Sending a state that has not been sent completely continues immediately, regardless of the
+    // watch's rate.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
       if (due_ns(watch) > now_ns) wait_for(watch);  // wait for its budget

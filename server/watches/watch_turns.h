@@ -1,5 +1,5 @@
-// The watches of all sessions, on the watch thread. Takes looks, orders, and events from the world
-// thread, in order, and gives each watch its turns. Never accesses the registry.
+// Manages the watches of all sessions on the watch thread. Takes Looks, orders, and events from the
+// world thread, in order, and gives each watch its turns. Never accesses the registry.
 //
 //   look      -> SeenWorld, RecentChanges        once for all watches
 //   order     -> Watch                           opens, changes, or closes a watch
@@ -25,7 +25,7 @@
 
 namespace muster {
 
-/// An order from the world thread to a watch, which is identified by its number.
+/// An order from the world thread to a watch. The watch is identified by its number.
 struct WatchOrder {
   struct Open {
     std::shared_ptr<Session> session;
@@ -42,16 +42,17 @@ struct WatchOrder {
     session::FollowMore what;
   };
   struct Close {
-    std::optional<std::uint64_t> request;  ///< if set, the request is answered with Unwatched
+    /// If set, number of the request to answer with Unwatched.
+    std::optional<std::uint64_t> request;
   };
-  /// `sequence` is the world's sequence at the time when the order was given.
+  /// `sequence` is the world's sequence number at the time when the order was given.
   std::uint64_t watch = 0, sequence = 0;
   std::variant<Open, Become, Change, Close> what;
 };
 struct NoWatches {};
 using WatchNews = std::variant<std::shared_ptr<Look>, TextNews, EventNews, WatchOrder, NoWatches>;
 
-/// Used by a single thread.
+/// Must be used by only one thread.
 class WatchTurns {
  public:
   /// `processor_ns` returns the processor time of this thread. If it is null, there is no time
@@ -62,7 +63,7 @@ class WatchTurns {
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;  ///< true if time ran out even though the queues had room
+    bool more = false;  ///< true if the time ran out although the queues still had room
 
     /// Time until the next watch that is waiting for its rate or budget is due, or 0 if there is
     /// none.
@@ -72,14 +73,14 @@ class WatchTurns {
   /// Gives watches their turns. Takes about `ns_max` of processor time, plus the time that one
   /// watch needs to find its changes.
   Turn turn(std::uint64_t steady_now_ns, std::uint64_t ns_max);
-  /// Returns true if time ran out for a watch that had been opened or changed.
+  /// Returns true if the time ran out for a watch that had been opened or changed.
   bool more() const noexcept { return more_; }
-  /// Returns the steady-clock time from which another look is useful, or the maximum value if all
+  /// Returns the steady-clock time from which another Look is useful, or the maximum value if all
   /// watches are waiting for their sessions to read.
   std::uint64_t look_due_ns() const;
 
-  /// Returns the number of marks in all watches, for tests and statistics. turns_max() returns the
-  /// largest number of turns taken at once.
+  /// marks() returns the number of marks in all watches, and turns_max() returns the largest number
+  /// of turns taken at once. Both are for tests and statistics.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
   /// Returns how many times a watch has reused rows that another watch had encoded.

@@ -13,13 +13,12 @@
 namespace muster {
 namespace {
 
-// Limit on the number of changes of a watch whose end has not been sent.
+// Limit on the number of a watch's changes for which Followed has not been sent.
 constexpr std::size_t promises_max = 256;
-// Limit on the size of events that have been collected, or that have been passed on but not yet
-// sent.
+// Limit on the total size of pending events: those collected, and those passed on but not yet sent.
 constexpr std::size_t events_bytes_max = 64u << 20;
 
-// Processor time that the watch thread uses between two checks for news.
+// Processor time that the watch thread uses before it checks for new work again.
 constexpr std::uint64_t turn_ns = 2'000'000;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 
@@ -28,7 +27,7 @@ session::Fault in_use(std::uint64_t request) {
                   "request " + std::to_string(request) + " is a watch that is still open");
 }
 
-/// Returns a function that reads the processor clock of the thread that calls it.
+/// Returns a function that reads the processor clock of its calling thread.
 std::function<std::uint64_t()> own_processor_clock() {
   return [clock = std::shared_ptr<FrequentProcessorClock>()]() mutable {
     if (!clock) clock = std::make_shared<FrequentProcessorClock>();
@@ -156,7 +155,7 @@ void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, Watch
   give(opened_, WatchOrder::Open{std::move(session), request, std::move(asked), figures});
 }
 
-/// `listing` is true if the watch has nodes whose children it lists.
+/// `listing` is true if the watch lists the children of any node.
 Watches::Wants Watches::wants_of(const WatchAsked& asked, bool listing) const {
   Wants wants{.components = asked.components,
               .links = asked.structure || asked.subtree || listing,

@@ -1,4 +1,4 @@
-// The answer to an HTTP request.
+// Defines the answer to an HTTP request.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct HttpAnswer {
   std::shared_ptr<const std::string> kept;  ///< the body, either shared,
   OpenFile file;                            ///< from a file,
   std::string text;                         ///< or as a string
-  bool head_only = false;                   ///< true for HEAD, which sends no body
+  bool head_only = false;                   ///< true for a HEAD request, whose answer has no body
   bool closes = false;                      ///< true if the connection accepts no further requests
 
   std::uint64_t body_bytes() const noexcept {
@@ -46,7 +46,7 @@ struct HttpAnswer {
   }
 };
 
-/// Creates an answer that consists of a status and a sentence.
+/// Creates an answer that consists of a status and a human-readable message.
 HttpAnswer http_sentence(unsigned status, std::string text);
 
 }  // namespace muster

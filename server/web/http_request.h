@@ -1,4 +1,4 @@
-// The parts of an HTTP request that the site uses. They have not been validated.
+// Defines the parts of an HTTP request that the site uses. The parts have not been validated.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 namespace muster {
 
 struct HttpRequest {
-  /// For example "GET" and "/assets/x.js?y".
+  /// The method and target of the request, such as "GET" and "/assets/x.js?y".
   std::string method, target;
-  /// One per Host field; see http_wire.cc.
+  /// The values of all Host fields; see http_wire.cc.
   std::vector<std::string> hosts;
   std::vector<std::string> origins;                           ///< one per Origin field
   std::string authorization, accept_encoding, if_none_match;  ///< empty if the field is absent
 
-  /// The fields Sec-WebSocket-Key and Sec-WebSocket-Version.
+  /// The values of the fields Sec-WebSocket-Key and Sec-WebSocket-Version.
   std::string web_key, web_version;
   bool upgrades = false;  ///< true if the request asks for an upgrade to a WebSocket
 
   /// True if the request has a body.
   bool has_body = false;
-  bool keeps_alive = false;  ///< true if another request may follow
+  bool keeps_alive = false;  ///< true if another request may follow on the connection
 };
 
-/// Returns true if a connection that begins with these bytes (at least four) speaks HTTP, that is,
-/// if they look like the beginning of a method. In the first frame of a session, the third and
-/// fourth bytes are 0.
+/// Returns true if a connection that begins with the given bytes (at least four) speaks HTTP. The
+/// connection speaks HTTP if the bytes look like the beginning of a method. In the first frame of a
+/// session, the third and fourth bytes are 0.
 inline bool begins_http(std::span<const std::byte> first) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     const char letter = static_cast<char>(first[i]);

@@ -21,9 +21,9 @@ using Parser = http::request_parser<http::empty_body>;
 
 std::string text_of(const auto& view) { return std::string(view.data(), view.size()); }
 
-/// Splits a request target in absolute form, "http://HOST/PATH". Its host replaces the Host field
-/// (RFC 9112, 3.2.2). A request that does not have exactly one Host is left unchanged, because it
-/// will be refused.
+/// Splits a request target in absolute form, "http://HOST/PATH". The target's host replaces the
+/// Host field (RFC 9112, 3.2.2). A request that does not have exactly one Host field is left
+/// unchanged, because it will be refused.
 void split_address(HttpRequest& request) {
   constexpr std::string_view scheme = "http://";
   const bool is_whole = request.target.size() >= scheme.size() &&
@@ -75,8 +75,8 @@ struct HttpReader::Impl {
   explicit Impl(std::size_t head_bytes_max) : limit(head_bytes_max), buffer(head_bytes_max + 4096) {}
   const std::size_t limit;
   std::vector<std::byte> buffer;
-  std::size_t begin = 0, end = 0;  // range of bytes that have not been returned in a request
-  std::optional<Parser> parser;    // set while a request has been partly parsed
+  std::size_t begin = 0, end = 0;  // range of bytes that no returned request contains
+  std::optional<Parser> parser;    // set while a request is partly parsed
   std::optional<HttpFault> fault;
 };
 

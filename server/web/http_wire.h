@@ -14,28 +14,29 @@
 
 namespace muster {
 
-/// The reason why bytes are not a valid request: a status and a sentence.
+/// The reason why bytes are not a valid request, as a status and a human-readable message.
 struct HttpFault {
   unsigned status = 400;
   std::string text;
 };
 
 /// Splits a byte stream into the heads of requests. Does not read bodies. After answering a request
-/// that has a body, the caller must end the connection. Uses memory for one head and a little more.
-/// Used by one thread at a time.
+/// that has a body, the caller must end the connection. Uses slightly more memory than one head
+/// needs. Must be used by only one thread at a time.
 class HttpReader {
  public:
   explicit HttpReader(std::size_t head_bytes_max);
   ~HttpReader();
 
-  /// Returns memory for received bytes. It is never empty after next() has returned nothing.
+  /// Returns memory for received bytes. After next() has returned nothing, this memory is never
+  /// empty.
   std::span<std::byte> room();
   /// Must be called after filling the first `bytes` bytes of room().
   void received(std::size_t bytes) noexcept;
   /// Returns the next complete request, or nothing if more bytes are needed. After a fault, every
-  /// call returns that fault.
+  /// further call returns the same fault.
   [[nodiscard]] std::expected<std::optional<HttpRequest>, HttpFault> next();
-  /// Returns true if there are bytes that are not part of a request that has been returned.
+  /// Returns true if bytes have arrived that no returned request contains.
   bool has_more() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// The editor's page, which is a directory of files. They are read into memory once and also
-// compressed.
+// Holds the editor's page, which is a directory of files. The files are read into memory once, and
+// a compressed copy of each is kept as well.
 #pragma once
 
 #include <expected>
@@ -17,15 +17,15 @@ class PageFiles {
 
   struct File {
     std::string type;  ///< media type
-    std::string tag;   ///< content of the ETag field, derived from the file, without quotes
+    std::string tag;   ///< value of the ETag field, derived from the file's content, without quotes
     std::shared_ptr<const std::string> bytes;
     std::shared_ptr<const std::string> gzip;  ///< null if gzip does not make the file shorter
   };
 
   PageFiles() = default;
-  /// Reads all files below the directory, except for links and for names that begin with a dot. The
-  /// error includes the path. Reading is faster without `compress`, which is useful for merely
-  /// checking for errors.
+  /// Reads all files below the directory, except for symbolic links and files whose names begin
+  /// with a dot. On failure, the error includes the path. If `compress` is false, reading is
+  /// faster, which is useful if the caller only checks for errors.
   [[nodiscard]] static std::expected<PageFiles, std::string> read(const std::string& folder, bool compress = true);
 
   /// Finds a file by its path, such as "index.html" or "assets/x.js". Returns null if there is no

@@ -1,5 +1,5 @@
 // Answers HTTP requests according to their rights. Serves the editor's page, files next to the
-// world, and statistics, and grants the upgrade to a WebSocket. Does not use sockets.
+// world, and statistics, and accepts upgrades to a WebSocket. Does not use sockets.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Used on the listener's thread.
+/// Must be used only on the listener's thread.
 class Site {
  public:
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for
@@ -24,9 +24,9 @@ class Site {
   struct Reply {
     enum class Kind : std::uint8_t {
       answer,       ///< send `answer`
-      wrong_token,  ///< send `answer`, which rejects a token, after a delay
+      wrong_token,  ///< send `answer`, which rejects a token, but only after a delay
       session,      ///< open a WebSocket
-      health,       ///< report whether the world responds
+      health,       ///< send the health of the world
       metrics,      ///< send the world's figures
     };
     Kind kind = Kind::answer;
@@ -46,8 +46,8 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
 };
 
-/// Adds the header fields that every answer has. They prevent other pages from framing the answer,
-/// reading it, or guessing its type.
+/// Adds the header fields that are common to all answers. The fields prevent other sites from
+/// framing or reading the answer, and browsers from guessing its type.
 void add_common_fields(HttpAnswer& answer);
 
 }  // namespace muster

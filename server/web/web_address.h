@@ -1,4 +1,4 @@
-// Functions for the host and the path of a URL.
+// Defines functions that process the host and the path of a URL.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace muster {
 /// own name resolves to 127.0.0.1.
 bool is_own_host(std::string_view host, std::uint16_t port);
 
-/// Returns the decoded parts of a target's path, which are safe to use as file names. For example,
-/// "/assets/a%20b.js?x" has the parts "assets" and "a b.js", and "/" has no parts. Returns nothing
-/// if a part is empty, begins with a dot, or contains a slash, a backslash, a control character, or
-/// an invalid escape.
+/// Returns the decoded parts of a target's path. The parts are safe to use as file names. For
+/// example, "/assets/a%20b.js?x" has the parts "assets" and "a b.js", and "/" has no parts. Returns
+/// nothing if a part is empty, begins with a dot, or contains a slash, a backslash, a control
+/// character, or an invalid escape.
 std::optional<std::vector<std::string>> path_of(std::string_view target);
 
 /// Returns `text` encoded as part of a URL. Letters, digits, and "-._~" are unchanged, and all
 /// other bytes become %XX.
 std::string escaped(std::string_view text);
 
-/// Returns the text after the last dot of a name in lower case, or an empty string if there is no
-/// dot.
+/// Returns the part of a name after its last dot, in lower case. Returns an empty string if the
+/// name has no dot.
 std::string suffix_of(std::string_view name);
 
 /// Returns the media type for a suffix. For models and unknown suffixes, it is

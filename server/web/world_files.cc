@@ -60,8 +60,8 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   std::string path = folder_;
   for (const std::string& part : parts) path += "/" + part;
 
-  // First get a descriptor for the path without opening the file, to determine its type and its
-  // location.
+  // First obtain a descriptor for the path without opening the file, in order to determine the
+  // file's type and location.
   const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
   if (!place) return none();
   const std::string real = path_of_descriptor(place.descriptor());

@@ -1,5 +1,5 @@
-// Files next to the world that a page needs to draw the world: models and the files that models
-// refer to.
+// Opens files next to the world that a page needs in order to draw the world: models, and the files
+// to which models refer.
 #pragma once
 
 #include <expected>
@@ -10,17 +10,18 @@
 
 namespace muster {
 
-/// Opens only files in or below one directory. Used only on the listener's thread.
+/// Opens only files in or below one directory. Must be used only on the listener's thread.
 class WorldFiles {
  public:
   /// If `folder` is empty, there are no files. `world` is the name of the world's file in that
-  /// directory. That file is never opened, and neither are files whose names begin with its name,
-  /// such as its journal, its lock file, and the address file, which contains the token.
+  /// directory. Neither that file nor any file whose name begins with the same name is ever opened.
+  /// Examples are the journal, the lock file, and the address file, which contains the token.
   WorldFiles(const std::string& folder, std::string world);
 
   /// Opens the file below the directory whose path has the given `parts` (see path_of()). A
-  /// symbolic link may lead to another place below the directory. The error is a status and a
-  /// sentence. All suffixes are refused (403), except those of models, textures, and model data.
+  /// symbolic link may point to another place below the directory. On failure, the error consists
+  /// of a status and a human-readable message. Files are refused (403) unless their suffix is that
+  /// of a model, a texture, or model data.
   [[nodiscard]] std::expected<OpenFile, HttpAnswer> open(const std::vector<std::string>& parts) const;
 
  private:

@@ -1,32 +1,34 @@
-// Lets code that has its own threads, such as the server, use a world's registry on the world
-// thread, between inputs, before and after each flush.
+// Defines an interface through which code with threads of its own, such as the server, can use a
+// world's registry. Its functions run on the world thread, between inputs, before and after each
+// flush.
 #pragma once
 
 namespace muster {
 
 class EntityRegistry;
 
-/// World::next_frame and World::poll perform every flush as follows. next_frame also does this
-/// while it waits for the next tick.
+/// World::next_frame and World::poll perform every flush as follows. next_frame also performs such
+/// flushes while it waits for the next tick.
 ///
 ///     for each visitor: before_flush();
 ///     registry.flush();
 ///     for each visitor: after_flush(registry);
 ///
-/// Each of the two functions begins with a flush, so that visitors see everything that the host has
-/// pushed since the previous frame. A visitor may push in both before_flush and after_flush. The
+/// next_frame and poll begin with a flush, so that visitors see everything that the host has pushed
+/// since the previous frame. A visitor may push messages in both before_flush and after_flush. The
 /// server pushes a session's edits in before_flush and answers the session's questions in
 /// after_flush, so that a session reads its own writes.
 ///
-/// Call World::add_visitor and remove_visitor on the world thread, but not while visitors are being
-/// called. World::wake may be called on any thread; it causes a sleeping next_frame to perform one
-/// flush as above and to continue waiting. after_flush may call World::commit and try_commit.
+/// World::add_visitor and World::remove_visitor must be called on the world thread, but not while
+/// visitors are being called. World::wake may be called on any thread; it causes a sleeping
+/// next_frame to perform one such flush and then continue waiting. after_flush may call
+/// World::commit and try_commit.
 class FlushVisitor {
  public:
   virtual ~FlushVisitor() = default;
   virtual void before_flush() = 0;
-  /// Called when no handler is running. The implementation may read, save, and push to the
-  /// registry.
+  /// Called when no handler is running. The implementation may read the registry, save it, and push
+  /// messages to it.
   virtual void after_flush(EntityRegistry& registry) = 0;
 };
 

@@ -36,7 +36,7 @@ namespace {
 
 using Clock = Wake::Clock;
 
-/// Returns the earlier of two times. No value means never.
+/// Returns the earlier of two times. An empty value means never.
 std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std::optional<Clock::time_point> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
@@ -51,8 +51,8 @@ WorldFile open_file(const std::string& path, const WorldOptions& options) {
 
 namespace {
 
-/// Returns the registry's options. Unless they have their own on_warning, the registry's warnings
-/// go to the world's.
+/// Returns the registry's options. Unless those options have an on_warning of their own, the
+/// registry's warnings go to the world's on_warning.
 RegistryOptions registry_options(const WorldOptions& options) {
   RegistryOptions made = options.registry;
   if (!made.on_warning) made.on_warning = options.on_warning;
@@ -70,7 +70,7 @@ std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
 
 namespace {
 
-/// Passes on the rows of another source and keeps the schemas.
+/// Passes on the rows of another source, and keeps the schemas among them.
 class SchemasKept final : public StateSource {
  public:
   explicit SchemasKept(StateSource& source) : source_(source) {}
@@ -103,8 +103,9 @@ struct World::Impl {
   static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with code on other threads
   std::unique_ptr<StopSignals> signals;                   // null unless the option is set
-  // Members are ordered so that the file, with its lock, is destroyed after its users, and handlers
-  // before the registry.
+
+  // The order of these members ensures that the file, with its lock, is destroyed after its users,
+  // and that handlers are destroyed before the registry.
   WorldFile file;
   WorldOptions options;
   const std::uint64_t epoch = random_id();
@@ -125,16 +126,16 @@ struct World::Impl {
   Pacer pacer;
   Polling polling;
   HostCalls calls;
-  bool ended = false;  // the inbox has been taken for the last time
+  bool ended = false;  // true if the inbox has been taken for the last time
   TimeCounts tick_times;
   std::uint64_t code_mark = 0;  // identifies the code and the installed handlers
-  std::string stands;           // why the world is stopped, or empty
+  std::string stands;           // the reason why the world is stopped, or empty
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
 
-  // Used only without hz. True if the registry's clock is left running.
+  // True if the registry's clock is left running. Used only without hz.
   bool timers_wait = false;
-  Saver saver;                       // uses the file exclusively once the world is open
+  Saver saver;                       // once the world is open, only the saver uses the file
   std::optional<Watchdog> watchdog;  // observes the registry; may have no value
 
   Impl(const std::string& path, WorldOptions given)
@@ -167,12 +168,12 @@ struct World::Impl {
             .only_if_changed = true};
   }
   void recover();
-  /// From now on, marks inputs as they are handled, if the world has a file.
+  /// Starts marking inputs as they are handled, if the world has a file.
   void begin_marking() {
     if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
   }
   std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
-  /// Describes the input that was being handled, as far as the marks reveal it.
+  /// Describes the input that was being handled, as far as the marks show.
   std::string marked(const WorkSuspect& at) const;
   /// Returns true if the clock will create this input again, even without a journal.
   bool comes_again(const WorkSuspect& at) const;
@@ -188,8 +189,8 @@ struct World::Impl {
   }
   void flush() {
     saver.look();
-    // This is not done while loading, because sinks must see the resulting inputs, and the host
-    // adds its sinks only after the world is open.
+    // The grants are not returned while loading, because sinks must see the resulting inputs, and
+    // the host adds its sinks only after the world has been opened.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
@@ -199,7 +200,7 @@ struct World::Impl {
     saver.hand_over(Clock::now());
     if (was_new) begin_marking();
   }
-  /// Flushes. Returns false if the inbox was taken for the last time.
+  /// Performs a flush. Returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {
     flush();
     ended = stopped.load(std::memory_order_acquire);
@@ -210,7 +211,8 @@ struct World::Impl {
   Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
   /// Makes a tick, and advances the clock by the frame's time.
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
-  /// Sleeps until `until`. Returns true if something arrives earlier. Periodically checks the file.
+  /// Sleeps until `until`, and periodically checks the file. Returns true if the thread is woken
+  /// earlier.
   bool sleep(std::optional<Clock::time_point> until) {
     for (;;) {
       const auto look = saver.next_look();
@@ -389,7 +391,7 @@ void World::Impl::recover() {
   const auto is_left_out = [&](std::uint64_t sequence) {
     return std::ranges::find(mark.left_out(), sequence) != mark.left_out().end();
   };
-  // Do not stop for an input that is already left out.
+  // Do not stop before an input that is already left out.
   const WorkSuspect at = died && died->is_sure() && !is_left_out(died->sequence) ? *died : WorkSuspect{};
   if (options.skip != 0 && options.skip != at.sequence && !is_left_out(options.skip))
     throw WorldError(WorldErrorCode::stopped, file.path(),
@@ -417,14 +419,15 @@ void World::Impl::recover() {
   tick = journal.tick();
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
-  // An input from a session that never reached the disk returns only if the session sends it again.
+  // If an input from a session never reached the disk, it returns only if the session sends it
+  // again.
   if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
     recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
                          (comes_again(at) ? ": it comes again with the clock" : "");
   left_grants = registry.host().left_grants();
-  // Later inputs are recorded on top of this state, using the current types.
+  // Later inputs are recorded relative to this state, using the current types.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();
@@ -486,7 +489,8 @@ Frame World::Impl::next_tick_frame() {
   const auto processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
   if (!tick_begun_ns) tick_begun_ns = processor_ns();
   (void)pacer.next_tick(Clock::now());
-  // At a speed below 1, more time passes between ticks, so the times are not meaningful.
+  // At a speed below 1, more time passes between two ticks, so the measured times are not
+  // meaningful.
   bool counts = true;
   for (;;) {
     counts = counts && pacer.pace().speed >= 1;

@@ -1,5 +1,5 @@
-// A registry with its file. Opens or creates the file, runs the registry tick by tick, and saves
-// it.
+// Defines World, which combines a registry with its file. A World opens or creates the file, runs
+// the registry tick by tick, and saves it.
 //
 //   muster::World world("level1.muster", install, {.hz = 60, .stop_on_signals = true});
 //   if (world.is_new()) { ... fill world.registry() ...; world.commit(); }
@@ -30,6 +30,7 @@ namespace muster {
 
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
+
   /// If true, SIGINT (Ctrl-C) and SIGTERM call World::stop. This applies from the start of the
   /// constructor to the end of the destructor, even if the program was started with these signals
   /// ignored. The first signal also restores the handler that the program had before, so that a
@@ -40,74 +41,76 @@ struct WorldOptions {
   /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group; see code_identity().
   std::string code = {};
-  /// Determines what is guaranteed between commits. Unless the value is Durability::checkpoint, the
-  /// first call to next_frame or poll saves a new world, because only a world with a file can
-  /// record its inputs.
+  /// Determines what is guaranteed to survive a crash between commits. Unless the value is
+  /// Durability::checkpoint, the first call to next_frame or poll saves a new world, because only a
+  /// world with a file can record its inputs.
   Durability durability = Durability::batched;
 
   /// Time from a commit to the next automatic commit if the world has changed, where 0 means never.
-  /// The actual time is at least fifty times as long as it took to begin the previous commit.
+  /// The actual time is at least fifty times the time that it took to begin the previous commit.
   std::chrono::nanoseconds autosave = std::chrono::seconds(2);
   /// Limit on the number of journal bytes since the last commit, where 0 means unlimited. At 80 %,
   /// a commit begins regardless of `autosave`. At 100 %, the world waits for that commit, and
   /// recording stops if the commit fails (see recording_error()). `on_warning` is also called if
   /// held_bytes() reaches 80 % of this limit.
   std::uint64_t journal_bytes_max = 256u << 20;
-  /// Limit on the total size of copies of columns that change before a running commit has written
-  /// them. At the limit, the commit is abandoned, reported to `on_warning`, and restarted. After
-  /// three commits in a row are abandoned, the world waits for the next one. At most an eighth of
-  /// this memory stays allocated for the next commit's copies.
+  /// Limit on the total size of the copies of columns that change before a running commit has
+  /// written them. At the limit, the commit is abandoned and restarted, which is reported to
+  /// `on_warning`. After three commits in a row are abandoned, the world waits for the next one. At
+  /// most an eighth of this memory stays allocated for the next commit's copies.
   std::uint64_t preserved_bytes_max = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
-  /// Limit on the size of records waiting for the disk. Above this limit, the disk lags; see
-  /// DiskLags.
+  /// Limit on the size of the records that are waiting to be written to disk. Above this limit, the
+  /// disk is considered to lag; see DiskLags.
   std::size_t waiting_bytes_max = 64u << 20;
   /// When the file's -wal reaches this size, a separate thread merges it into the file. With
-  /// Durability::commit, the -wal is merged at 1 MiB at the latest while no commit is running.
+  /// Durability::commit, the -wal is merged at a size of 1 MiB at the latest while no commit is
+  /// running.
   std::uint64_t merge_bytes = 16u << 20;
-  /// Called on the world thread with a sentence that describes a problem that does not stop the
-  /// world. May be null. Also receives the registry's warnings, unless `registry` has its own
-  /// on_warning.
+  /// Called on the world thread with a message about a problem that does not stop the world. May be
+  /// null. Also receives the registry's warnings, unless `registry` has its own on_warning.
   std::function<void(const std::string&)> on_warning = {};
-  /// Called once, on the world thread, with a sentence, when durability is permanently lost because
-  /// the file was moved, deleted, replaced, or overwritten while the world was open. If null,
-  /// `on_warning` is called instead.
+  /// Called once on the world thread, with a one-sentence explanation, if durability is permanently
+  /// lost because the file was moved, deleted, replaced, or overwritten while the world was open.
+  /// If null, `on_warning` is called instead.
   std::function<void(const std::string&)> on_failure = {};
-  /// Sequence of the input to leave out, or 0 for none. The world must be stopped before that input
-  /// (World::stopped); otherwise, opening it fails. Later inputs are applied only if they come from
-  /// sessions. The state is then saved immediately, and the world continues. If a later input kills
-  /// the process before that save, WORLD-work records that this input is left out.
+  /// Sequence number of the input to leave out, or 0 for none. The world must be stopped before
+  /// that input (World::stopped); otherwise, opening the world fails. Later inputs are applied only
+  /// if they come from sessions. The state is then saved immediately, and the world continues. If a
+  /// later input kills the process before that save, WORLD-work records that this input is left
+  /// out.
   std::uint64_t skip = 0;
   /// Time after which an input that is still being handled is reported as hanging (World::hang),
   /// where 0 means never.
   std::chrono::nanoseconds watchdog{0};
-  /// Called on the watchdog's thread with a sentence when an input starts to hang and when it
-  /// continues. May be null.
+  /// Called on the watchdog's thread, with a message, when an input starts to hang and when that
+  /// input continues. May be null.
   std::function<void(const std::string&)> on_hang = {};
   RegistryOptions registry = {};
   /// Number of threads for passes, including the world thread. 0 means one per processor.
   std::uint32_t workers = 1;
 };
 
-/// A tick. Converts to false if there was no tick, for instance after stop().
+/// Describes a tick. Converts to false if there was no tick, for instance after stop().
 struct Frame {
   float dt = 0;               ///< time in seconds: 1/hz or, without hz, the length of the frame
-  std::uint64_t tick = 0;     ///< 1, 2, 3, ... over the world's lifetime
+  std::uint64_t tick = 0;     ///< numbered 1, 2, 3, ... over the world's lifetime
   std::uint64_t now_ns = 0;   ///< time of the registry's clock
   std::uint64_t late_ns = 0;  ///< delay of the tick in ns; 0 for a step
   explicit operator bool() const noexcept { return tick != 0; }
 };
 
-/// Used by a single thread, the world thread. Other threads may use members marked "any thread" and
-/// the lanes of the registry's inbox.
+/// Must be used by a single thread, which is called the world thread. Other threads may use only
+/// members marked "any thread" and the lanes of the registry's inbox.
 ///
 /// The destructor does not commit. It finishes a running save and waits until every recorded input
 /// is on disk (WorldOptions::durability), so that the next World on the same file continues where
-/// this one ended. Posted messages that have not been handled are lost, as is a new world that was
-/// neither committed nor run. Without a journal, everything since the last commit is lost.
+/// this one ended. Posted messages that have not been handled are lost. A new world that was
+/// neither committed nor run is also lost. Without a journal, everything since the last commit is
+/// lost.
 class World {
  public:
-  /// Subscribes handlers in the world's own registry, which is passed to it.
+  /// A function that subscribes handlers in the world's own registry, which is passed to it.
   using Install = std::function<Handlers(EntityRegistry&)>;
 
   /// Opens, locks, and reads the world at `path`, or prepares a new world, whose file is created by
@@ -118,17 +121,18 @@ class World {
   /// known only from the file are kept, along with their components.
   ///
   /// If there is a journal after the checkpoint, it is replayed (server/world/journal/recovery.h)
-  /// with all options. Handlers added after `install` do not take part. If the replay was not
-  /// exact, the state is saved immediately. If two processes died while handling the same input, or
-  /// if one hung in it, the world is opened in a stopped state before that input; see stopped().
+  /// with all options. Handlers added after `install` do not take part in the replay. If the replay
+  /// was not exact, the state is saved immediately. If two processes died while handling the same
+  /// input, or if one process hung in an input, the world is opened in a stopped state before that
+  /// input; see stopped().
   ///
   /// If file descriptor 0, 1, or 2 is closed, the constructor opens /dev/null on it and leaves it
-  /// open, so that none of the world's files gets that number and receives the program's output.
-  /// Reading from 0 and writing to 1 and 2 still fail as before. If a program closes these
+  /// open, so that none of the world's files gets that descriptor and receives the program's
+  /// output. Reading from 0 and writing to 1 and 2 still fail as before. If a program closes these
   /// descriptors while it has a world, it must open /dev/null on them itself.
   ///
   /// `arithmetic` is the floating-point mode of the calling file. If that mode changes the bits of
-  /// floating-point results, one warning is given, through `on_warning` or stderr.
+  /// floating-point results, a single warning is issued, through `on_warning` or on stderr.
   World(std::string path, const Install& install, WorldOptions options = {},
         std::uint32_t arithmetic = detail::arithmetic_here());
   ~World();
@@ -168,24 +172,25 @@ class World {
   const LoadReport& load_report() const noexcept;
   /// Returns the result of replaying the journal when the world was opened.
   const RecoveryReport& recovery_report() const noexcept;
-  /// If the world is stopped, returns a sentence that names the input before which it is stopped
-  /// and the ways to continue. Otherwise, returns null. A world is stopped if two processes in a
-  /// row died while handling the same input, either live or from the journal, or if one process did
-  /// not return from it. The state is the one before the input, or the one on disk if the input had
-  /// not reached the disk. The clock stays paused, commits are refused, and changes to the registry
-  /// are not saved. The input is tried again if the code (WorldOptions::code) has changed, or if
-  /// the file WORLD-work, which records the input, is missing.
+  /// If the world is stopped, returns a message that names the input before which it is stopped and
+  /// the ways to continue. Otherwise, returns null. A world is stopped if two processes in a row
+  /// died while handling the same input, either live or from the journal, or if one process did not
+  /// return from it. The state is the one before the input, or the one on disk if the input had not
+  /// reached the disk. The clock stays paused, commits are refused, and changes to the registry are
+  /// not saved. The input is tried again if the code (WorldOptions::code) has changed, or if the
+  /// file WORLD-work, which records the input, is missing.
   const std::string* stopped() const noexcept;
-  /// Returns the sequence of the input that stopped() names, or 0 if the world is not stopped.
+  /// Returns the sequence number of the input that stopped() names, or 0 if the world is not
+  /// stopped.
   std::uint64_t stopped_before() const noexcept;
-  /// If the world is not taking inputs, returns a sentence that explains why. Otherwise, returns an
-  /// empty string. One reason is an input that has been handled for longer than
-  /// WorldOptions::watchdog; in that case, the sentence names the handler, message, and entity. If
-  /// the process is then killed, the next World is stopped before that input; see stopped(). The
-  /// other reason is that the host has called neither next_frame nor poll for five seconds. May be
-  /// called on any thread.
+  /// If the world is not taking inputs, returns a message that explains why. Otherwise, returns an
+  /// empty string. One possible reason is that an input has been in progress for longer than
+  /// WorldOptions::watchdog; in that case, the message names the handler, message type, and entity.
+  /// If the process is then killed, the next World is stopped before that input; see stopped(). The
+  /// other possible reason is that the host has called neither next_frame nor poll for five
+  /// seconds. May be called on any thread.
   std::string hang() const;
-  /// Sets WorldOptions::code after a different build was loaded. The new value is stored with the
+  /// Sets WorldOptions::code after another build has been loaded. The new value is stored with the
   /// next commit and with inputs recorded from now on.
   void set_code(std::string code);
 
@@ -203,14 +208,16 @@ class World {
   [[nodiscard]] bool begin_commit(Committed then);
   /// Like try_commit, but throws WorldError on failure.
   CheckpointReport commit();
-  /// Returns a random nonzero number that was drawn when this world was opened. Within an epoch,
-  /// each sequence identifies one input. Inputs that were not durable when the previous process
-  /// ended are lost, and their sequences now identify other inputs. May be called on any thread.
+  /// Returns the epoch, a random nonzero number that was drawn when this world was opened. Within
+  /// an epoch, each sequence number identifies one input. Inputs that were not durable when the
+  /// previous process ended are lost, and their sequence numbers now identify other inputs. May be
+  /// called on any thread.
   std::uint64_t epoch() const noexcept;
-  /// Returns the sequence of the last input on disk, in the state or in the journal. May be called
-  /// on any thread.
+  /// Returns the sequence number of the last input on disk, either in the state or in the journal.
+  /// May be called on any thread.
   std::uint64_t durable_sequence() const noexcept;
-  /// Returns the sequence of the last input in the file's state. May be called on any thread.
+  /// Returns the sequence number of the last input in the file's state. May be called on any
+  /// thread.
   std::uint64_t saved_sequence() const noexcept;
   /// Returns the size of the journal since the last commit, including bytes that are not yet on
   /// disk. Must be called on the world thread.
@@ -232,9 +239,9 @@ class World {
   /// commit.
   const std::string* recording_error() const noexcept;
   /// If the file or its -wal was moved, deleted, replaced, or overwritten while this world had it
-  /// open, returns a sentence that describes what happened. Otherwise, returns null. Once the
-  /// result is not null, it never becomes null again. May be called on any thread. The string is
-  /// valid as long as the world exists.
+  /// open, returns a message that describes what happened. Otherwise, returns null. Once the result
+  /// is not null, it never becomes null again. May be called on any thread. The string is valid as
+  /// long as the world exists.
   const std::string* displaced() const noexcept;
   /// Returns the error of the last automatic commit if no commit has succeeded since then, and null
   /// otherwise. Must be called on the world thread. The string is valid until the next flush or
@@ -263,8 +270,8 @@ class World {
   /// nor poll, no edits are applied.
   ///
   /// With hz, returns the tick that is due, or an empty frame. Calls to poll and next_frame may be
-  /// mixed. A run of ticks ends with an empty frame after a quarter of a second, even if more ticks
-  /// are due, so that a loop over them terminates.
+  /// mixed. After a quarter of a second, a run of ticks ends with an empty frame even if more ticks
+  /// are due, so that a loop over the ticks terminates.
   ///
   /// Without hz, each call returns a frame, which is a tick like any other. The call advances the
   /// registry's clock by the time since the previous call (at most a quarter of a second) times
@@ -277,11 +284,11 @@ class World {
   /// different thread than the first next_frame or poll, in a handler, or inside another call.
   Frame poll();
   /// Like poll(), but for a world without hz whose host supplies the elapsed time as any chrono
-  /// duration. Zero, negative times, and NaN give no frame. More than a year counts as a year. In a
-  /// world with hz, the call stops the program.
+  /// duration. If the time is zero, negative, or NaN, no frame is returned. A time of more than a
+  /// year counts as a year. In a world with hz, the call stops the program.
   Frame poll(std::chrono::duration<double, std::nano> elapsed);
-  /// Returns true if next_frame or poll was called after stop() and therefore took the inbox for
-  /// the last time. Must be called on the world thread.
+  /// Returns true if next_frame or poll has been called after stop() and has therefore taken the
+  /// inbox for the last time. Must be called on the world thread.
   bool has_ended() const noexcept;
 
   /// Makes next_frame and poll return empty frames from now on. May be called on any thread and in

@@ -1,4 +1,5 @@
-// Types used when opening and saving a world. They do not depend on SQLite or on the file format.
+// Defines types that are used to open and save a world. They do not depend on SQLite or on the file
+// format.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,13 @@ enum class OpenMode : std::uint8_t {
 };
 
 struct CheckpointReport {
-  std::uint64_t checkpoint = 0;  ///< number of the checkpoint; a world's first is 1
-  std::uint64_t sequence = 0;    ///< sequence of the last input in the checkpoint
-  std::uint64_t rows = 0;        ///< number of rows in the file
+  /// Number of the checkpoint; a world's first checkpoint has number 1.
+  std::uint64_t checkpoint = 0;
+  std::uint64_t sequence = 0;  ///< sequence number of the last input in the checkpoint
+  std::uint64_t rows = 0;      ///< number of rows in the file
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
-  /// If this checkpoint converted a file of format 1, the path of the copy of the original file.
-  /// Otherwise empty.
+  /// If this checkpoint converted a file of format 1, the path to a copy of the original file.
+  /// Otherwise, empty.
   std::string original = {};
 };
 

@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr int busy_ms = 2000;  // time to wait for other connections
+constexpr int busy_ms = 2000;  // how long to wait for other connections
 
 }  // namespace
 
@@ -61,7 +61,7 @@ Step Statement::step() noexcept {
 
 bool Statement::run() noexcept {
   const bool good = step() == Step::done;
-  // If the step failed, sqlite3_reset() returns its error again, so the connection's error can
+  // If the step failed, sqlite3_reset() sets the same error again, so the connection's error can
   // still be read afterwards.
   if (bound_) reset();
   return good;
@@ -105,12 +105,12 @@ std::expected<Database, WorldError> Database::begin(const std::string& name, int
   if (database.connection_ == nullptr)
     return std::unexpected(WorldError(WorldErrorCode::io, shown, "SQLite cannot be started: out of memory"));
   sqlite3_extended_result_codes(database.connection_, 1);
-  // Closing the connection would normally merge the -wal, but a refused file must keep its -wal.
+  // By default, closing the connection would merge the -wal, but a refused file must keep its -wal.
   database.merge_at_end(false);
   if (result != SQLITE_OK) return std::unexpected(database.error("opening the file"));
   sqlite3_busy_timeout(database.connection_, busy_ms);
-  // The file may come from an untrusted source, so any code in it (views, triggers, and the
-  // functions they call) must not run.
+  // The file may come from an untrusted source, so code in the file (views, triggers, and the
+  // functions that they call) must not run.
   constexpr std::array settings = {
       std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
       std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
@@ -136,8 +136,8 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
   if (!begun) return begun;
   Database& database = *begun;
-  // Do not use mmap. If another program truncated the file, reading it would kill this process with
-  // a signal instead of returning an error.
+  // Do not use mmap. If another program truncated a mapped file, reading it would kill this process
+  // with a signal instead of returning an error.
   constexpr const char* pragmas =
       "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
       "secure_delete=OFF; "
@@ -235,8 +235,8 @@ void Database::stop_comparing() noexcept { sqlite3_blob_close(std::exchange(blob
 
 void Database::roll_back() noexcept {
   stop_comparing();
-  // A full disk may already have caused a rollback. If this rollback fails, a later one, or closing
-  // the connection, undoes everything, because nothing has been committed.
+  // A full disk may already have caused a rollback. If this rollback fails, a later rollback or the
+  // closing of the connection undoes everything, because nothing has been committed.
   if (in_transaction()) sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
@@ -275,7 +275,7 @@ std::expected<void, WorldError> Database::sync_wal(const char* doing) {
   if (sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) != SQLITE_OK)
     return std::unexpected(error(doing));
   if (wal == nullptr || wal->pMethods == nullptr)
-    return {};  // the file is not in WAL mode, so nothing was read from a -wal
+    return {};  // the file is not in WAL mode, so there is no -wal to read
   const int result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
   if (result == SQLITE_OK) return {};
   // SQLite's connection does not know about this error, so get the errno from the file.
@@ -302,8 +302,8 @@ std::expected<void, WorldError> Database::copy_to(const std::string& path, const
 }
 
 bool Database::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {
-  // A blob handle is moved from row to row. If it could not be moved, or if the row has since been
-  // written to, the handle must be reopened.
+  // A blob handle is moved from row to row. If the handle could not be moved, or if the row has
+  // since been written to, the handle must be reopened.
   if (blob_ == nullptr || sqlite3_blob_reopen(blob_, id) != SQLITE_OK) {
     sqlite3_blob_close(std::exchange(blob_, nullptr));
     if (sqlite3_blob_open(connection_, "main", "state", "bytes", id, 0, &blob_) != SQLITE_OK) {

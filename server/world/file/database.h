@@ -1,5 +1,5 @@
-// A wrapper around SQLite for this directory: connections, statements, and errors converted to
-// WorldErrors. Only .cc files include sqlite3.h.
+// Wraps SQLite for use in this directory. Provides connections and statements, and converts errors
+// to WorldErrors. Only .cc files include sqlite3.h.
 #pragma once
 
 #include <cstddef>
@@ -52,18 +52,18 @@ class Statement {
  private:
   friend class Database;
   sqlite3_stmt* statement_ = nullptr;
-  bool bound_ = true;  // true if every bind since the previous reset succeeded
+  bool bound_ = true;  // true if every binding since the previous reset() succeeded
 };
 
 /// A database connection. It may be used by only one thread at a time.
 class Database {
  public:
-  /// Opens a database. If `vfs` is empty, SQLite's default file access is used. Error messages
-  /// refer to the path as `shown`.
+  /// Opens a database. If `vfs` is empty, SQLite's default VFS is used. Error messages call the
+  /// path `shown`.
   [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
                                                                 const std::string& vfs, const std::string& shown);
-  /// Opens the file read-only and ignores its -wal. Takes no locks, so the data read is unreliable
-  /// if the file is written to at the same time.
+  /// Opens the file read-only and ignores its -wal. Takes no locks, so the data is unreliable if
+  /// another connection writes to the file at the same time.
   [[nodiscard]] static std::expected<Database, WorldError> open_alone(const std::string& path,
                                                                       const std::string& shown);
   Database(Database&& other) noexcept;
@@ -75,8 +75,8 @@ class Database {
   /// Returns the first column of the first row as text, or an empty string if there is no row.
   [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
 
-  /// Returns this connection's most recent error as a sentence, for example "the disk is full while
-  /// writing a checkpoint".
+  /// Returns a message about this connection's most recent error, for example "the disk is full
+  /// while writing a checkpoint".
   WorldError error(const char* doing) const;
   std::int64_t last_row() const noexcept;
   bool in_transaction() const noexcept;
@@ -86,10 +86,10 @@ class Database {
   bool is_in_wal_mode() const noexcept;
   /// Sets whether closing this connection merges the -wal into the file and removes it.
   void merge_at_end(bool merge) noexcept;
-  /// Moves committed pages from the -wal into the file, as far as readers allow. Works even while
+  /// Moves committed pages from the -wal into the file, as far as readers permit. Works even while
   /// another connection is writing. Returns how many bytes of pages at the start of the -wal are
-  /// now in the file (0 if the -wal was restarted), or nothing on failure. A failure only costs
-  /// disk space.
+  /// now in the file (0 if the -wal was restarted), or nothing on failure. The only consequence of
+  /// a failure is that the -wal occupies more disk space.
   std::optional<std::uint64_t> merge() noexcept;
   /// Moves all pages into the file, so that the next write restarts the -wal. Returns false
   /// immediately if another connection is reading the file.
@@ -103,11 +103,11 @@ class Database {
   /// not change any bytes. Must be called after reading from the database.
   [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
   /// Copies the database to a new file at `path`. The copy is on disk when the call returns. After
-  /// an error, part of the copy may exist. Must not be called within a transaction.
+  /// an error, a partial copy may exist. Must not be called within a transaction.
   [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,
                                                         const char* doing);
-  /// Returns true if row `id` of `state` contains exactly `bytes`. A reader stays open until
-  /// stop_comparing() is called.
+  /// Returns true if the row of `state` with the given `id` contains exactly `bytes`. Opens a
+  /// reader, which stays open until stop_comparing() is called.
   bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept;
   /// Closes the reader opened by holds(). Must be called before a commit, because an open reader
   /// prevents SQLite from reusing the -wal.

@@ -17,8 +17,8 @@
 namespace muster {
 namespace {
 
-/// Returns true if `stem` ends like a name created by WorldFile::rescue: -rescued, -rescued-2, and
-/// so on.
+/// Returns true if `stem` has a suffix that WorldFile::rescue adds: -rescued, -rescued-2, and so
+/// on.
 bool is_rescued_name(std::string_view stem) {
   const std::size_t last = stem.find_last_not_of("0123456789");
   if (last != stem.npos && last + 1 < stem.size() && stem[last] == '-') stem = stem.substr(0, last);
@@ -72,7 +72,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   const std::filesystem::path path(path_);
   const std::string ending = path.extension().string();
   const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
-  // Pick a free name, so that no existing file is replaced.
+  // Pick a name that is not in use, so that no existing file is replaced.
   std::string unfinished;
   int number = 0;
   do unfinished = name + "-new-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ending;
@@ -87,8 +87,8 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
     if (!file) return std::unexpected(std::move(file.error()));
     if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
-    // Closing the connection merges the -wal but reports no errors, so merge it explicitly first.
-    // Otherwise, the file might be incomplete.
+    // Closing the connection merges the -wal but does not report errors, so merge the -wal
+    // explicitly first. Otherwise, the file might be incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
     if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));

@@ -1,5 +1,6 @@
-// Creates files next to a world file: a copy of the original if its format is older, and a copy of
-// the world's state if the file was displaced. Also finds copies of the second kind.
+// Creates files next to a world file: a copy of the original file if its format is older, and a
+// copy of the world's state if the file was displaced. Also finds existing copies of displaced
+// worlds.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,22 @@
 namespace muster {
 
 /// Copies `database` to PATH-format1, or to PATH-format1-2 and so on if that name is taken. Returns
-/// the name once the copy is on disk. Even after an error or a crash, no incomplete copy has such a
-/// name.
+/// the copy's name once the copy is on disk. Even after an error or a crash, an incomplete copy
+/// never has such a name.
 [[nodiscard]] std::expected<std::string, WorldError> keep_original(Database& database, const std::string& path,
                                                                    const std::string& vfs, const std::string& shown);
 
 /// Renames the complete file `unfinished` to the first free name among name(1), name(2), and so on.
 /// Returns that name once the rename is on disk. Never replaces an existing file. If the call
-/// fails, no new name has been created.
+/// fails, no file has been renamed.
 [[nodiscard]] std::expected<std::string, WorldError> give_free_name(const std::string& unfinished,
                                                                     const std::function<std::string(int number)>& name,
                                                                     const std::string& shown);
 
-/// Looks in the folder of `path` for files that WorldFile::rescue wrote for `world`
-/// (FileMeta::world) and that contain inputs later than `sequence`. Returns a sentence for each
-/// such file that gives both sequences and explains how to continue. Does not take or create locks.
-/// Skips unreadable files.
+/// Searches the folder of `path` for files that WorldFile::rescue wrote for `world`
+/// (FileMeta::world) and that contain inputs later than `sequence`. For each file found, returns a
+/// message that gives both sequence numbers and explains how to continue. Does not take any locks
+/// or create lock files. Skips unreadable files.
 [[nodiscard]] std::vector<std::string> newer_rescued(const std::string& path, const std::string& world,
                                                      std::uint64_t sequence);
 

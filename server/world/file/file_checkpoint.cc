@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* doing = "writing a checkpoint";
 
-/// Decides when a step has done enough work. Reads the clock only occasionally, because most rows
-/// take almost no time.
+/// Decides when a step has done enough work. Reads the clock only occasionally, because processing
+/// a row usually takes almost no time.
 class Limit {
  public:
   explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
@@ -69,8 +69,8 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
 std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
                                                                   const JournalEnd& contained) {
   struct Original {
-    // If the conversion did not complete, remove the copy of the original. The next attempt will
-    // create it again.
+    // If the conversion did not complete, remove the copy of the original file. The next attempt
+    // will create the copy again.
     ~Original() {
       if (!path.empty()) ::unlink(path.c_str());
     }
@@ -171,7 +171,7 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
                                                              const JournalEnd& contained) {
   const Transaction transaction(*database_);
-  // Another program may have written to the file with SQL. In that case, the recorded row versions
+  // Another program may have written to the file with SQL. In that case, the row versions on record
   // are meaningless, so write all rows.
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
@@ -267,7 +267,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const Check
     if (!step || step->state != State::more) give_up_checkpoint();
     return step;
   }
-  // There is no previous checkpoint to preserve, so write everything at once.
+  // There is no previous checkpoint to preserve, so write all rows at once.
   if (!database_)
     if (auto created = create(); !created) {
       begun_.reset();
@@ -298,7 +298,8 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
 
   Begun& now = *begun_;
   if (!now.sink) {
-    // Remove rows left by an earlier checkpoint, because they have the same number.
+    // Remove the rows that an earlier, unfinished checkpoint left, because they have the same
+    // checkpoint number.
     if (!left_over_.empty() || journal_.has_past()) {
       Limit limit(slice);
       if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)

@@ -63,7 +63,8 @@ std::expected<void, WorldError> check_header(const std::string& path, const std:
                                              std::string(world_format::product) + " reads formats up to " +
                                              std::to_string(world_format::version));
   if (format == 0) return refuse(WorldErrorCode::damaged, "damaged: the header names no file format");
-  // Until the -wal has been merged, the header may describe a later state than that of the file.
+  // Until the -wal has been merged, the header may describe a later state than the rest of the
+  // file.
   if (file_bytes(path + "-wal") == 0) {
     const std::uint32_t page = std::uint32_t{header[16]} << 8 | header[17];
     const std::uint64_t whole = std::uint64_t{big_endian(&header[28])} * (page == 1 ? 65536 : page);

@@ -11,9 +11,9 @@
 
 namespace muster {
 
-/// Fails unless the file is a world in a known format. Refuses an empty file, a file of another
-/// type, another application's database, a newer format, and a truncated file. Must be called while
-/// holding the world's lock and before SQLite opens the file, because closing a second descriptor
+/// Fails unless the file is a world in a known format. Refuses empty and truncated files, files of
+/// other types, other applications' databases, and newer formats. Must be called while the caller
+/// holds the world's lock and before SQLite opens the file, because closing a second descriptor
 /// releases SQLite's locks.
 [[nodiscard]] std::expected<void, WorldError> check_header(const std::string& path, const std::string& shown);
 

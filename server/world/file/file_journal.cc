@@ -15,7 +15,7 @@ constexpr const char* writing = "writing the journal";
 
 std::uint64_t inputs_of(const JournalGroup& group) noexcept { return group.last + 1 - group.first; }
 
-/// Returns the name of a group for use in messages, for example "group 7 (inputs 120 to 140)".
+/// Returns a description of a group for use in messages, for example "group 7 (inputs 120 to 140)".
 std::string named(const JournalGroup& group) {
   std::string text = "group " + std::to_string(group.id);
   if (group.last >= group.first && group.first != 0)
@@ -41,7 +41,7 @@ std::string misplaced(const JournalGroup& group, const JournalEnd& end) {
 
 enum Column { id, first, last, first_tick, last_tick, epoch, code, types, checksum, records };
 
-/// Reads and checks the statement's current row. The error text describes the fault.
+/// Reads and checks the statement's current row. On failure, the error text describes the fault.
 std::expected<JournalGroup, std::string> judge(const Statement& row, const JournalEnd& end) {
   JournalGroup group{.id = row.integer(id),
                      .first = row.integer(first),
@@ -212,7 +212,7 @@ void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noex
   newest_ = end_.group;
   past_last_ = contained.group;
   // No inputs were recorded after the checkpoint was taken, so the next group starts directly after
-  // it, whatever the earlier groups contain.
+  // the checkpoint, regardless of what the earlier groups contain.
   if (end_.group == contained.group) end_.last = sequence;
 }
 

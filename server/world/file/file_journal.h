@@ -13,7 +13,8 @@
 
 namespace muster {
 
-/// The end of the chain: the last group, its checksum, and the sequence of its last input.
+/// The end of the chain: the number of the last group, its checksum, and the sequence number of its
+/// last input.
 struct JournalEnd {
   std::uint64_t group = 0, checksum = 0, last = 0;
 };
@@ -21,12 +22,12 @@ struct JournalEnd {
 /// The journal of one open file. Must be destroyed before its database.
 class FileJournal {
  public:
-  /// Called for each group. If it returns false, the remaining groups are only checked. If it
-  /// rejects a group, the error explains why.
+  /// A function that is called for each group. If it returns false, the remaining groups are only
+  /// checked. If it rejects a group, the error explains the reason.
   using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
 
-  /// Finds the groups, including past ones, of a file whose checkpoint is `meta`. Must be called
-  /// inside the caller's read transaction.
+  /// Finds the groups, including past groups, of a file whose checkpoint is described by `meta`.
+  /// Must be called inside the caller's read transaction.
   [[nodiscard]] std::expected<void, WorldError> open(Database& database, const FileMeta& meta,
                                                      const std::string& shown);
   /// Returns true if there are groups that read() has not yet read.
@@ -55,9 +56,9 @@ class FileJournal {
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }
-  /// Removes groups up to `contained`, oldest first. Calls `enough` after each removal, and stops
-  /// when it returns true. Must be called inside the caller's transaction. Returns the first
-  /// remaining group, which must be passed to past_removed() after the commit.
+  /// Removes the groups up to `contained`, oldest first. Calls `enough` after each removal, and
+  /// stops when it returns true. Must be called inside the caller's transaction. Returns the number
+  /// of the first remaining group, which must be passed to past_removed() after the commit.
   [[nodiscard]] std::expected<std::uint64_t, WorldError> remove_past(Database& database, std::uint64_t contained,
                                                                      const std::function<bool()>& enough);
   std::uint64_t past_last() const noexcept { return past_last_; }
@@ -65,7 +66,7 @@ class FileJournal {
 
  private:
   JournalEnd end_;
-  std::uint64_t past_first_ = 1, past_last_ = 0;  // range of past groups in the file
+  std::uint64_t past_first_ = 1, past_last_ = 0;  // range of the past groups in the file
   std::uint64_t newest_ = 0;
   std::uint64_t appended_checksum_ = 0;
   bool unread_ = false;

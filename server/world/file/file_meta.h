@@ -1,6 +1,6 @@
-// The `meta` table of a world file: the identity of the world, the point in time that its state
-// represents, and the program that wrote it. Values are stored as text, so that any SQL tool can
-// display them. `checksum` covers all other values.
+// Reads and writes the `meta` table of a world file, which contains the identity of the world, the
+// point in time that its state represents, and the program that wrote it. Values are stored as
+// text, so that any SQL tool can display them. `checksum` covers all other values.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 namespace muster {
 
 struct FileMeta {
-  std::string world;             ///< 32 random hexadecimal digits that identify the world
-  std::string product;           ///< the program that last wrote the file, such as "muster 0.1.0"
-  std::string created;           ///< time of creation, such as "2026-11-21T00:45:17Z"
-  std::string saved;             ///< time of the last checkpoint
-  std::string code;              ///< code identity at the last checkpoint, used for recovery
-  std::string types;             ///< fingerprint of the types in the `types` table
-  std::uint64_t checkpoint = 0;  ///< 1, 2, 3 ... over the world's lifetime; 0 before the first
-  std::uint64_t sequence = 0;    ///< sequence of the last input in the state
+  std::string world;    ///< 32 random hexadecimal digits that identify the world
+  std::string product;  ///< the program that last wrote the file, such as "muster 0.1.0"
+  std::string created;  ///< time of creation, such as "2026-11-21T00:45:17Z"
+  std::string saved;    ///< time of the last checkpoint
+  std::string code;     ///< code identity at the last checkpoint, used for recovery
+  std::string types;    ///< fingerprint of the types in the `types` table
+  /// Numbered 1, 2, 3, ... over the world's lifetime; 0 before the first.
+  std::uint64_t checkpoint = 0;
+  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t tick = 0;
   std::uint64_t rows = 0;  ///< number of rows in `state`
   std::string digest;      ///< digest of the state; see checksum.h
 
   /// The last journal group contained in the state (0 if none), and its checksum, which seeds the
-  /// checksum of the next group. Not present in format 1.
+  /// checksum of the next group. Format 1 does not contain these values.
   std::uint64_t group = 0, chain = 0;
 };
 
@@ -37,14 +38,14 @@ struct FileMeta {
 
 /// The contents of a world file without its -wal.
 struct FileAlone {
-  std::string world;           ///< empty if the file cannot be read
+  std::string world;           ///< empty if the file is unreadable
   std::uint64_t sequence = 0;  ///< sequence of the last input in the state
   std::uint64_t checkpoint = 0;
-  std::uint64_t group = 0;  ///< last group in the journal or the state
+  std::uint64_t group = 0;  ///< number of the last group in the journal or the state
 };
 /// Reads the file without its -wal and without taking a lock. No process may be merging into the
 /// file during the call. After a partial merge, the file may contain anything. If `whole` is set,
-/// the function reads the whole file and accepts it only if it is consistent.
+/// the function reads the whole file and accepts the file only if it is consistent.
 FileAlone read_alone(const std::string& path, const std::string& shown, bool whole);
 
 /// Replaces the table's contents in format 2. Must be called inside the caller's transaction.

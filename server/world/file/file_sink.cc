@@ -71,7 +71,7 @@ void FileSink::row(const StateKey& key, std::uint64_t version, std::span<const s
   if (!see(key, *kept) || (kept->given && kept->given_version == version)) return;
   // A new version does not necessarily mean new bytes. A chunk's row stores only its number of
   // rows, which may stay the same while its columns change, and a manager that is saved as a single
-  // row cannot tell what has changed.
+  // row cannot determine what has changed.
   if (kept->length == bytes.size() && kept->checksum == row_checksum(RowStamp::of(key, kept->checkpoint), bytes) &&
       database_.holds(kept->id, bytes)) {
     compared_.emplace_back(kept, version);
@@ -142,7 +142,7 @@ void FileSink::remove(const Row& row) {
 
 std::vector<FileSink::Row> FileSink::vanished() const {
   std::vector<Row> all;
-  // If every known row was seen, no row has vanished, and nothing else needs to be checked.
+  // If every known row was seen, no row has vanished, and no further check is needed.
   if (whole_seen_ < rows_.whole().size())
     for (const auto& [key, kept] : rows_.whole())
       if (kept.seen != save_) all.emplace_back(key, kept);

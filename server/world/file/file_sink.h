@@ -15,15 +15,15 @@ struct SinkCounts {
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
 };
 
-/// Selects what happens to the old version of a row that is replaced.
+/// Selects what happens to the old version of a row when the row is replaced.
 enum class Replacing : std::uint8_t {
-  in_place,  ///< it is overwritten; all rows are written in one transaction
-  beside,    ///< it stays valid until the checkpoint is current
+  in_place,  ///< the old version is overwritten; all rows are written in one transaction
+  beside,    ///< the old version stays valid until the checkpoint is current
 };
 
-/// A sink is used within one write transaction of `database`, or across several with
-/// Replacing::beside. `rows` and `digest` do not change until keep() is called after the commit. If
-/// the checkpoint fails, discard the sink.
+/// A sink is used within a single write transaction of `database` or, with Replacing::beside,
+/// across several. `rows` and `digest` do not change until keep() is called after the commit. If
+/// the checkpoint fails, the caller must discard the sink.
 class FileSink : public StateSink {
  public:
   /// `checkpoint` is the number of the checkpoint being written. No earlier sink for `rows` may
@@ -35,8 +35,8 @@ class FileSink : public StateSink {
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
   using Row = std::pair<StateKey, KeptRow>;
-  /// Returns the rows that were neither passed to row() nor queried with has(). Must be called
-  /// exactly once, after all rows have been passed.
+  /// Returns the known rows that were neither passed to row() nor queried with has(). Must be
+  /// called exactly once, after all rows have been passed.
   std::vector<Row> vanished() const;
   void remove(const Row& row);
   /// Returns the first error. Rows passed after an error are ignored.
@@ -47,14 +47,14 @@ class FileSink : public StateSink {
   /// Updates `rows`. Must be called after the commit.
   void keep();
   /// Returns the ids of rows that are no longer needed once the checkpoint is current. Rows without
-  /// bytes come last, because the rows that they mark as deleted must be removed first. Returns an
-  /// empty list if everything was written in place.
+  /// bytes come last, because the rows that they mark as deleted must be removed first. If all rows
+  /// were written in place, returns an empty list.
   std::vector<std::int64_t> replaced() const;
   /// Returns the ids of inserted rows.
   std::vector<std::int64_t> inserted() const;
 
  private:
-  /// Marks the row as part of this save. If the row is already part of it, sets an error and
+  /// Marks the row as part of this save. If the row is already part of this save, sets an error and
   /// returns false.
   bool see(const StateKey& key, KeptRow& kept);
   /// Inserts a row. A row without bytes marks the row with that key as deleted.
@@ -72,9 +72,11 @@ class FileSink : public StateSink {
   Statement insert_, update_, remove_;
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
-  std::vector<std::int64_t> replaced_, removals_;             // row ids; `removals_` have no bytes
+  // Row ids; the rows in `removals_` have no bytes.
+  std::vector<std::int64_t> replaced_, removals_;
   std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows identical to those in the file
-  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows seen in this save
+  // Number of known rows seen in this save.
+  std::size_t whole_seen_ = 0, columns_seen_ = 0;
   SinkCounts counts_;
   std::optional<WorldError> error_;
 };

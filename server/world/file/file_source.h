@@ -12,10 +12,10 @@
 
 namespace muster {
 
-/// For each key, passes on the newest row that is not newer than the checkpoint in `meta`, with
-/// bytes aligned to 16. Used within a single read transaction of `database`. After the first error,
-/// it passes on no further rows, and finish() returns that error, which takes precedence over any
-/// error of the reader.
+/// For each key, passes on the newest row that is not newer than the checkpoint in `meta`, with its
+/// bytes aligned to 16. Must be used within a single read transaction of `database`. After the
+/// first error, no further rows are passed on, and finish() returns that error, which takes
+/// precedence over any error of the reader.
 class FileSource : public StateSource {
  public:
   FileSource(Database& database, std::uint32_t format, const FileMeta& meta, KeptRows& rows, std::string shown)
@@ -24,13 +24,13 @@ class FileSource : public StateSource {
   void rows(StateSection section,
             const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
 
-  /// Reads the remaining rows and compares the result with the checkpoint's data in `meta`.
+  /// Reads the remaining rows, and compares the result with the checkpoint's values in `meta`.
   [[nodiscard]] std::expected<void, WorldError> finish();
   /// Returns the digest of all rows. Must be called after finish().
   const StateDigest& digest() const noexcept { return whole_; }
-  /// Returns the ids of rows that are not needed: replaced rows, and rows of a checkpoint that
-  /// never became current. Rows without bytes come last, because the rows that they mark as deleted
-  /// must be removed first.
+  /// Returns the ids of rows that are no longer needed, which are replaced rows and the rows of any
+  /// checkpoint that never became current. Rows without bytes come last, because the rows that they
+  /// mark as deleted must be removed first.
   std::vector<std::int64_t> left_over() const;
 
  private:
@@ -42,7 +42,7 @@ class FileSource : public StateSource {
   Database& database_;
   std::uint32_t format_;
   const FileMeta& meta_;
-  KeptRows& rows_;  // empty for a file of format 1, which is rewritten
+  KeptRows& rows_;  // empty for a file of format 1, which will be rewritten
   std::string shown_;
   std::map<StateSection, StateDigest> digests_;  // digests of the sections read so far
   StateDigest whole_;

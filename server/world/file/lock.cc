@@ -22,7 +22,7 @@ constexpr const char* layout =
     "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\ngroup %020" PRIu64
     "\nfile %020" PRIu64 " %020" PRIu64 " %020" PRIu64 "\nlock %020" PRIu64 " %020" PRIu64 " %020" PRIu64
     "\nwal %010" PRIu32 " %010" PRIu32 "\n";
-constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's locks begin at 2^30
+constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's locks begin at offset 2^30
 constexpr const char* no_world = "00000000000000000000000000000000";
 
 struct Content {
@@ -56,8 +56,8 @@ std::optional<Content> read_content(int fd) noexcept {
 }
 
 /// Returns the id of the process that holds the lock. The owner writes its process id immediately
-/// after taking the lock. Until then, the file contains no process id or that of a process that has
-/// ended.
+/// after taking the lock. Until then, the file contains either no process id or the id of a process
+/// that has ended.
 std::int64_t holder(int fd) noexcept {
   for (int attempt = 0; attempt < 50; ++attempt) {
     if (const auto content = read_content(fd);
@@ -100,7 +100,7 @@ std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, co
           process != 0 ? "in use by process " + std::to_string(process) : std::string("in use by another process")));
     }
     // A previous owner may have removed the file after we opened it but before we locked it. In
-    // that case, our lock protects nothing.
+    // that case, our lock has no effect.
     if (!same_file(fd, lock_path) && attempt < 100) {
       ::close(std::exchange(lock.fd_, -1));
       continue;
@@ -120,8 +120,8 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
   };
   struct stat file{};
   if (::stat(path.c_str(), &file) != 0) return failed();
-  // SQLite would use a separate -wal for each name, and processes that use different names would
-  // not see each other's writes.
+  // SQLite would use a separate -wal for each name, so processes that use different names would not
+  // see each other's writes.
   if (file.st_nlink > 1)
     return fail(WorldErrorCode::in_use, "the file has " + std::to_string(file.st_nlink) +
                                             " names (hard links), of which another may be in use; a world has one");
@@ -172,8 +172,8 @@ void WorldLock::set_mark(const std::string& world, std::uint64_t checkpoint, std
 }
 
 void WorldLock::sync() const noexcept {
-  // If the sync fails, the mark may be outdated after a power failure. In that case, the -wal is
-  // refused and the error explains how to continue.
+  // If the sync fails, the mark may be outdated after a power failure. The next process then
+  // refuses the -wal, and the error explains how to continue.
   (void)::fdatasync(fd_);
 }
 
@@ -203,8 +203,8 @@ void WorldLock::write(std::int64_t process) const noexcept {
       std::snprintf(text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world,
                     mark.checkpoint, mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device,
                     mark.lock.inode, mark.lock.born_ns, mark.wal.first, mark.wal.second);
-  // If the mark cannot be written, only the check that uses it is lost. The text has a fixed
-  // length, so it completely overwrites the previous text.
+  // If the mark cannot be written, the only consequence is that the check that uses the mark is not
+  // performed. The text has a fixed length, so it completely overwrites the previous text.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }
 

@@ -13,13 +13,13 @@
 //     wal 0123456789 0123456789                    salts of the -wal (place/wal_content.h), or 0 and 0 if the owner left none
 //
 // Lock files of earlier versions lack the last three lines. The lines from `world` to `group` make
-// it possible to detect a file that is older than the state reported durable because its -wal was
-// lost or truncated. The lines after them make it possible to detect a -wal that belongs to another
-// file.
+// it possible to detect that the file is older than the state reported durable, because its -wal
+// was lost or truncated. The lines after `group` make it possible to detect that a -wal belongs to
+// another file.
 //
-// A file may be reachable through several paths (for example, through a mount or a new name), each
-// with its own lock file. Therefore, the world file itself is also locked, at a byte far beyond
-// those that SQLite locks, and a file with several hard links is refused.
+// A file may be reachable through several paths, for example through a mount or a new name, and
+// each path has its own lock file. Therefore, the world file itself is also locked, at a byte far
+// beyond those that SQLite locks, and a file with several hard links is refused.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,12 @@
 
 namespace muster {
 
-/// The contents of the lock file, except for the process that holds the lock.
+/// The contents of the lock file, except for the id of the process that holds the lock.
 struct LockMark {
   std::string world;  ///< 32 hexadecimal digits, or empty
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;
-  FileIdentity file = {}, lock = {};  ///< no identity if not recorded
+  FileIdentity file = {}, lock = {};  ///< empty identity if none was recorded
   WalSalts wal = {};
 };
 
@@ -45,9 +45,9 @@ struct LockMark {
 /// thread, but only by one thread at a time.
 class WorldLock {
  public:
-  /// Takes the lock of the world at `path` without waiting. An in_use error names the process that
-  /// holds the lock. Error messages refer to the path as `shown`. A forked child shares the lock
-  /// until it calls exec or exits.
+  /// Takes the lock of the world at `path` without waiting. If the lock is held, fails with an
+  /// in_use error that names the owning process. Error messages call the path `shown`. A forked
+  /// child shares the lock until it calls exec or exits.
   [[nodiscard]] static std::expected<WorldLock, WorldError> take(const std::string& path, const std::string& shown);
 
   /// Locks the existing world file. Must be called again if another file replaces it. Fails with
@@ -91,7 +91,8 @@ class WorldLock {
   int fd_ = -1;
   int file_ = -1;  // the world file, or -1 before it exists
   std::string lock_path_;
-  std::int64_t found_process_ = 0;  // found in the lock file; restored unless a mark was set
+  // Contents found in the lock file; restored unless a mark was set.
+  std::int64_t found_process_ = 0;
   bool is_marked_ = false;
   LockMark mark_;
   bool remove_at_end_ = false;

@@ -1,4 +1,4 @@
-// Writes the `types` table, which describes the rows of `state` for users of SQL tools.
+// Writes the `types` table, which describes the rows of `state` to users of SQL tools.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Replaces the table if `fingerprint` differs from the one in `meta`, and stores the new
+/// If `fingerprint` differs from the one in `meta`, replaces the table and stores the new
 /// fingerprint in `meta`. Must be called inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_types(Database& database,
                                                           std::span<const TypeDescriptor* const> types,

@@ -1,12 +1,12 @@
-// Tracks how much of the -wal is in use, how much of it has been merged into the file, and how much
-// of it cannot be merged yet because of readers.
+// Tracks how much of the -wal is in use, how much has been merged into the file, and how much
+// cannot be merged yet because of readers.
 //
 //   0              merged             until              used
 //   |----------------|------------------|------------------|      the -wal, in bytes of pages
 //   those in the file | being merged now | written since
 //
-// Once everything has been merged, the next commit restarts the -wal at 0, unless another program
-// is reading it.
+// Once the whole -wal has been merged, the next commit restarts the -wal at 0, unless another
+// program is reading it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// Used on the writing thread.
+/// Must be used on the writing thread.
 class WalUse {
  public:
   /// Must be called after a commit with the number of bytes in use. If the value decreases, the
@@ -25,11 +25,11 @@ class WalUse {
       merged_ = kept_ = held_ = 0;
       began_anew_ = true;
     } else if (used > used_ && used_ > 0 && merged_ == used_) {
-      kept_ = used_;  // the -wal could have been restarted, but it is being read
+      kept_ = used_;  // the -wal could have been restarted, but a reader prevented it
     }
     used_ = used;
   }
-  /// Must be called before merging everything in use. Only one merge may run at a time.
+  /// Must be called before a merge of all bytes in use. Only one merge may run at a time.
   void merge_begun() noexcept {
     until_ = used_;
     merging_ = true;
@@ -46,8 +46,8 @@ class WalUse {
   }
   bool is_merging() const noexcept { return merging_; }
   std::uint64_t unmerged() const noexcept { return used_ - merged_; }
-  /// Returns the number of bytes in use that a merge could free. Excludes bytes that readers or a
-  /// failing disk prevent from being merged.
+  /// Returns the number of bytes in use that a merge could free. Excludes bytes that cannot be
+  /// merged because of readers or a failing disk.
   std::uint64_t length() const noexcept { return used_ - kept_; }
   /// Returns the number of bytes that the previous merge could not move because another program was
   /// reading an older state.

@@ -1,5 +1,5 @@
-// The error type for opening, saving, or reading a world. World's constructor and World::commit
-// throw it; other functions return it.
+// Defines the error type for opening, saving, and reading a world. World's constructor and
+// World::commit() throw it; other functions return it.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ enum class WorldErrorCode : std::uint8_t {
   io,            ///< the disk reported an error
   incompatible,  ///< the registry refuses the file's state, for example because of a type's layout
   setup,         ///< the host's options or its install function failed
-  stopped,       ///< the world is stopped before an input, or not before the one to leave out
-  too_large,     ///< a row exceeds the database's limit
-  displaced,     ///< the open file or its -wal was moved, deleted, replaced, or overwritten
-  left_behind,   ///< the file is missing, but its companion files exist
+  /// The world is stopped before an input, or is not stopped before the input to leave out.
+  stopped,
+  too_large,    ///< a row exceeds the database's limit
+  displaced,    ///< the open file or its -wal was moved, deleted, replaced, or overwritten
+  left_behind,  ///< the file is missing, but its companion files exist
 };
 const char* name(WorldErrorCode code) noexcept;
 
-/// what() returns a sentence that begins with the given path, for example "level1.muster: in use by
+/// what() returns a message that begins with the given path, for example "level1.muster: in use by
 /// process 4711".
 class WorldError : public std::runtime_error {
  public:
   WorldError(WorldErrorCode code, std::string path, std::string detail);
   WorldErrorCode code() const noexcept { return code_; }
   const std::string& path() const noexcept { return path_; }
-  const std::string& detail() const noexcept { return detail_; }  ///< the sentence without the path
+  const std::string& detail() const noexcept { return detail_; }  ///< the message without the path
 
  private:
   WorldErrorCode code_;

@@ -184,7 +184,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   constexpr const char* doing = "opening the file";
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
-  // The header in the file may be older than the one in the -wal.
+  // The header in the file may be older than the header in the -wal.
   auto format = database_->value("PRAGMA user_version", doing);
   if (!format) return std::unexpected(std::move(format.error()));
   format_ = *format == "1" ? 1 : world_format::version;
@@ -202,7 +202,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   }
   if (had_wal) {
     // The last transaction may come from an owner that died before syncing. Once this sync
-    // completes, anything reported about the file is durable.
+    // completes, everything in the file is durable.
     if (auto synced = database_->sync_wal(doing); !synced) return synced;
   }
   auto meta = read_meta(*database_, format_, shown_);
@@ -312,7 +312,7 @@ std::expected<void, WorldError> WorldFile::create() {
     remove_unfinished();
     return filled;
   }
-  // Lock the file before giving it its final name, so that no other process can take it.
+  // Lock the file before giving it its final name, so that no other process can lock it first.
   if (auto held = lock_.hold(unfinished, shown_); !held) {
     remove_unfinished();
     return held;
@@ -349,7 +349,8 @@ std::expected<void, WorldError> WorldFile::create() {
 std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!database_) return {};
   constexpr const char* doing = "reading the state";
-  begun_.reset();  // the checkpoint points into the rows; the rows it wrote are found again below
+  // The checkpoint refers to the rows; the rows that it wrote are found again below.
+  begun_.reset();
   rows_.clear();
   left_over_.clear();
   rows_known_ = false;
@@ -371,7 +372,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
-  rows_known_ = format_ > 1;  // rows of format 1 are rewritten
+  rows_known_ = format_ > 1;  // rows of format 1 will be rewritten
   if (!journal_.is_unread()) unread_wal_ = false;
   return {};
 }
@@ -405,8 +406,8 @@ std::expected<void, WorldError> WorldFile::still_there() {
   if (!seen.gone.empty()) return displace(seen.gone);
   if (!seen.hidden.empty()) return std::unexpected(error(WorldErrorCode::denied, seen.hidden));
   const FileStamp file = stamp_of(path_);
-  // When other programs write through SQLite, they append to the existing -wal. If they restarted
-  // it, the file already contains everything that was in it.
+  // Other programs that write through SQLite append to the existing -wal. If they have restarted
+  // the -wal, the file already contains everything that was in it.
   const bool alone = seen.wal_differs && !watch_->wal_only_grew();
   if (alone || seen.file_differs) {
     if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
@@ -506,8 +507,8 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
   }
   if (foreign_wal_) {
     // Beyond its end, the -wal may contain pages of a transaction that was lost in a power failure.
-    // If the first of these pages were rewritten with identical content and the power failed again,
-    // that transaction would appear to be complete.
+    // If a later commit rewrote the first of those pages with identical content and the power
+    // failed again, that transaction would appear to be complete.
     auto merged = database_->merge_whole(doing);
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
@@ -548,8 +549,8 @@ void WorldFile::end_merge() noexcept {
 void WorldFile::merge_beside() noexcept {
   in_file_.reset();
   merged_.reset();
-  // If the path now refers to another file, or if the file has changed, a merge would overwrite it
-  // with the contents of the -wal.
+  // If the path now refers to another file, or if the file has changed, a merge would overwrite
+  // that file with the contents of the -wal.
   const auto is_ours = [&] {
     const FileStamp file = stamp_of(path_);
     return file.is_same_file(watch_->file()) && file.is_unwritten_since(watch_->file());

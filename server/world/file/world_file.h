@@ -1,6 +1,6 @@
-// A world's file. Opens or refuses the file, reads its state and journal, and writes checkpoints
-// and groups of inputs. Works with rows of bytes and records, and does not depend on a registry.
-// docs/file-format.md describes the tables.
+// Manages a world's file. Opens or refuses the file, reads its state and journal, and writes
+// checkpoints and groups of inputs. Handles rows and records as bytes, and does not depend on a
+// registry. docs/file-format.md describes the tables.
 #pragma once
 
 #include <algorithm>
@@ -35,24 +35,27 @@ struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
   /// If true, all pages are checked when the file is opened, at about 3 GB/s.
   bool check_structure = true;
-  std::uint64_t merge_bytes = 16u << 20;  ///< size at which the -wal is merged into the file
+  std::uint64_t merge_bytes = 16u << 20;  ///< size of the -wal at which it is merged into the file
+
   /// Name of a registered SQLite VFS. Tests use one that simulates a failing disk.
   std::string vfs = {};
   const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
 };
 
-/// The data that a checkpoint records in addition to the rows.
+/// The values that a checkpoint records in addition to the rows.
 struct CheckpointStamp {
-  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
+  std::uint64_t sequence = 0;  ///< sequence number of the last input in the state
   std::uint64_t tick = 0;
   std::string code = {};  ///< code identity of the host
-  /// If this has changed, the table `types` is rewritten.
+
+  /// If this value has changed, the table `types` is rewritten.
   std::uint64_t types_fingerprint = 0;
-  /// The types to describe for people who use SQL. Never read back.
+  /// The types to describe for people who read the file with SQL. This description is never read
+  /// back.
   std::span<const TypeDescriptor* const> types = {};
 
-  /// If true and the rows, sequence, and tick equal those of the previous checkpoint, nothing is
-  /// written and the previous report is returned.
+  /// If true, and if the rows, sequence number, and tick equal those of the previous checkpoint,
+  /// nothing is written and the previous report is returned.
   bool only_if_changed = false;
 };
 
@@ -62,7 +65,7 @@ enum class Merges : std::uint8_t {
   by_caller,  ///< by the caller, which calls begin_merge() soon after the write
 };
 
-/// Limits on a single step of a checkpoint. A single row may exceed them.
+/// Limits on a single step of a checkpoint. A single row may exceed the limits.
 struct CheckpointSlice {
   std::uint64_t bytes = 1u << 20;
   std::chrono::nanoseconds time = std::chrono::milliseconds(20);
@@ -75,9 +78,10 @@ struct CheckpointSlice {
 
 struct CheckpointStep {
   enum class State : std::uint8_t {
-    more,   ///< another step follows
-    done,   ///< the checkpoint is current and on disk
-    stale,  ///< abandoned because another program wrote to the file; the next one writes everything
+    more,  ///< another step follows
+    done,  ///< the checkpoint is current and on disk
+    /// Abandoned because another program wrote to the file; the next checkpoint writes everything.
+    stale,
   };
   State state = State::more;
   CheckpointReport report = {};  ///< set if the state is `done`
@@ -94,9 +98,9 @@ struct CheckpointStep {
 class WorldFile {
  public:
   /// Opens the world at `path`, or prepares to create it at the first checkpoint. Until then, only
-  /// the lock file exists, and it is removed if no checkpoint is made. After an error, the file,
-  /// its -wal, and its companion files are unchanged, byte for byte. Symbolic links are followed,
-  /// so that all names of a file share one lock.
+  /// the lock file exists. If no checkpoint is made, the lock file is removed. After an error, the
+  /// file, its -wal, and its companion files are unchanged, byte for byte. Symbolic links are
+  /// followed, so that all names of a file share one lock.
   [[nodiscard]] static std::expected<WorldFile, WorldError> open(const std::string& path,
                                                                  WorldFileOptions options = {});
 
@@ -111,6 +115,7 @@ class WorldFile {
   bool is_older() const noexcept { return database_ && format_ < world_format::version; }
   const FileMeta& meta() const noexcept { return meta_; }
   const std::string& path() const noexcept { return shown_; }  ///< the path as given
+
   /// The absolute path with links resolved.
   const std::string& real_path() const noexcept { return path_; }
 
@@ -135,12 +140,12 @@ class WorldFile {
   /// Returns true if the file and its -wal have not changed since this object last wrote to them.
   /// Does not read their contents. If the result is false, call still_there().
   bool is_as_left() const;
-  /// Fails if the file is displaced, or if that cannot be determined because the file cannot be
-  /// read.
+  /// Fails if the file is displaced, or if its state cannot be determined because the file cannot
+  /// be read.
   [[nodiscard]] std::expected<void, WorldError> still_there();
-  /// Returns a sentence about the displaced file, including its path, or null if the file is not
-  /// displaced. May be called on any thread. The string remains valid as long as this object
-  /// exists.
+  /// If the file is displaced, returns a message that describes what happened and includes the
+  /// path. Otherwise, returns null. May be called on any thread. The string remains valid as long
+  /// as this object exists.
   const std::string* displaced() const noexcept {
     return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
   }
@@ -149,10 +154,11 @@ class WorldFile {
   /// checkpoint and no journal. Returns its path. After an error, no such file exists.
   [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
 
-  /// Returns true if a merge is due, that is, if no merge is running and at least `bytes` bytes (or
-  /// the limit in the options, if lower) have been written to the -wal since the previous merge.
+  /// Returns true if a merge is due. A merge is due if no merge is running and at least `bytes`
+  /// bytes (or the limit in the options, if lower) have been written to the -wal since the previous
+  /// merge.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
-  /// Marks the current end of the -wal for merge_beside(), which must be called next.
+  /// Records the current end of the -wal for merge_beside(), which must be called next.
   void begin_merge() noexcept { use_.merge_begun(); }
   /// Merges the -wal on a separate connection, as fast as the disk allows. May run on any thread,
   /// concurrently with append() and the steps of a checkpoint.
@@ -161,7 +167,7 @@ class WorldFile {
   void end_merge() noexcept;
   const WalUse& wal_use() const noexcept { return use_; }
   std::uint64_t merge_bytes() const noexcept { return options_.merge_bytes; }
-  /// Returns the sequence of the last input contained in the file's state or in the part of the
+  /// Returns the sequence number of the last input in the file's state or in the part of the
   /// journal that has been read. That input is on disk, because opening the file syncs the writes
   /// of an earlier owner.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
@@ -194,9 +200,10 @@ class WorldFile {
   /// Runs one step in one transaction. After an error, the checkpoint is abandoned, and the file
   /// contains the previous checkpoint.
   [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
-  /// Removes some of the rows and groups that are no longer needed: rows that were replaced by the
-  /// current checkpoint or left by a failed one, and groups that the current checkpoint contains.
-  /// Returns true if more remain. The next checkpoint removes the rest.
+  /// Removes some of the rows and groups that are no longer needed: rows that the current
+  /// checkpoint replaced or a failed checkpoint left, and groups that the current checkpoint
+  /// contains. Returns true if more rows or groups remain. The next checkpoint removes any that are
+  /// left.
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
   /// Returns how many bytes of pages the previous merge left in the -wal because another program
   /// was reading an older state of the file. The -wal grows until that program stops reading.
@@ -214,7 +221,7 @@ class WorldFile {
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
   std::expected<void, WorldError> check_wal();
-  /// Adds advice to an error if there is a foreign -wal next to the file.
+  /// If there is a foreign -wal next to the file, adds advice to an error.
   WorldError with_wal(const WorldError& error) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
   /// Commits the transaction and checks that the file is not displaced. settle() must be called
@@ -259,7 +266,7 @@ class WorldFile {
                                                     const JournalEnd& contained);
   WorldError error(WorldErrorCode code, std::string detail) const { return {code, shown_, std::move(detail)}; }
 
-  /// An unfinished checkpoint in steps.
+  /// An unfinished checkpoint that is being written in steps.
   struct Begun {
     const CheckpointStamp* stamp;
     const StateCopy* copied;
@@ -267,6 +274,7 @@ class WorldFile {
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
     std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
+
     // Number of vanished rows that have been removed.
     std::size_t removed = 0;
   };
@@ -291,11 +299,13 @@ class WorldFile {
   std::optional<std::uint64_t> in_file_;  // result of merge_beside()
   std::optional<FileStamp> merged_;       // state of the file after a merge
   bool foreign_wal_ = false;              // the -wal belongs to another process
+
   // True if the lock file has been synced since this process took the lock.
   bool lock_is_synced_ = false;
-  bool file_differs_ = false;              // set by commit(), cleared by settle()
-  bool unread_wal_ = false;                // a foreign -wal not yet verified to belong to the file
-  FileAlone alone_;                        // the file without its -wal, when opened or last merged
+  bool file_differs_ = false;  // set by commit(), cleared by settle()
+  bool unread_wal_ = false;    // a foreign -wal not yet verified to belong to the file
+  // Contents of the file without its -wal, as of opening or the most recent merge.
+  FileAlone alone_;
   std::optional<FileAlone> merged_alone_;  // becomes alone_ in end_merge()
   std::unique_ptr<FileWatch> watch_;       // null if there is no file yet
   struct Displaced {

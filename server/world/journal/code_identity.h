@@ -1,4 +1,4 @@
-// Identifies the code that handles inputs. A journal can be replayed exactly only by the same code.
+// Identifies the code that handles inputs. Only the same code can replay a journal exactly.
 #pragma once
 
 #include <string>

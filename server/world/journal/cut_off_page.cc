@@ -18,7 +18,7 @@ std::array<std::atomic<std::uintptr_t>, 64> pages;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 struct sigaction before;  // written while the handler is not installed
 Mutex mutex;
-// Remains true if another handler is later installed over this one.
+// Remains true even if another handler is later installed over this one.
 bool installed MUSTER_GUARDED_BY(mutex) = false;
 
 bool any_guarded() noexcept {

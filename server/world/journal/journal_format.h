@@ -1,6 +1,6 @@
-// The records of a journal group, one after another. All numbers are little-endian. A record begins
-// on a 16-byte boundary of the group, and its length is a multiple of 16. Bytes not named below are
-// zero.
+// Defines the format of the records in a journal group, which are stored one after another. All
+// numbers are little-endian. A record begins on a 16-byte boundary of the group, and its length is
+// a multiple of 16. Bytes not named below are zero.
 //
 //   input    0       4      5        6      8         12      16         24     32        40        48           56
 //            | bytes | kind | format | zero | resumed | drawn | sequence | user | session | request | next_timer | zero |  batch ...
@@ -44,10 +44,12 @@ namespace muster::journal_format {
 constexpr std::size_t alignment = 16;
 constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< lower values are InputKinds
 constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
-constexpr std::uint64_t unkept_max = 4096;  ///< limit on the number of inputs in an unkept record
-/// The newest format of an input. Older formats can still be read.
+/// Limit on the number of inputs that one unkept record covers.
+constexpr std::uint64_t unkept_max = 4096;
+
+/// The newest format of input records. Older formats can still be read.
 constexpr std::uint8_t format_newest = 1;
-constexpr std::uint8_t format_with_users = 1;  ///< first format that records the user
+constexpr std::uint8_t format_with_users = 1;  ///< first format in which the user is recorded
 
 struct InputRecord {
   std::uint32_t bytes = 0;  ///< size of the whole record

@@ -1,14 +1,14 @@
-// - A record contains what a sink receives: the envelope and the bytes. Two other things affect the
-//   future even though they are not inputs, so they are recorded separately: the numbers of ticks,
-//   and the schemas that the registry has learned.
-// - Messages that are never journaled are inputs too, because they have sequence numbers. A record
-//   states how many of them there were, and a replay does everything except deliver them. The
-//   result is still exact, because handlers of these messages must not change anything that is
-//   saved (registry/handlers/unkept.h). `latest` is applied before a message becomes an input
-//   (server/session/requests.h), because a handler may already have accumulated an entry that is
-//   dropped later.
+// - A record contains the envelope and the bytes that a sink receives. Tick numbers and the schemas
+//   that the registry has learned are not inputs, but they affect later inputs, so they are
+//   recorded separately.
+// - Messages that are never journaled are also inputs, because they have sequence numbers. A record
+//   states how many such messages there were, and a replay does everything except deliver them. The
+//   result is still exact, because the handlers of such messages must not change any saved state
+//   (registry/handlers/unkept.h). `latest` is applied before a message becomes an input
+//   (server/session/requests.h). It could not be applied later, because a handler might already
+//   have accumulated the message that is to be dropped.
 // - The envelope contains both the session and the user. Grants and requests belong to a session.
-//   History and undo belong to a user, because a page and a command line may share a token.
+//   History and undo belong to a user, because an editor page and a command line may share a token.
 #include "server/world/journal/journal_recorder.h"
 
 #include <algorithm>
@@ -213,7 +213,8 @@ void JournalRecorder::end_group() {
 
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
-  // The group contains only schemas from an input that was withdrawn. They will be recorded again.
+  // The group contains only schemas from an input that was withdrawn. Those schemas will be
+  // recorded again.
   if (open_.last < open_.first) {
     open_ = {};
     schemas_ = schemas_before_;

@@ -1,5 +1,5 @@
-// Records every input of a registry as journal groups in memory, from where the owner takes them.
-// For messages with journal: "never", records only the fact that there was an input.
+// Records every input of a registry in journal groups in memory. The owner takes the groups from
+// there. For messages with journal: "never", only the fact that there was an input is recorded.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,22 @@ struct UnkeptRecord;
 class SpareRecords;
 class WorkMark;
 
-/// Used on the world thread. The owner adds the recorder to the registry's sinks, preferably as the
-/// last one, and must remove it before either object is destroyed. Once groups of a given size have
-/// been taken, only the first input of each group allocates memory.
+/// Must be used on the world thread. The owner adds the recorder to the registry's sinks,
+/// preferably as the last sink, and must remove it before either object is destroyed. Once groups
+/// of a given size have been taken, only the first input of each further group of that size
+/// allocates memory.
 class JournalRecorder final : public InputSink {
  public:
   struct Start {
-    std::string code = {};               ///< the host's code; see code_identity
-    std::uint64_t epoch = 0;             ///< the epoch stored in every group
-    std::uint64_t tick = 0;              ///< the most recent tick that the world has made
-    WorkMark* mark = nullptr;            ///< marks the input that is being handled; may be null
-    SpareRecords* spare = nullptr;       ///< provides memory for large groups; may be null
-    std::size_t group_bytes = 1u << 20;  ///< limit on the size of a group; one input may exceed it
+    std::string code = {};          ///< identity of the host's code; see code_identity()
+    std::uint64_t epoch = 0;        ///< the epoch stored in every group
+    std::uint64_t tick = 0;         ///< number of the most recent tick
+    WorkMark* mark = nullptr;       ///< marks the input that is being handled; may be null
+    SpareRecords* spare = nullptr;  ///< provides memory for large groups; may be null
+    /// Limit on the size of a group; a single input may exceed it.
+    std::size_t group_bytes = 1u << 20;
   };
-  /// Records the inputs that follow the registry's current sequence.
+  /// Records the inputs that follow the registry's current sequence number.
   JournalRecorder(const EntityRegistry& registry, Start start);
 
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
@@ -45,7 +47,7 @@ class JournalRecorder final : public InputSink {
   /// Records that the world has made a tick. The tick belongs to the preceding Advance input and is
   /// recorded in the same group.
   void made_tick(std::uint64_t tick);
-  /// Sets the code identity after a different build of the host or of a plugin was loaded. Closes
+  /// Sets the code identity after another build of the host or of a plugin has been loaded. Closes
   /// the open group.
   void set_code(std::string code);
   /// Closes the open group, for instance when the state is copied for a checkpoint. Has no effect
@@ -58,7 +60,8 @@ class JournalRecorder final : public InputSink {
 
   /// Discards all records, and stops recording until resume() is called.
   void pause() noexcept;
-  /// Resumes recording after the current sequence. The state at that sequence must have been saved.
+  /// Resumes recording after the current sequence number. The state at that sequence number must
+  /// have been saved.
   void resume(std::uint64_t tick);
   bool paused() const noexcept { return paused_; }
 
@@ -69,7 +72,8 @@ class JournalRecorder final : public InputSink {
   void learn_schemas();
   void find_unkept();
   /// Returns true if the batch is kept in the journal. Messages with journal: "never", whose
-  /// handlers only read, are not kept. Timed batches are part of the state and are always kept.
+  /// handlers do not change saved state, are not kept. Timed batches are part of the state and are
+  /// always kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
   /// Returns the last record of the open group if it is an unkept record, and null otherwise.
@@ -89,16 +93,20 @@ class JournalRecorder final : public InputSink {
   WorkMark* const mark_;
   SpareRecords* const spare_;
   std::uint64_t tick_;
-  std::uint64_t last_;                        // sequence of the most recent input
-  std::uint64_t handler_steps_ = 0;           // version of the handler table that code_ describes
-  std::uint64_t types_known_, types_before_;  // fingerprints, now and at the start of the group
-  std::size_t schemas_, schemas_before_;      // recorded schemas, now and at the start of the group
-  std::vector<TypeId> unkept_;                // messages that are never kept, ascending
+  std::uint64_t last_;               // sequence number of the most recent input
+  std::uint64_t handler_steps_ = 0;  // version of the handler table that code_ describes
+  // Fingerprints of the types, now and at the start of the group.
+  std::uint64_t types_known_, types_before_;
+  // Numbers of recorded schemas, now and at the start of the group.
+  std::size_t schemas_, schemas_before_;
+  // Types of messages that are never kept, in ascending order.
+  std::vector<TypeId> unkept_;
+
   // True if inputs have not been kept since the last counters record.
   bool uncounted_ = false;
   bool paused_ = false;
   JournalGroup open_;            // open only if it contains records
-  std::size_t last_record_ = 0;  // offset in the open group, or its size if none
+  std::size_t last_record_ = 0;  // offset in the open group, or the group's size if there is none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

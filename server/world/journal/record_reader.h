@@ -22,7 +22,7 @@ struct JournalRecord {
   Kind kind = Kind::input;
   std::size_t offset = 0;  ///< offset of the record in the group
 
-  /// The envelope of an input. For other records, only the sequence is set, to that of the
+  /// The envelope of an input. For other records, only the sequence number is set, to that of the
   /// preceding input.
   Envelope envelope = {};
   /// The batch of an input. Empty for a flush and for an input that was not kept.
@@ -35,12 +35,12 @@ struct JournalRecord {
 
 struct JournalFault {
   std::size_t offset = 0;  ///< offset of the faulty byte in the group
-  std::string text;        ///< a sentence that describes the fault
+  std::string text;        ///< a message that describes the fault
 
   /// True if the record is correctly framed but its payload does not match the known types. In that
-  /// case, reading can continue.
+  /// case, the caller can continue reading.
   bool can_go_on = false;
-  InputKind kind = InputKind::push;  ///< kind of the input if can_go_on is true
+  InputKind kind = InputKind::push;  ///< kind of the input, if can_go_on is true
 };
 
 /// Reads records from arbitrary bytes. Reading always terminates, and every record returned is
@@ -48,7 +48,7 @@ struct JournalFault {
 class RecordReader {
  public:
   /// `records` must begin on a 16-byte boundary and must outlive the reader. `first` is the
-  /// sequence of the first input.
+  /// sequence number of the first input.
   RecordReader(std::span<const std::byte> records, std::uint64_t first) : records_(records), next_(first) {}
 
   /// Returns the next record, or nothing at the end. Verifies each batch against `types`. After a
@@ -58,7 +58,7 @@ class RecordReader {
   /// converted. A converted batch is valid until the next call.
   [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
                                                                                SavedTypes* then = nullptr);
-  /// Returns the sequence of the next input.
+  /// Returns the sequence number of the next input.
   std::uint64_t next_sequence() const noexcept { return next_; }
 
  private:
@@ -74,9 +74,9 @@ class RecordReader {
 
   std::span<const std::byte> records_;
   std::uint64_t next_;
-  JournalRecord unkept_;            // the next input of a run of unkept inputs
+  JournalRecord unkept_;            // sequence number of the next input in a run of unkept inputs
   std::uint64_t unkept_left_ = 0;   // number of inputs remaining in that run
-  std::size_t at_ = 0, begin_ = 0;  // end and start of the current record
+  std::size_t at_ = 0, begin_ = 0;  // end and start offsets of the current record
   std::vector<std::byte> mended_, converted_;
 };
 

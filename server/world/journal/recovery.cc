@@ -1,5 +1,5 @@
-// - Posts that are pending when a checkpoint is made are saved with it, and are also recorded as
-//   inputs after it. Therefore, the first posts of a replay replace the saved ones.
+// - Posts that are pending when a checkpoint is made are saved with the checkpoint, and are also
+//   recorded as inputs after it. Therefore, the first posts of a replay replace the saved ones.
 // - A group during which handlers were added or removed has no reproducible code identity, so it
 //   cannot be replayed exactly.
 // - If code or types differ, only the edits of sessions are applied, along with the grants and
@@ -31,7 +31,7 @@ std::string counted(std::uint64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Returns the type of the record's message, or 0 if it has none.
+/// Returns the type of the record's message, or 0 if the record has no message.
 TypeId type_of(const JournalRecord& record) noexcept {
   return record.batch.empty() ? 0 : BatchView(record.batch).type();
 }
@@ -175,7 +175,7 @@ SavedTypes* Recovery::then() {
   if (then_ || schemas_.empty()) return then_.get();
   auto made = std::make_shared<SavedTypes>(registry_.types(), &conversions(registry_));
   for (const auto& schema : schemas_)
-    // This should not happen, because the checkpoint was read with this schema.
+    // This should not happen, because the checkpoint was read with the same schema.
     if (!made->add(schema)) return nullptr;
   if (!made->settle()) return nullptr;
   then_ = std::move(made);
@@ -228,8 +228,8 @@ bool Recovery::grant_again(const JournalRecord& record) {
   const Storage& storage = registry_.host().storage();
   const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
   if (grant.first != storage.next_grant(grant.count)) {
-    // During this replay, handlers do not take the ids that they took before this grant. Grant
-    // those ids as well; they are returned along with the unused ids of the grant.
+    // In this replay, handlers do not take the ids that they originally took before this grant.
+    // Grant those ids as well; they are returned along with the unused ids of the grant.
     const std::uint64_t next = storage.ids().indices(), end = std::uint64_t{grant.first} + grant.count;
     if (grant.first < next || end > ~std::uint32_t{0}) return false;
     grant.first = static_cast<std::uint32_t>(next);

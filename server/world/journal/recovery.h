@@ -40,24 +40,28 @@ class WorkMark;
 struct RecoveryReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t groups = 0;      ///< number of groups in the journal
-  std::uint64_t inputs = 0;      ///< inputs that were replayed exactly
-  std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
-  std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
-  std::uint64_t edits = 0;       ///< edits that were applied from such groups
+  std::uint64_t inputs = 0;      ///< number of inputs that were replayed exactly
+  std::uint64_t ticks = 0;       ///< number of ticks that were replayed exactly
+  std::uint64_t edits_only = 0;  ///< number of groups from which only edits were applied
+  std::uint64_t edits = 0;       ///< number of edits that were applied from such groups
 
-  /// Inputs in those groups that were not applied: passes, clock inputs, the host's own pushes, and
-  /// edits that do not fit. Does not count messages that are never journaled.
+  /// Number of inputs in those groups that were not applied: passes, clock inputs, the host's own
+  /// pushes, and edits that could not be applied. Messages that are never journaled are not
+  /// counted.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};  ///< a sentence that explains why only edits were applied
+  std::string why = {};  ///< a message that explains why only edits were applied
+
   /// The input at which the previous process died, if known.
   std::string died = {};
   std::vector<std::string> skipped = {};  ///< descriptions of inputs left out at the host's request
-  std::string not_there = {};             ///< set if the input to leave out is not in the journal
-  /// If recovery stopped before an input, a sentence about that input. Otherwise empty.
+  std::string not_there = {};             ///< true if the input to leave out is not in the journal
+
+  /// If recovery stopped before an input, a message that describes that input. Otherwise, empty.
   std::string stopped = {};
-  std::uint64_t failed = 0;              ///< edits that could not be applied
-  std::vector<std::string> listed = {};  ///< the first failed edits, with their positions
+  std::uint64_t failed = 0;  ///< number of edits that could not be applied
+  /// Descriptions of the first failed edits, with their positions.
+  std::vector<std::string> listed = {};
 
   /// Returns true if the state equals the world's state after its last recorded input.
   bool exact() const noexcept { return edits_only == 0 && skipped.empty(); }
@@ -66,17 +70,17 @@ struct RecoveryReport {
   std::string text() const;
 };
 
-/// Processes groups in order. As long as the code and types are those with which a group was
-/// written, every input is replayed exactly (RegistryHost::replay). Starting with the first group
-/// written by different code, only the inputs of sessions are applied, along with the grants of ids
-/// and the interned texts that they need, each with its original number. Every other input is
+/// Processes groups in order. Every input of a group is replayed exactly (RegistryHost::replay) if
+/// the group was written with the current code and types. Starting with the first group that was
+/// not, only the inputs of sessions are applied, along with the grants of ids and the interned
+/// texts that those inputs need. Each input keeps its original number. Every other input is
 /// replaced by an empty one, so that no number is reused. Edits whose types have changed layout are
-/// converted in the same way as saved state (registry/state/batch_change.h). Used on the world
-/// thread. Nothing else may use the registry during recovery.
+/// converted in the same way as saved state (registry/state/batch_change.h). Must be used on the
+/// world thread. No other code may use the registry during recovery.
 class Recovery {
  public:
   struct Start {
-    std::string code = {};  ///< the host's code, as for JournalRecorder
+    std::string code = {};  ///< identity of the host's code, as for JournalRecorder
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< if not empty, the reason why only edits are applied
 
@@ -84,31 +88,32 @@ class Recovery {
     /// have changed are converted with these schemas. Without schemas, such edits are not
     /// converted.
     std::vector<std::vector<std::byte>> schemas = {};
-    std::uint64_t stop_before = 0;  ///< sequence of the input to stop before; 0 means none
-    /// Inputs to leave out; after the first, only edits are applied.
+    std::uint64_t stop_before = 0;  ///< sequence number of the input to stop before, or 0 for none
+
+    /// Inputs to leave out. After the first of them, only edits are applied.
     std::vector<std::uint64_t> skip = {};
     WorkMark* mark = nullptr;  ///< marks the input that is being handled; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 
-  /// Replays a group. If a record of an exact group cannot be read or applied, returns a sentence
-  /// that gives its position; the registry is then unusable. Has no effect after recovery has
-  /// stopped.
+  /// Replays a group. If a record of an exact group cannot be read or applied, returns an error
+  /// message that gives the record's position; the registry is then unusable. Has no effect after
+  /// recovery has stopped.
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
-  /// Returns true if the checkpoint was saved with layouts that differ from the known ones. In that
-  /// case, records written after it would be read with the wrong layouts.
+  /// Returns true if the checkpoint was saved with layouts that differ from the known layouts. In
+  /// that case, records written after the checkpoint would be read with the wrong layouts.
   bool types_differ();
   /// Returns the number of the most recently replayed tick.
   std::uint64_t tick() const noexcept { return tick_; }
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
-  /// Grants the ids of `record` again, possibly along with others. Returns true if they are now
-  /// granted.
+  /// Grants the ids of `record` again, possibly along with other ids. Returns true if the record's
+  /// ids are now granted.
   bool grant_again(const JournalRecord& record);
-  /// Creates an empty input with this sequence.
+  /// Creates an empty input with the given sequence number.
   void pass_over(std::uint64_t sequence, InputKind kind);
   /// Adds a schema that the world learned after the checkpoint.
   std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
@@ -125,7 +130,7 @@ class Recovery {
   WorkMark* const mark_;
   std::uint64_t tick_;
   std::vector<std::vector<std::byte>> schemas_;  // schemas of the checkpoint and of later records
-  std::shared_ptr<SavedTypes> then_;             // made from schemas_ when needed
+  std::shared_ptr<SavedTypes> then_;             // built from schemas_ when needed
 
   // True while only posts have been replayed. The checkpoint may contain these posts as pending, so
   // each replayed post replaces the first pending one.

@@ -1,5 +1,5 @@
-// Reuses the buffers of large groups, because the system provides new memory one page fault at a
-// time. Small groups do not need this optimization.
+// Reuses the buffers of large groups, because each page of newly allocated memory costs a page
+// fault. Small groups do not need this optimization.
 #pragma once
 
 #include <array>
@@ -14,8 +14,7 @@ namespace muster {
 /// Thread-safe.
 class SpareRecords {
  public:
-  /// Buffers smaller than `least` are not kept. Buffers larger than `most` are returned to the
-  /// system.
+  /// Buffers smaller than `least` are not kept. Buffers larger than `most` are freed.
   static constexpr std::size_t least = 256u << 10, most = 16u << 20;
 
   /// Returns an empty buffer, with capacity for `size` bytes if such a buffer is available.
@@ -29,8 +28,8 @@ class SpareRecords {
       }
     return {};
   }
-  /// Takes the buffer of a group that has been written. If no buffer is reused during 256 groups,
-  /// the buffers are returned to the system.
+  /// Takes back the buffer of a group that has been written. If no buffer has been reused for 256
+  /// groups, frees the buffers.
   void give(std::vector<std::byte> records) {
     const MutexLock lock(mutex_);
     if (++unused_ > forgotten_after) spare_ = {};
@@ -51,7 +50,7 @@ class SpareRecords {
   static constexpr int forgotten_after = 256;
   mutable Mutex mutex_;
   std::array<std::vector<std::byte>, 2> spare_ MUSTER_GUARDED_BY(mutex_);
-  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups since a buffer was last reused
+  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // number of groups since a buffer was last reused
 };
 
 }  // namespace muster

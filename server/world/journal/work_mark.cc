@@ -1,9 +1,9 @@
 // Marks are plain stores to a memory-mapped page, which survive the death of the process. A table
-// in the file would cost one transaction per input. If two processes die at the same place, the
-// world stops before that place. If a tick was being made, the place is the tick rather than the
-// input, because sessions send different inputs after each start. A hang during which the process
-// ends counts as two deaths. If you kill a process for another reason during a long input, use
-// --skip at the next start or remove the mark.
+// in the world file would cost one transaction per input. If two processes die at the same place,
+// the world stops before that place. During a tick, the place is identified by the tick rather than
+// by the input, because sessions send different inputs after each start. If the process ends during
+// a hang, that counts as two deaths. If you kill a process for another reason while it handles a
+// long input, remove the mark or use --skip at the next start.
 #include "server/world/journal/work_mark.h"
 
 #include <fcntl.h>
@@ -91,8 +91,8 @@ void WorkMark::find_suspect() {
   bool hung = before.hung != 0;
   Place at = before;
   if (died.sequence != 0) {
-    // A replayed input keeps its original number. A live input may get a different number if inputs
-    // of sessions arrived before it, but its tick stays the same.
+    // A replayed input keeps its original number. A live input may get another number if inputs
+    // from sessions arrive before it, but its tick stays the same.
     const bool again = before.sequence != 0 && (died.tick != 0 && before.tick != 0 ? died.tick == before.tick
                                                                                    : died.sequence == before.sequence);
     deaths = again ? deaths + 1 : 1;
@@ -165,8 +165,8 @@ void WorkMark::end(std::uint64_t sequence, std::uint64_t tick) noexcept {
 
 void WorkMark::hang(bool on) noexcept {
   Page& page = *shared_page_.load(std::memory_order_acquire);
-  // If the world has handled the input in the meantime, a later death of the process is not caused
-  // by that input.
+  // If the world has handled the input in the meantime, that input is not the cause of a later
+  // death of the process.
   store(page.hung, on ? __atomic_load_n(&page.in_work.sequence, __ATOMIC_ACQUIRE) : 0);
 }
 

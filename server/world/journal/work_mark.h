@@ -8,9 +8,9 @@
 //   a place      | sequence | tick | session | type 4 | hung 4 | zero 16 |
 //
 // The file is 4096 bytes long and uses the machine's byte order. `check` is followed by the number
-// of inputs to leave out, their sequences, and a hash of the sequences.
+// of inputs to leave out, their sequence numbers, and a hash of those numbers.
 //
-// A power failure may destroy recent marks. The marks of a suspect are synced when a world is
+// Recent marks may be lost in a power failure. The marks of a suspect are synced when a world is
 // opened.
 #pragma once
 
@@ -24,12 +24,12 @@
 
 namespace muster {
 
-/// An input during which one or more processes died.
+/// Describes an input during which one or more processes died.
 struct WorkSuspect {
-  std::uint64_t sequence = 0;  ///< sequence of the input being handled
+  std::uint64_t sequence = 0;  ///< sequence number of the input being handled
 
-  /// The tick that was being made at the time, or 0 if there was none or if the input was being
-  /// replayed from the journal.
+  /// The tick that was being made at the time, or 0 if no tick was being made or if the input was
+  /// being replayed from the journal.
   std::uint64_t tick = 0;
   std::uint64_t session = 0;  ///< the session that sent the input, or 0 for the host
   std::uint32_t type = 0;     ///< type of the input's message, or 0 for a flush or if unknown
@@ -41,8 +41,8 @@ struct WorkSuspect {
   bool is_sure() const noexcept { return deaths >= 2 || hung; }
 };
 
-/// Used on the world thread, except for members marked otherwise. If the file cannot be created, or
-/// if another program truncates it, the marks are lost.
+/// Must be used on the world thread, except for members marked otherwise. If the file cannot be
+/// created, or if another program truncates it, marks are lost.
 class WorkMark {
  public:
   static constexpr std::size_t left_out_max = 256;
@@ -55,29 +55,30 @@ class WorkMark {
   WorkMark& operator=(const WorkMark&) = delete;
 
   /// Opens or creates the work file of the world at `path`, which the caller must have locked, and
-  /// finds the input at which the previous process died. Ignores marks of a different `world`
-  /// (FileMeta::world) and marks made by different code.
+  /// finds the input at which the previous process died. Ignores marks of any other `world`
+  /// (FileMeta::world) and marks made by other code.
   void open(const std::string& path, std::string_view world, std::uint64_t code);
   bool is_open() const noexcept { return mapped_; }
-  /// Sets the code identity, and forgets a suspect recorded by different code.
+  /// Sets the code identity, and forgets any suspect that other code recorded.
   void set_code(std::uint64_t code) noexcept;
 
   const std::optional<WorkSuspect>& suspect() const noexcept { return suspect_; }
-  /// Forgets the suspect. Called once the suspect has been handled or is left out.
+  /// Forgets the suspect. Must be called once the suspect has been handled or left out.
   void forget() noexcept;
 
   /// Returns the journaled inputs to leave out, in the order in which leave_out() was called. They
-  /// are left out at each start until the file contains the state without them. The span is valid
-  /// until the next call to leave_out().
+  /// are left out at each start until the world file contains the state without them. The span is
+  /// valid until the next call to leave_out().
   std::span<const std::uint64_t> left_out() const noexcept { return {page_->left_out, page_->left_out_count}; }
   /// Adds an input to leave out. The change is on disk when the call returns. Returns false if
   /// there are already left_out_max such inputs.
   [[nodiscard]] bool leave_out(std::uint64_t sequence) noexcept;
-  /// Clears the list of inputs to leave out. Must be called once the file contains the state
+  /// Clears the list of inputs to leave out. Must be called once the world file contains the state
   /// without them.
   void forget_left_out() noexcept;
 
-  /// Marks that `tick`, whose first input is `sequence`, is being made until end() is called.
+  /// Marks that `tick` is being made until end() is called. `sequence` is the sequence number of
+  /// the tick's first input.
   void begin_tick(std::uint64_t tick, std::uint64_t sequence) noexcept;
   /// Marks the input that is being handled. The mark stays until the next begin() or end().
   void begin(std::uint64_t sequence, std::uint64_t session, std::uint32_t type) noexcept {
@@ -88,8 +89,8 @@ class WorkMark {
   /// Marks that no input is being handled, and that all inputs up to `sequence` and all ticks up to
   /// `tick` have been handled.
   void end(std::uint64_t sequence, std::uint64_t tick) noexcept;
-  /// Marks that the current input hangs (true) or has continued (false). If the process ends while
-  /// the input hangs, that input is considered the cause. May be called on any thread.
+  /// Marks that the current input is hanging (true) or has continued (false). If the process ends
+  /// while the input is hanging, that input is considered the cause. May be called on any thread.
   void hang(bool on) noexcept;
 
  private:
@@ -109,7 +110,7 @@ class WorkMark {
   };
   static_assert(sizeof(Page) == 2232);
   static void store(std::uint64_t& to, std::uint64_t value) noexcept {
-    __atomic_store_n(&to, value, __ATOMIC_RELEASE);  // readers also see earlier stores
+    __atomic_store_n(&to, value, __ATOMIC_RELEASE);  // ensures that readers also see earlier stores
   }
   static std::uint64_t check_of(const Page& page) noexcept;
   void find_suspect();

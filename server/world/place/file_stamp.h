@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Identifies a file and distinguishes it from a copy. Inode numbers are reused after a file is
-/// deleted; the birth time, if the file system records it, tells such files apart.
+/// Identifies a file and distinguishes it from a copy. An inode number may be reused after a file
+/// is deleted; the birth time, if the file system records it, distinguishes the two files.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0;  ///< inode 0 means that there is no file
   std::uint64_t born_ns = 0;            ///< birth time in ns since 1970, or 0 if not recorded
@@ -22,7 +22,7 @@ FileIdentity identity_of(const std::string& path) noexcept;
 FileIdentity identity_of(int descriptor) noexcept;
 
 struct FileStamp {
-  /// Inode 0 means that the file does not exist or that access was denied.
+  /// An inode of 0 means that the file does not exist or that access was denied.
   std::uint64_t device = 0, inode = 0;
 
   /// The errno value if the system denied access, or 0 if the file does not exist.
@@ -44,7 +44,7 @@ FileStamp stamp_behind(const std::string& path) noexcept;
 FileStamp stamp_of(int descriptor) noexcept;
 
 /// Returns true if this process has the file open on a descriptor other than `except`, or if the
-/// system does not provide this information.
+/// system does not report open descriptors.
 bool has_open(const FileStamp& file, int except);
 
 }  // namespace muster

@@ -21,7 +21,7 @@ std::string FileWatch::begin() {
   file_ = stamp_of(descriptor_);
   const FileStamp there = stamp_of(path_);
   if (there.inode == 0) return moved(path_);
-  // SQLite opened the path separately, so check that it opened this file.
+  // SQLite opened the path separately, so check that it opened the same file.
   if (!there.is_same_file(file_) || !has_open(file_, descriptor_)) return replaced(path_);
   if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   if (wal_descriptor_ >= 0) end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
@@ -31,7 +31,7 @@ std::string FileWatch::begin() {
 std::string FileWatch::know_wal() {
   const std::string& path = wal_path_;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return {};  // in another journal mode, there is no -wal until a write
+  if (descriptor < 0) return {};  // in other journal modes, there is no -wal until the first write
   wal_ = stamp_of(descriptor);
   if (!has_open(wal_, descriptor)) {
     ::close(descriptor);
@@ -80,7 +80,7 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   // this one.
   std::string hidden;
   if (std::string gone = gone_now(file, wal, hidden); !gone.empty()) return gone;
-  // The file is temporarily inaccessible. It was already checked before the commit began.
+  // The file is temporarily inaccessible, but it was already checked before the commit began.
   if (!hidden.empty()) return {};
   if (wal_descriptor_ < 0) return moved(wal_path_);
   file_differs = !file.is_unwritten_since(file_);
@@ -94,8 +94,8 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
 
 std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
   if (end_.frames > 0 && frames >= end_.frames) {
-    // Reread the last known frame. If the -wal was truncated in the meantime, the file has a hole
-    // there.
+    // Reread the last known frame. If the -wal was truncated in the meantime, it has a hole at that
+    // position.
     WalEnd last = end_;
     --last.frames;
     last.checksum[0] = end_.before[0];
@@ -113,7 +113,7 @@ bool FileWatch::wal_only_grew() {
   const FileStamp wal = stamp_of(wal_descriptor_);
   const auto end = read_wal(wal_descriptor_, &end_);
   if (!end || end->frames < end_.frames) return false;
-  // Bytes after the end may come from a failed commit of the owner. They will be overwritten.
+  // Bytes after the end may come from a failed commit by the owner. They will be overwritten.
   wal_ = wal;
   return true;
 }

@@ -1,5 +1,5 @@
-// Checks that an open world file is still at its path and has not been written to by other
-// programs, so that the next process finds everything that was reported durable.
+// Checks that an open world file is still at its path and that no other program has written to it,
+// so that the next process finds everything that was reported durable.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace muster {
 
-/// Remembers the file and its -wal as they were after the owner's most recent write. Used by one
-/// thread at a time, except for members marked otherwise. The returned strings describe how a file
-/// has changed; an empty string means that it has not.
+/// Records the state of the file and its -wal after the owner's most recent write. Must be used by
+/// only one thread at a time, except for members marked otherwise. The returned strings describe
+/// how a file has changed; an empty string means that the file is unchanged.
 class FileWatch {
  public:
   /// `descriptor` refers to the world file and must stay open. `given` is the absolute path
@@ -30,32 +30,34 @@ class FileWatch {
   [[nodiscard]] std::string begin();
 
   struct Seen {
-    /// Describes the file or -wal that was removed or replaced. Empty if both are in place.
+    /// Describes which of the file and its -wal was removed or replaced. Empty if both are in
+    /// place.
     std::string gone;
-    std::string hidden;  ///< the reason why the system denies access, or empty
+    std::string hidden;  ///< the reason why the system denied access, or empty
 
-    /// True if another program has written to the file or its -wal. Whether that matters can be
-    /// determined only by reading the content.
+    /// True if another program has written to the file or its -wal. Only reading the content shows
+    /// whether the change matters.
     bool file_differs = false, wal_differs = false;
     bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };
-  /// Checks the file and its -wal without reading any content. `merging` means that the owner is
+  /// Checks the file and its -wal without reading any content. `merging` is true if the owner is
   /// currently writing to the file.
   Seen look(bool merging) const;
 
-  /// Must be called after a commit by the owner that left `frames` frames in the -wal. Checks that
-  /// the new frames follow the earlier ones. Sets `file_differs` in the same way as look().
+  /// Must be called after each commit by the owner. `frames` is the number of frames in the -wal
+  /// after the commit. Checks that the new frames follow the earlier ones. Sets `file_differs` in
+  /// the same way as look().
   [[nodiscard]] std::string committed(std::uint64_t frames, bool& file_differs);
-  /// Reads the whole -wal. If the -wal has only grown, remembers its new state and returns true.
+  /// Reads the whole -wal. If the -wal has only grown, records its new state and returns true.
   [[nodiscard]] bool wal_only_grew();
-  /// Remembers the current -wal, regardless of its contents.
+  /// Records the state of the current -wal, regardless of its contents.
   void take_wal();
-  /// Remembers the file as described by `stamp`.
+  /// Records the state of the file as described by `stamp`.
   void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
   /// May be called on any thread, but not during take_file().
   const FileStamp& file() const noexcept { return file_; }
-  /// Returns the salts of the -wal, or none if the -wal is empty, because SQLite may then draw new
-  /// ones.
+  /// Returns the salts of the -wal. If the -wal is empty, returns no salts, because SQLite may draw
+  /// new salts in that case.
   WalSalts salts() const noexcept { return end_.frames > 0 ? end_.salts : WalSalts{}; }
   const std::string& path() const noexcept { return path_; }
 

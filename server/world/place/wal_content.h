@@ -1,5 +1,5 @@
-// Reads a -wal without SQLite, to check that it is complete and is the expected one. Does not
-// change any files.
+// Reads a -wal without SQLite, in order to check that it is complete and is the expected one. Does
+// not change any files.
 //
 //   0          32         56       56 + page
 //   | header   | frame 1: | its page | frame 2 ...
@@ -22,11 +22,12 @@ struct WalSalts {
   std::uint32_t first = 0, second = 0;  ///< if both are 0, there are no salts
   explicit operator bool() const noexcept { return first != 0 || second != 0; }
   bool operator==(const WalSalts&) const noexcept = default;
-  /// Returns true if the -wal has been restarted exactly once since its salts were `other`.
+  /// Returns true if the -wal has been restarted exactly once since the time when its salts were
+  /// `other`.
   bool follows(const WalSalts& other) const noexcept { return first == other.first + 1; }
 };
 
-/// The end of a -wal.
+/// Describes the end of a -wal.
 struct WalEnd {
   WalSalts salts = {};
   std::uint32_t page_bytes = 0;

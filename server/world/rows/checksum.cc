@@ -33,7 +33,7 @@ std::uint64_t text_checksum(std::string_view text) noexcept { return XXH3_64bits
 
 std::uint64_t group_checksum(std::uint64_t before, const GroupStamp& stamp,
                              std::span<const std::byte> records) noexcept {
-  XXH3_state_t state{};  // initialized, because the reset reads the previous seed
+  XXH3_state_t state{};  // must be initialized, because the reset reads the previous seed
   XXH3_64bits_reset_withSeed(&state, before);
   XXH3_64bits_update(&state, &stamp, sizeof stamp);
   XXH3_64bits_update(&state, records.data(), records.size());

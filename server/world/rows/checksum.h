@@ -1,5 +1,6 @@
-// Covers every byte of a world file with a checksum per row, which also covers the row's key, and a
-// digest over all rows, which detects lost, duplicated, and outdated rows.
+// Defines the checksums of a world file, which together cover every byte. The checksum of a row
+// covers the row's bytes and key. A digest of all rows makes it possible to detect lost,
+// duplicated, and outdated rows.
 //
 //   row record   0         4        8     16           24        32
 //                | section | column | key | checkpoint | removed |          little-endian; removed: 1 of a row without bytes, else 0
@@ -20,8 +21,8 @@
 
 namespace muster {
 
-/// A row's key and age, that is, everything about the row except its bytes. Hashed as it is laid
-/// out in memory.
+/// A row's key and age, that is, all of its properties except its bytes. The struct is hashed as it
+/// is laid out in memory.
 struct RowStamp {
   std::uint32_t section, column;
   std::uint64_t key, third, fourth;
@@ -42,7 +43,8 @@ std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> byt
 /// Returns the XXH3-64 hash of `text`. Used for the tables `meta` and `codes`.
 std::uint64_t text_checksum(std::string_view text) noexcept;
 
-/// The data covered by the checksum of a journal group, which is the XXH3-64 of these fields:
+/// The data that the checksum of a journal group covers. The checksum is the XXH3-64 hash of these
+/// fields:
 ///
 ///   0    8       16     24           32          40      48     56      64
 ///   | id | first | last | first_tick | last_tick | epoch | code | types | records |

@@ -1,4 +1,4 @@
-// The tables of a world file in format 2, and those of format 1, which can still be read.
+// Defines the tables of a world file in format 2, and those of format 1, which can still be read.
 // docs/file-format.md describes both.
 #pragma once
 
@@ -23,7 +23,7 @@ constexpr int page_bytes = 4096;
 
 struct Table {
   std::string_view name;
-  std::string_view sql;  ///< the exact text stored in sqlite_schema
+  std::string_view sql;  ///< exact text of the definition in sqlite_schema
 };
 
 /// The tables. If a table is missing or has a different definition, the file is damaged. Other
@@ -32,12 +32,12 @@ inline constexpr std::array tables = {
     // The program that wrote the file, and the point in time that the file's state represents. All
     // values are text.
     Table{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
-    // The registry's rows; see registry/state/state.h. This is a rowid table because rewriting 64
-    // KiB values in a WITHOUT ROWID table is six times slower (0.34 GB/s instead of 2.3 GB/s), and
-    // inserting them is a quarter slower. `key` stores an unsigned number as the signed number with
-    // the same bits. A row is valid from its checkpoint until a later row with the same key. A row
-    // without bytes deletes the key. The newest row comes first, so that a reader takes the first
-    // valid row and skips the others.
+    // The registry's rows; see registry/state/state.h. The table is a rowid table because rewriting
+    // 64 KiB values in a WITHOUT ROWID table is six times slower (0.34 GB/s instead of 2.3 GB/s),
+    // and inserting them is a quarter slower. `key` stores an unsigned number as the signed number
+    // with the same bits. A row is valid from its checkpoint until a later row with the same key. A
+    // row without bytes deletes the key. The newest row comes first, so that a reader takes the
+    // first valid row and skips the others.
     Table{"state",
           "CREATE TABLE state(id INTEGER PRIMARY KEY, section INTEGER NOT NULL, key INTEGER NOT NULL, "
           "column_ INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
@@ -48,10 +48,10 @@ inline constexpr std::array tables = {
           "CREATE TABLE journal(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, "
           "first_tick INTEGER NOT NULL, last_tick INTEGER NOT NULL, epoch INTEGER NOT NULL, code INTEGER NOT NULL, "
           "types INTEGER NOT NULL, checksum INTEGER NOT NULL, records BLOB NOT NULL)"},
-    // Code identities of recorded inputs. The id is the checksum of the identity.
+    // Code identities of the recorded inputs. The id of a row is the checksum of its identity.
     Table{"codes", "CREATE TABLE codes(id INTEGER PRIMARY KEY, identity TEXT NOT NULL)"},
-    // Names of the sections and types of the rows in `state`, for people who use SQL. Never read
-    // back.
+    // Names of the sections and types of the rows in `state`, for people who read the file with
+    // SQL. The names are never read back.
     Table{"section_names", "CREATE TABLE section_names(section INTEGER PRIMARY KEY, name TEXT NOT NULL)"},
     Table{"types",
           "CREATE TABLE types(id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, bytes INTEGER NOT NULL, "
@@ -91,7 +91,7 @@ inline constexpr std::array sections = {
     SectionName{StateSection::disabled, "disabled"},   SectionName{StateSection::manager_parts, "manager_parts"},
 };
 
-/// Returns true if this version knows the section.
+/// Returns true if this version of Muster knows the section.
 bool knows(StateSection section) noexcept;
 
 /// Returns a readable description of a row's key, for example "columns 12, column 0x811c9dc5".

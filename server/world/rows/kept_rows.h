@@ -1,5 +1,5 @@
-// Tracks the rows in a world file, so that a save writes only the rows that have changed and does
-// not need to read them.
+// Keeps track of the rows in a world file, so that a save writes only the rows that have changed
+// and does not need to read any rows.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,9 @@ struct KeptRow {
   /// meaningless, so a row read from the file has no version until it is compared or written.
   std::uint64_t given_version = 0;
   bool given = false;
-  std::uint64_t seen = 0;          ///< number of the most recent save with this row
-  std::uint64_t seen_columns = 0;  ///< number of the most recent save with unchanged columns
+  std::uint64_t seen = 0;  ///< number of the most recent save that contained this row
+  /// Number of the most recent save for which the columns were unchanged.
+  std::uint64_t seen_columns = 0;
 };
 
 struct StateKeyHash {
@@ -33,8 +34,8 @@ struct StateKeyHash {
   }
 };
 
-/// Stores columns grouped by chunk, so that an unchanged chunk needs only one lookup and its
-/// columns need none. Pointers to rows are valid until a row is added or removed.
+/// Stores columns grouped by chunk, so that a single lookup is enough for an unchanged chunk and
+/// all of its columns. Pointers to rows are valid until a row is added or removed.
 class KeptRows {
  public:
   struct Column {

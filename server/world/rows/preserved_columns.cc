@@ -68,8 +68,8 @@ bool PreservedColumns::claim(Column& column) noexcept {
 
 void PreservedColumns::keep(Column& column) {
   if (!claim(column)) return;
-  // If memory runs out, only the save is abandoned, not the world, and no thread waits forever for
-  // a column that is being read.
+  // If memory runs out, the save is abandoned, but the world continues, and no thread waits forever
+  // for a column that is being read.
   if (!given_up() && bytes() + column.size <= bytes_max_) column.copy = spare_.take(column.size);
   State now = State::is_over;
   if (column.copy) {

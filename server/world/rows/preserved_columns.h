@@ -5,8 +5,8 @@
 //   writing thread                 | take: reads in place, or takes the copy and gives it back
 //
 // The thread that moves a column out of the state `waits` accesses the column's memory, and the
-// other thread waits for the few microseconds that this takes. This is copy-on-write, as in Usagi
-// and fork(), but per column instead of per page.
+// other thread waits for the few microseconds that the access takes. The technique is
+// copy-on-write, as in Usagi and fork(), but it is applied to columns instead of pages.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,9 @@ namespace muster {
 
 class PreservedColumns final : public ColumnPreserver {
  public:
-  /// `bytes_max` limits the total size of copies. Beyond this limit, no further copies are made,
-  /// and the save is abandoned; see given_up(). The memory used for copies may be larger by half,
-  /// and an eighth of `bytes_max` may be kept for later copies.
+  /// `bytes_max` limits the total size of copies. Beyond the limit, no further copies are made, and
+  /// the save is abandoned; see given_up(). The memory used for copies may exceed the limit by
+  /// half, and memory of up to an eighth of `bytes_max` may be kept for later copies.
   explicit PreservedColumns(std::uint64_t bytes_max) : bytes_max_(bytes_max), spare_(bytes_max / 8) {}
   PreservedColumns(const PreservedColumns&) = delete;
   PreservedColumns& operator=(const PreservedColumns&) = delete;
@@ -39,7 +39,7 @@ class PreservedColumns final : public ColumnPreserver {
   /// Removes all columns, but keeps the memory for columns and copies. Must be called on the world
   /// thread, while take() is not running.
   void clear();
-  /// Called on the world thread.
+  /// Must be called on the world thread.
   void before_write(const Chunk& chunk, std::uint32_t slot) override;
   void before_recycle(const Chunk& chunk) override;
 
@@ -53,8 +53,8 @@ class PreservedColumns final : public ColumnPreserver {
   /// Copies the bytes to `to`, which must have room for them. Returns false if no bytes were
   /// copied.
   bool take(std::uint32_t number, std::byte* to);
-  /// Returns true if a column changed when there was no room for its copy, so that its bytes were
-  /// lost. May be called on any thread.
+  /// Returns true if a column changed when there was no room for a copy, and its original bytes
+  /// were therefore lost. May be called on any thread.
   bool given_up() const noexcept { return given_up_.load(std::memory_order_acquire); }
   /// Returns the number of bytes in current copies. copied(), by contrast, counts all copies ever
   /// made. May be called on any thread.
@@ -73,8 +73,8 @@ class PreservedColumns final : public ColumnPreserver {
     std::uint32_t column, size;
     State state = State::waits;  // accessed through atomic_ref after the first take()
   };
-  /// Moves a column out of the state `waits`. Returns false if the column was not in that state and
-  /// is therefore no longer read in place.
+  /// Moves a column out of the state `waits`. If the column was not in that state, and is therefore
+  /// no longer read in place, returns false.
   static bool claim(Column& column) noexcept;
   /// Returns the chunk's slot in the hash table first_, which must not be empty.
   std::size_t place_of(std::uint64_t chunk_uid) const noexcept;
@@ -89,7 +89,7 @@ class PreservedColumns final : public ColumnPreserver {
   SpareBlocks spare_;
   std::vector<Column> columns_;
   std::vector<std::uint32_t> first_;  // hash table by chunk_uid: first column + 1, or 0
-  std::size_t chunks_ = 0;            // number of chunks in first_, which is at most half full
+  std::size_t chunks_ = 0;            // number of chunks in first_; the table is at most half full
   std::vector<std::byte> taken_;      // for take()
   SpareBlocks::Block given_;          // for take()
   std::uint32_t given_size_ = 0;

@@ -1,6 +1,6 @@
-// Reuses the memory of copies. The system provides new memory page by page on the first write,
-// which takes longer than copying 8 MiB within a tick. Blocks are up to 50 % larger than needed, so
-// that a few sizes are enough.
+// Reuses the memory of copies. The system provides new memory page by page on the first write. For
+// 8 MiB within a tick, that takes longer than the copying itself. Blocks are up to 50 % larger than
+// needed, so that a few sizes are enough.
 //
 //   world thread           take ... take                | settle
 //   writing thread                   give, give ...     |
@@ -25,14 +25,13 @@ class SpareBlocks {
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
 
-  /// Returns `size` bytes of uninitialized memory, or null if no memory is available.
+  /// Returns an uninitialized block of `size` bytes, or null if no memory is available.
   Block take(std::size_t size) noexcept;
-  /// Takes back a block that was obtained from take() with the same size. Above the limit, the
-  /// block is returned to the system.
+  /// Takes back a block that was obtained from take() with the same size. If the limit is exceeded,
+  /// the block is freed.
   void give(Block block, std::size_t size) noexcept;
-  /// Must be called after each round of work. Returns to the system an eighth of the memory that
-  /// the round did not need, so that the memory used by a peak is released after a few dozen
-  /// rounds.
+  /// Must be called after each round of work. Frees an eighth of the memory that the round did not
+  /// need, so that the memory used during a peak is released within a few dozen rounds.
   void settle() noexcept;
   /// Returns the number of bytes reserved.
   std::uint64_t bytes() const noexcept;
@@ -43,10 +42,12 @@ class SpareBlocks {
   };
   struct Blocks {
     Spare* first = nullptr;
-    std::size_t count = 0, least = 0;  // least: minimum of count since settle()
+    // `least` is the minimum of `count` since the previous settle().
+    std::size_t count = 0, least = 0;
   };
   static constexpr std::size_t smallest = 32, largest = 1u << 20;
-  /// Returns the size class for `size`. The classes are 32, 48, 64, 96, 128, ... bytes.
+  /// Returns the number of the size class for `size`. The classes are 32, 48, 64, 96, 128, ...
+  /// bytes.
   static std::size_t place_of(std::size_t size) noexcept;
   static constexpr std::size_t size_of(std::size_t place) noexcept {
     return place % 2 == 0 ? smallest << place / 2 : (smallest + smallest / 2) << place / 2;

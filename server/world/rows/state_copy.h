@@ -14,18 +14,19 @@
 
 namespace muster {
 
-/// One thread fills the copy, after which another thread calls give(). A copy needs memory for the
-/// rows that have changed since the previous save, plus 24 bytes for each other row.
+/// One thread fills the copy, and another thread then calls give(). A copy needs memory for the
+/// rows that have changed since the previous save, plus 24 bytes for every other row.
 class StateCopy final : public StateSink {
  public:
   /// Skips rows that `known` contains in the same version. If `known` is null, copies all rows.
-  /// `known` is used only while the copy is being filled. Columns stay in place and are each passed
-  /// on once; until then, preserver() must be called before a column changes. `saved` is the value
-  /// that RegistryHost::begin_version returned before a save whose rows are all in `known`, or 0.
-  /// Storage rows older than `saved` are not looked up.
+  /// `known` is used only while the copy is being filled. Columns stay in place, and each is passed
+  /// on once. Until a column has been passed on, preserver() must be called before the column
+  /// changes. `saved` is the value that RegistryHost::begin_version returned before a save whose
+  /// rows are all in `known`, or 0. Storage rows older than `saved` are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
-  /// Like the constructor above, but reuses the memory of `used`, which must have been cleared.
+  /// Like the constructor above, but reuses the memory of `used`, on which clear() must have been
+  /// called.
   StateCopy(const KeptRows* known, std::uint64_t saved, StateCopy&& used);
   /// Removes all rows of a copy whose columns are in place. Keeps the memory, except for the memory
   /// of the rows' bytes. preserver() must not be in use.
@@ -36,8 +37,8 @@ class StateCopy final : public StateSink {
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Returns the preserver, or null after a move. The preserver does not change its address when
-  /// this object is moved.
+  /// Returns the preserver, or null if this object has been moved from. The preserver keeps its
+  /// address when this object is moved.
   PreservedColumns* preserver() const noexcept { return columns_.get(); }
 
   /// Passes all rows to `to` in their original order. Returns false if the result is incomplete

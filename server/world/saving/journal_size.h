@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// Counts the bytes of journal records. Used by a single thread.
+/// Counts the bytes of journal records. Must be used by only one thread.
 class JournalSize {
  public:
   /// `bytes_max` is the limit, where 0 means unlimited.
@@ -16,8 +16,8 @@ class JournalSize {
     bytes_ += bytes;
     since_begun_ += bytes;
   }
-  /// Must be called when a save begins. If the save succeeds, the records written so far are no
-  /// longer needed.
+  /// Must be called when a save begins. If that save succeeds, the records written before the call
+  /// are no longer needed.
   void save_begun() noexcept { since_begun_ = 0; }
   void save_succeeded() noexcept { bytes_ = since_begun_; }
 
@@ -33,7 +33,7 @@ class JournalSize {
  private:
   const std::uint64_t bytes_max_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t since_begun_ = 0;  // bytes since the last save began
+  std::uint64_t since_begun_ = 0;  // number of bytes since the last save began
 };
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // - If the disk fails, recording stops, and nothing further is reported durable. A successful save
 //   restarts recording. Until then, a server refuses edits, but ticks continue.
-// - After a save, the next automatic save waits at least fifty times as long as the copying took,
-//   so saves cost the world at most 2 % of its time.
-// - A world that is stopped before an input accepts no edits, because they would be lost along with
-//   that input.
+// - The interval between automatic saves is at least fifty times as long as the copying for the
+//   previous save took, so saves cost the world at most 2 % of its time.
+// - A world that is stopped before an input does not accept edits, because the edits would be lost
+//   along with that input.
 #include "server/world/saving/saver.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// A save that is being written on another thread.
+/// A save that another thread is writing.
 struct Saver::Saving {
   Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::uint64_t until, std::function<void(Report)> told)
       : registry(its),
@@ -44,27 +44,29 @@ struct Saver::Saving {
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry owns them
   CheckpointStamp stamp;
-  std::uint64_t version;  // all rows of the copy have this version or an older one
+  std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
-  bool begun = false;                 // used by the queue's thread
-  bool is_current = false;            // only replaced rows remain to be removed (queue's thread)
-  std::atomic<bool> between = false;  // true between two steps, when groups may be written
+  bool begun = false;  // used by the queue's thread
+  // All that remains is to remove replaced rows (queue's thread).
+  bool is_current = false;
+  std::atomic<bool> between = false;  // true between two steps, while groups may be written
   std::atomic<bool> done = false;
 };
 
 namespace {
 
-/// The next automatic save waits this many times as long as the previous save stopped the world.
+/// Minimum interval before the next automatic save, as a multiple of the time for which the
+/// previous save stopped the world.
 constexpr int rest_after_copy = 50;
-/// Delay before retrying a failed save that was due because of the journal's size.
+/// Delay before a retry of a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
 /// Interval between checks of the file, and interval between attempts to write the state next to
 /// it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
-/// Number of bytes of the -wal that are merged at once with Durability::commit. It is small because
-/// edits that arrive during the merge must share the disk with it for a few milliseconds. While a
-/// save is being written, larger amounts are merged at once.
+/// Number of bytes of the -wal that are merged at once with Durability::commit. The number is small
+/// because edits that arrive during a merge must share the disk with the merge for a few
+/// milliseconds. While a save is being written, larger amounts are merged at once.
 constexpr std::uint64_t short_merge = 1u << 20;
 /// Limits on the length of the -wal, as multiples of the number of bytes that are merged at once.
 /// At the first limit, a save's steps wait until everything has been merged, so that the -wal is
@@ -87,8 +89,8 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       host_(std::move(host)),
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
-      // The work itself must not wake the world, because the world would find the queue busy and
-      // would not check again.
+      // The work itself must not wake the world, because the world would find the queue still busy
+      // and would not check it again.
       queue_(host_.waiting_bytes_max, host_.wake) {}
 
 Saver::~Saver() {
@@ -96,7 +98,7 @@ Saver::~Saver() {
   queue_.drain();
   end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
-    // The save was abandoned, and there will be no later frame to restart it.
+    // The save was abandoned, and no later frame will restart it.
     saving_.reset();
     (void)commit();
   }
@@ -115,7 +117,7 @@ std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
 void Saver::look_at_file(Clock::time_point now) {
   if (saving_ || !next_look() || now < next_look_) return;
   next_look_ = now + looks_every;
-  // If writes are pending, they check the file themselves.
+  // If writes are pending, the file is checked as part of them.
   if (file_.displaced() || !queue_.is_idle()) return rescue(now);
   if (merged_.load(std::memory_order_acquire)) end_merge();
   if (!file_.is_as_left()) queue_.add(0, [this] { (void)file_.still_there(); });
@@ -137,7 +139,8 @@ void Saver::rescue(Clock::time_point now) {
                               "-lock away, and give " + *rescued + " the name " + file_.path()
                         : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
   if (host_.fail) host_.fail(displaced_);
-  if (host_.wake) host_.wake();  // the next flush notifies everyone waiting for durability
+  // The next flush notifies all sessions that are waiting for durability.
+  if (host_.wake) host_.wake();
 }
 
 void Saver::opened() {
@@ -188,7 +191,7 @@ void Saver::stop_recording(std::string why) {
   failed_seen_ = true;
   error_ = file_.path() + ": " + std::move(why);
   recorder_->pause();
-  // Later groups would follow a gap, so the next write must be a complete save.
+  // Later groups would come after a gap in the journal, so the next write must be a complete save.
   queue_.add(0, [this, text = error_] {
     {
       const MutexLock lock(mutex_);
@@ -199,7 +202,7 @@ void Saver::stop_recording(std::string why) {
 }
 
 void Saver::write(JournalGroup& group) {
-  if (failed_.load(std::memory_order_acquire)) return;  // anything written after a gap is useless
+  if (failed_.load(std::memory_order_acquire)) return;  // records written after a gap are useless
   const auto begun = Clock::now();
   if (const auto done = file_.append(group, Merges::by_caller)) {
     raise_durable(group.last);
@@ -216,7 +219,7 @@ void Saver::write(JournalGroup& group) {
 
 void Saver::notice_failure() {
   if (!failed_.load(std::memory_order_acquire) || !recorder_ || recorder_->paused()) return;
-  // A checkpoint that begins after the failure either repairs it or fails as well.
+  // A checkpoint that begins after the failure either repairs the damage or fails as well.
   if (saving_ && !saving_->between.load(std::memory_order_acquire)) return;
   recorder_->pause();
   failed_seen_ = true;
@@ -271,7 +274,7 @@ void Saver::warn_of_size() {
   host_.warn(size_warning() + ": the world is saved now");
 }
 
-/// Issues only a warning, because a reader in another process cannot be limited.
+/// Only issues a warning, because this process cannot stop a reader in another process.
 void Saver::warn_of_held() {
   const bool much = size_.is_much(held_bytes());
   if (!much) warned_of_held_ = false;
@@ -326,7 +329,7 @@ void Saver::hand_over(Clock::time_point now) {
 std::optional<Saver::Clock::time_point> Saver::due() const {
   auto save = saving_ ? std::nullopt : next_save_;
   if (!saving_ && is_long()) save = save ? std::min(*save, retry_) : retry_;
-  // While something is being written, the next event is the completion of that write.
+  // While a write is in progress, the next event is its completion.
   if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return save;
   return save ? std::min(*save, next_) : next_;
 }
@@ -346,7 +349,8 @@ Saver::Report Saver::commit() {
     rescue(Clock::time_point::max());
     return std::unexpected(stopped_error());
   }
-  // Changes made from now on must have a version that differs from that of the values in this save.
+  // Changes made from now on must have a version that differs from the version of the values in
+  // this save.
   const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
@@ -432,7 +436,7 @@ void Saver::merge() {
     return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
   };
   if (merged_.load(std::memory_order_acquire)) end_merge();
-  // Report what is already durable before waiting.
+  // Before waiting, report which inputs are already durable.
   if (is_long(all_wait_at) && host_.wake) host_.wake();
   while (is_long(all_wait_at)) {
     if (!file_.wal_use().is_merging()) begin_merge();
@@ -474,7 +478,7 @@ bool Saver::do_step(Saving& of) {
   if (!of.begun) {
     of.begun = true;
     if (failed_) {
-      // The journal has a gap before this checkpoint, and records follow the gap, so nothing else
+      // The journal has a gap before this checkpoint, followed by further records, so nothing else
       // may be written until the checkpoint is complete.
       auto written = file_.checkpoint(of.stamp, of.copied);
       if (written && *written) failed_ = false;
@@ -505,8 +509,8 @@ void Saver::note_saved(std::uint64_t version) {
 }
 
 void Saver::wait_for_saving() {
-  // An abandoned save is restarted. The world does not change in the meantime, so the new save
-  // succeeds.
+  // If the save was abandoned, restart it. The world does not change in the meantime, so the new
+  // save is not abandoned.
   while (saving_) {
     queue_.drain();
     end_saving();
@@ -539,8 +543,8 @@ void Saver::end_saving() {
 }
 
 void Saver::begin_again(Saving& over) {
-  // Number of saves that may be abandoned in a row before the world waits for the next one, so that
-  // even a constantly changing world is saved.
+  // Number of saves that may be abandoned in a row. After that, the world waits for the next save,
+  // so that even a constantly changing world is saved.
   constexpr int waits_after = 2;
   const bool waits = ++given_up_ > waits_after;
   if (host_.warn)

@@ -1,4 +1,4 @@
-// Writes a running world to its file. Saves are written either at once or in steps, and the journal
+// Writes a running world to its file. A save is written either at once or in steps, and the journal
 // is written between saves.
 //
 //   registry ─ JournalRecorder      records of inputs, in memory              world thread
@@ -21,7 +21,7 @@
 // save is abandoned and restarted. If three saves in a row are abandoned, the world waits for the
 // next one.
 //
-// A checkpoint takes its place in the queue when its rows are listed, so it contains all groups
+// A checkpoint is placed in the queue when its rows are listed, so it contains all groups that were
 // queued before it. The checkpoint is written in steps, and later groups are written between those
 // steps. The queue's thread reads columns in place; see server/world/rows/preserved_columns.h.
 #pragma once
@@ -51,73 +51,75 @@ namespace muster {
 
 class WorkMark;
 
-/// Used on the world thread, except for members marked otherwise. Nothing else may use the file
-/// while work is pending.
+/// Must be used on the world thread, except for members marked otherwise. No other code may use the
+/// file while work is pending.
 class Saver {
  public:
   using Clock = std::chrono::steady_clock;
   using Report = std::expected<CheckpointReport, WorldError>;
   struct Host {
     std::function<CheckpointStamp()> stamp;  ///< returns the stamp of the current state
-    std::function<void()> wake;              ///< requests a flush; called on any thread
+    std::function<void()> wake;              ///< requests a flush; may be called on any thread
     Durability durability = Durability::checkpoint;
     std::uint64_t epoch = 0;
     /// Records the input that is being handled. May be null.
     WorkMark* mark = nullptr;
     /// Time between groups with Durability::batched.
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
-    std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, where 0 means never
+    std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 for none
 
     /// Limit on the number of journal bytes since the last save, where 0 means unlimited. At 80 %,
     /// a save begins regardless of `autosave`, and `warn` is called. At 100 %, the world waits for
-    /// that save, and recording stops if the save fails. `warn` is also called if a reader in
-    /// another program prevents 80 % of this size from being merged from the -wal.
+    /// that save, and recording stops if the save fails. `warn` is also called if the part of the
+    /// -wal that cannot be merged, because another program is reading the file, reaches 80 % of
+    /// this limit.
     std::uint64_t journal_bytes_max = 0;
-    /// Limit on the total size of copies of columns that change before a running save has written
-    /// them. At the limit, the save is abandoned, reported, and restarted. After three saves in a
-    /// row are abandoned, the world waits for the next one.
+    /// Limit on the total size of the copies of columns that change before a running save has
+    /// written them. At the limit, the save is abandoned and restarted, which is reported. After
+    /// three saves in a row are abandoned, the world waits for the next one.
     std::uint64_t preserved_bytes_max = 256u << 20;
     DiskLags disk_lags = DiskLags::wait;
-    /// Number of bytes of pending records above which the disk is considered to lag.
+    /// Size of pending records, in bytes, above which the disk is considered to lag.
     std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;
     std::function<void(const std::string&)> warn = {};  ///< called on the world thread; may be null
 
-    /// Called when durability is permanently lost. May be null.
+    /// Called if durability is permanently lost. May be null.
     std::function<void(const std::string&)> fail = {};
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
-  /// Writes the recorded inputs and finishes a running save. If that save was abandoned, saves the
-  /// current state.
+  /// Writes the recorded inputs and finishes a running save. If that save has been abandoned, saves
+  /// the current state instead.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  /// Must be called after the world was opened, when its file contains all inputs up to the
-  /// registry's sequence. Starts recording inputs, either immediately or, if the file cannot accept
-  /// them yet, after the next save.
+  /// Must be called after the world has been opened, once its file contains all inputs up to the
+  /// registry's sequence number. Starts recording inputs, either immediately or, if the file cannot
+  /// accept inputs yet, after the next save.
   void opened();
-  /// Adds the size of the records that follow the file's state. Must be called before opened().
+  /// Adds the size of the records after the file's state. Must be called before opened().
   void found_journal(std::uint64_t bytes) { size_.add(bytes); }
-  /// Must be called instead of opened() if the state of the registry is not that of the file.
-  /// Nothing is written from then on, and error() returns `why`.
+  /// Must be called instead of opened() if the registry's state is not the state in the file. From
+  /// then on, nothing is written, and error() returns `why`.
   void opened_stopped(std::string why);
 
   Report commit();
   /// Begins a save. Returns false if one is already running.
   bool begin(std::function<void(Report)> then);
-  /// If a save has completed, reports it.
+  /// Reports a save that has completed, if there is one.
   void look();
   bool is_saving() const noexcept { return saving_ != nullptr; }
 
-  /// Queues recorded inputs for writing if they are due, and begins a save if one is due. Saves a
+  /// If recorded inputs are due to be written, queues them. If a save is due, begins it. Saves a
   /// new world immediately if its inputs must be recorded.
   void hand_over(Clock::time_point now);
-  /// Checks that the file is still at its path and has not been changed by others. Should be called
-  /// about once a second. If the file is missing or has been changed, writes the state to another
-  /// file next to it (WorldFile::rescue), and retries until that succeeds. error() reports both the
-  /// problem and the result.
+  /// Checks that the file is still at its path and that no other program has changed it. Should be
+  /// called about once a second. If the file is missing or has been changed, writes the state to
+  /// another file next to it (WorldFile::rescue), and retries until the write succeeds. error()
+  /// reports both the problem and the result.
   void look_at_file(Clock::time_point now);
-  /// Returns the time of the next call to look_at_file(), or nothing if none is needed.
+  /// Returns the time at which look_at_file() should be called next, or nothing if no call is
+  /// needed.
   std::optional<Clock::time_point> next_look() const noexcept;
   /// Returns the time at which hand_over() will have work to do if no input arrives before then.
   std::optional<Clock::time_point> due() const;
@@ -127,8 +129,9 @@ class Saver {
   void set_code(std::string code) {
     if (recorder_) recorder_->set_code(std::move(code));
   }
-  /// Returns the reason why inputs are not being recorded even though they should be, or null. The
-  /// reason remains until a save succeeds. Without a journal, returns autosave_error().
+  /// If inputs are not being recorded even though they should be, returns the reason. Otherwise,
+  /// returns null. The reason remains until a save succeeds. Without a journal, returns
+  /// autosave_error().
   const std::string* error() const noexcept {
     return !stopped_.empty()     ? &stopped_
            : !displaced_.empty() ? &displaced_
@@ -143,7 +146,8 @@ class Saver {
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
   /// Returns WorldFile::held_bytes(). May be called on any thread.
   std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
-  /// Returns the current warning about the journal's size or held_bytes(), or an empty string.
+  /// Returns the current warning about the journal's size or about held_bytes(), or an empty string
+  /// if there is none.
   std::string size_warning() const;
   /// Returns the number of bytes of columns copied for the running save.
   std::uint64_t preserved_bytes() const noexcept;
@@ -151,16 +155,17 @@ class Saver {
   std::uint64_t spare_bytes() const noexcept;
   /// Returns how many times the world has waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
-  /// Returns the sequence of the last input on disk. May be called on any thread.
+  /// Returns the sequence number of the last input on disk. May be called on any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
-  /// Returns the sequence of the last input in the file's state. May be called on any thread.
+  /// Returns the sequence number of the last input in the file's state. May be called on any
+  /// thread.
   std::uint64_t saved() const noexcept { return saved_.load(std::memory_order_acquire); }
 
  private:
   struct Saving;
   bool has_news() const noexcept;
   WorldError stopped_error() const;
-  /// Writes the state to a file next to the displaced file, unless that has already been done.
+  /// Writes the state to a file next to the displaced file, unless it has already been written.
   void rescue(Clock::time_point now);
   void autosave(Clock::time_point now);
   void save_by_itself(Clock::time_point now);
@@ -187,7 +192,7 @@ class Saver {
   void end_merge();
   void begin_recording();
   void put_all();
-  /// Queues records without waiting for the disk. If there is no room for them, behaves as
+  /// Queues records without waiting for the disk. If there is no room for the records, behaves as
   /// described for DiskLags::go_on.
   void put_in_time();
   /// Stops recording after the inputs in the queue. Called if the disk lags.
@@ -198,7 +203,7 @@ class Saver {
   void end_saving();
   void wait_for_saving();
   void begin_again(Saving& over);
-  /// Called by only one thread at a time.
+  /// Must be called by only one thread at a time.
   void raise_durable(std::uint64_t sequence) noexcept {
     if (sequence > durable()) durable_.store(sequence, std::memory_order_release);
   }
@@ -213,34 +218,38 @@ class Saver {
   std::optional<JournalRecorder> recorder_;
   Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
   std::unique_ptr<Saving> saving_;
-  std::optional<StateCopy> used_;  // the previous copy, whose memory is reused
+  std::optional<StateCopy> used_;  // the previous save's copy, whose memory is reused
+
   // The result of begin_version before the last save, or 0.
   std::uint64_t saved_version_ = 0;
-  int given_up_ = 0;                            // number of consecutive saves that were abandoned
-  std::optional<Clock::time_point> next_save_;  // next automatic save; none if nothing changed
-  std::chrono::nanoseconds save_every_;         // longer than `autosave` if saves are slow
+  int given_up_ = 0;  // number of consecutive saves that were abandoned
+  // Time of the next automatic save; none if nothing has changed.
+  std::optional<Clock::time_point> next_save_;
+  // Actual interval; longer than `autosave` if saves are slow.
+  std::chrono::nanoseconds save_every_;
   JournalSize size_;
   bool warned_of_size_ = false, warned_of_held_ = false;
-  Clock::time_point retry_ = {};   // earliest time of the next attempt after a failure
+  Clock::time_point retry_ = {};   // earliest time of the next attempt after a failed save
   std::size_t saved_schemas_ = 0;  // number of the registry's schemas at the last save
   std::string autosave_error_;
-  std::string stopped_;  // the reason, or empty if not stopped
+  std::string stopped_;  // the reason why recording stopped, or empty
+
   // Describes how the file was displaced and where the state has been written. Empty if not
   // displaced.
   std::string displaced_;
-  bool rescued_ = false;  // the state was written to another file
+  bool rescued_ = false;  // true if the state was written to another file
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
-  bool lagged_ = false;  // a save is due because the disk was lagging
+  bool lagged_ = false;  // true if a save is due because the disk was lagging
   std::string error_;    // the error as last seen by the world thread
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
   SpareRecords spare_;     // filled by the queue's thread, used by recorder_
   StepSize step_size_;     // used by the queue's thread
-  bool in_steps_ = false;  // a save is being written in steps (the queue's thread)
+  bool in_steps_ = false;  // true if a save is being written in steps (queue's thread)
   Mutex mutex_;
   std::string failure_ MUSTER_GUARDED_BY(mutex_);
-  std::atomic<bool> merged_ = false;  // set when the merge started by begin_merge() has ended
+  std::atomic<bool> merged_ = false;  // set once the merge started by begin_merge() has ended
   WriteQueue merges_;                 // filled by the queue's thread
   WriteQueue queue_;                  // destroyed first
 };

@@ -76,7 +76,7 @@ bool WriteQueue::is_idle() const {
   return waiting_.empty() && !working_;
 }
 
-// The compiler's analysis does not track a lock that is released through a reference.
+// The compiler's thread-safety analysis does not track a lock that is released through a reference.
 MUSTER_NOT_CHECKED void WriteQueue::tell_over(MutexLock& lock) {
   went_.notify_all();
   if (!over_) return;
@@ -99,7 +99,7 @@ void WriteQueue::run() {
         working_ = true;
         lock.unlock();
         work.f();
-        work.f = nullptr;  // destroy the function's captures before notifying others
+        work.f = nullptr;  // destroy the function's captures before notifying waiting threads
         lock.lock();
         working_ = false;
         bytes_ -= work.bytes;

@@ -15,8 +15,8 @@ class EntityRegistry;
 
 class HostCalls {
  public:
-  /// Marks a call of the function `what`, which lasts as long as this object. Stops the program
-  /// with a message if the call is made on a different thread than the first call, inside a
+  /// Marks a call to the function `what`. The call lasts as long as this object exists. Stops the
+  /// program with a message if the call is made on a different thread than the first call, inside a
   /// handler, or inside another call.
   class Call {
    public:
@@ -31,15 +31,15 @@ class HostCalls {
     HostCalls& calls_;
   };
 
-  /// If the host has not made a call for longer than patience_ns, returns a sentence that says for
-  /// how long. Otherwise, returns an empty string. May be called on any thread.
+  /// If the host has not made a call for longer than patience_ns, returns a message that states the
+  /// elapsed time. Otherwise, returns an empty string. May be called on any thread.
   std::string absence(std::uint64_t now_ns = steady_ns()) const;
   static constexpr std::uint64_t patience_ns = 5'000'000'000;
 
  private:
   void begin(const char* what, const EntityRegistry& registry);
 
-  std::atomic<std::thread::id> owner_{};                    // none before the first call
+  std::atomic<std::thread::id> owner_{};                    // empty before the first call
   std::atomic<std::uint64_t> idle_since_ns_ = steady_ns();  // 0 during a call
 };
 

@@ -1,7 +1,7 @@
 // The pace decides when a tick is made, but never what the tick does. `dt` and the step of the
-// registry's clock remain 1/hz, so the same inputs in each tick produce the same hash at any pace.
-// The pace is not an input, has no sequence, and is not saved. A world that has just been opened
-// always runs at speed 1, because its user may have forgotten that it was paused.
+// registry's clock remain 1/hz, so if each tick has the same inputs, the hash is the same at any
+// pace. The pace is not an input, has no sequence number, and is not saved. A world that has just
+// been opened always runs at speed 1, because its user may have forgotten that it was paused.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// If the host is later than this, some of the missed ticks are skipped.
+/// Delay of the host above which some of the missed ticks are skipped.
 constexpr nanoseconds behind_max{250'000'000};
 /// One year, which is practically forever but keeps sums within the clock's range.
 constexpr double year_ns = 31'536'000e9;

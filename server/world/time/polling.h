@@ -1,5 +1,5 @@
-// Decides which calls to World::poll return a frame, and measures the elapsed time if the host does
-// not supply it.
+// Determines which calls to World::poll return a frame, and measures the elapsed time if the host
+// does not supply it.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Used on the world thread. Like Pacer, this class does not read a clock.
+/// Must be used on the world thread. Like Pacer, this class does not read any clock.
 class Polling {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,8 +23,8 @@ class Polling {
   }
 
   /// Returns true if the tick that is due at `due` (no value if none is due) should be made now. A
-  /// run of overdue ticks ends after run_max, even if further ticks are due, so that a host that
-  /// makes all due ticks before it renders a frame does get to render one.
+  /// run of overdue ticks ends after run_max, even if further ticks are due. Otherwise, a host that
+  /// makes all due ticks before it renders a frame might never render one.
   bool gives(std::optional<Clock::time_point> due, Clock::time_point now) noexcept {
     if (!due || now < *due || (run_begun_ && now - *run_begun_ >= run_max)) {
       run_begun_.reset();

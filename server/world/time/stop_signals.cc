@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// A signal that stops worlds. Signal handlers read `before` only while `ours` is true.
+/// A signal that stops worlds. The signal handler reads `before` only while `ours` is true.
 struct CaughtSignal {
   int number;
   struct sigaction before = {};

@@ -9,7 +9,7 @@ class Wake;
 
 /// As long as an object of this class exists, SIGINT and SIGTERM set its flag and wake the sleeping
 /// thread. The first signal of each kind also restores the handler that the program had before, so
-/// that a second signal ends a program that does not stop. Several objects may exist, including on
+/// that a second signal ends a program that fails to stop. Several objects may exist, including on
 /// different threads; each signal reaches all of them. The last destructor restores both handlers,
 /// unless the program has replaced them in the meantime.
 class StopSignals {

@@ -1,4 +1,4 @@
-// Lets other threads and signal handlers wake the thread that sleeps in World::next_frame.
+// Enables other threads and signal handlers to wake the thread that sleeps in World::next_frame.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Wake {
   /// and in signal handlers.
   void signal() const noexcept;
   /// Sleeps until signal() is called or `until` is reached. If `until` has no value, there is no
-  /// time limit. Returns true after a signal. Several signals count as one.
+  /// time limit. Returns true if signal() was called. Several calls count as one.
   bool wait(std::optional<Clock::time_point> until) const noexcept;
 
  private:

@@ -1,5 +1,6 @@
 // Observes a registry on a separate thread, and reports an input that takes too long. A handler
-// that does not return blocks the world, and only this thread can report which handler it is.
+// that does not return blocks the world, so only this separate thread can report which handler is
+// running.
 #pragma once
 
 #include <chrono>
@@ -17,10 +18,11 @@ namespace muster {
 /// The watchdog runs from construction to destruction.
 class Watchdog {
  public:
-  /// All functions are called on the watchdog's thread.
+  /// The functions are called on the watchdog's thread.
   struct Host {
     std::function<std::optional<AtWork>()> at_work;  ///< returns RegistryReader::at_work
-    /// Called with true if the input hangs, and with false when the input continues.
+
+    /// Called with true when an input hangs, and with false when the input continues.
     std::function<void(bool on)> hangs;
     /// Called when a hang begins and when it ends. May be null.
     std::function<void(const std::string& sentence)> told = {};
@@ -33,8 +35,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Returns a sentence about the hanging input, or an empty string if there is none. May be called
-  /// on any thread.
+  /// Returns a message about the hanging input, or an empty string if no input is hanging. May be
+  /// called on any thread.
   std::string text() const;
 
  private:
@@ -46,7 +48,7 @@ class Watchdog {
   const std::chrono::nanoseconds limit_, pause_;
   const Host host_;
   // Used only by the watchdog's thread.
-  std::uint64_t sequence_ = 0;           // sequence of the current input
+  std::uint64_t sequence_ = 0;           // sequence number of the current input
   std::chrono::nanoseconds in_work_{0};  // time spent on the current input so far
   bool busy_ = false, hangs_ = false;
   mutable Mutex mutex_;
@@ -56,7 +58,7 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Returns a sentence such as "input 1020 has been in work for 5 s: in handler "game.hit" of
+/// Returns a message such as "input 1020 has been in work for 5 s: in handler "game.hit" of
 /// game.Damage, for #12:1".
 std::string hang_text(const AtWork& work, std::chrono::nanoseconds time);
 

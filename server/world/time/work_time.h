@@ -1,4 +1,5 @@
-// Measures work in processor time, which, unlike wall time, does not depend on other programs.
+// Measures work in processor time. Unlike wall time, processor time does not depend on other
+// programs.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +14,7 @@
 
 namespace muster {
 
-/// Reads the processor time of one thread. Cheap to copy. May be read by any thread.
+/// Reads the processor time of one thread. Cheap to copy. May be used by any thread.
 class ProcessorClock {
  public:
   /// Returns the clock of the calling thread.
@@ -35,10 +36,10 @@ class ProcessorClock {
 };
 
 /// Reads the processor time of one thread frequently. A kernel call takes as long as a small edit,
-/// so this class asks the kernel at most once per span_ns and adds the wall time that has passed
-/// since then. The result never decreases. If another thread was using the processor, the result is
-/// ahead of the true time by less than span_ns. Any thread may read it; the measured thread has its
-/// own reading and takes no lock.
+/// so this class queries the kernel at most once per span_ns and adds the wall time that has passed
+/// since then. The result never decreases. If another thread was using the processor, the result
+/// exceeds the true time by less than span_ns. Any thread may read the time; the measured thread
+/// has a reading of its own and takes no lock.
 class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
@@ -78,8 +79,8 @@ class FrequentProcessorClock {
   Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// A histogram of times. The width of each class is at most 1/32 of the times in it. Uses seven
-/// kilobytes regardless of how many times are counted. Not thread-safe.
+/// A histogram of times. The width of each class is at most 1/32 of the times in that class. Uses
+/// seven kilobytes, regardless of how many times are counted. Not thread-safe.
 class TimeCounts {
  public:
   static constexpr std::uint32_t classes = 832;
