@@ -1,4 +1,4 @@
-// What a refused creation says, and what its use does.
+// Tests the sentence of each refused creation, and that using its id stops the program.
 #include <catch2/catch.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where a server of a program's own says how to reach it.
+// Tests the address file that a server in a user's own program writes.
 #include <catch2/catch.hpp>
 #include <filesystem>
 

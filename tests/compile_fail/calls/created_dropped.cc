@@ -1,5 +1,5 @@
 // expect: the registry may have refused
-// A refusal that nobody looks at is lost.
+// Ignoring the result of a creation loses a refusal.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

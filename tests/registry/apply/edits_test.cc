@@ -1,4 +1,4 @@
-// What a log of edits sees: each message of a session that changes structure, and nothing else.
+// A log of edits sees each structural message from a session, and nothing else.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>

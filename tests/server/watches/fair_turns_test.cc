@@ -322,7 +322,7 @@ TEST_CASE("watches that tell the same rows have them encoded once, and each is t
       REQUIRE(is.value == registry.get<arena::Health>(e).value);
     });
     CHECK(rows == 490);
-    // What the first was told is what is so.
+    // The first session received the actual values.
     for (const auto& bytes : first) {
       const BatchView batch{std::span<const std::byte>(bytes)};
       if (batch.type() != TypeTraits<session::Values>::id) continue;
@@ -336,7 +336,7 @@ TEST_CASE("watches that tell the same rows have them encoded once, and each is t
     }
   }
   for (Viewer& viewer : viewers) watches.close_all(*viewer.session);
-  // Who is alone makes no use of it.
+  // A session that watches alone does not use shared rows.
   const std::uint64_t before = watches.equal_rows();
   change(registry, entities, 9);
   settle();

@@ -1,4 +1,4 @@
-// What is on disk after a program ended without a commit.
+// Tests which data is on disk after a program has ended without a commit.
 #include <catch2/catch.hpp>
 
 #include "include/muster/world.h"
