@@ -164,6 +164,21 @@ void Structure::forget_plans() {
   templates_.forget_plans();
 }
 
+bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
+                            std::vector<Entity>& refused) {
+  // A log receives the outcome of each edit by itself.
+  if (editor_.session != 0) return false;
+  const auto message = read<Create>(payload);
+  if (message.parent || message.before || message.name) return false;
+  // Archetypes are state, so none is created unless an entity is. The first id is nearly always
+  // new.
+  if (std::ranges::none_of(ids, [&](Entity e) { return storage_.can_be_made(e); })) return false;
+  const RowPlan& plan = this->plan(rows, false, nullptr, create_plan_);
+  if (plan.refusal.code != RefusalCode::none || !plan.to->plain()) return false;
+  bulk_.create(ids, *plan.to, plan.values, payload, refused);
+  return true;
+}
+
 void Structure::write_name(Row row, Text name) {
   const std::uint16_t column = row.chunk->archetype->column(name_type);
   storage_.touch(*row.chunk, column);

@@ -5,7 +5,7 @@
 //   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
 //     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
 //       create, set, remove ...     row by row                                      registry/storage/storage.h, hierarchy.h, names.h
-//       many rows at once           Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
+//       many rows at once           Create and Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
 //       a tree                      Spawn                                           registry/apply/tree_rows.h
 //
 // Apart from this class, only HostCall writes rows, for some of the host's own calls
@@ -85,6 +85,11 @@ class Structure {
                                        const RowSetSpan& rows) {
     return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
   }
+  /// Applies a Create without parent and name to many ids if it is not from a session. The caller
+  /// must know that no handler is waiting for the entities. Appends ids that may not be created to
+  /// `refused`. Returns false and has no effect if the ids must be created one at a time.
+  bool create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
+                   std::vector<Entity>& refused);
   /// Destroys the entities in `ids` that are alive, in order, and returns their number.
   std::uint32_t destroy_many(std::span<const Entity> ids, const std::byte* payload);
   /// These functions apply messages to the world: Grant, ReturnGrant, and the table of InternText.

@@ -401,6 +401,14 @@ void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload
 void Delivery::builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt) {
   const std::span targets(reinterpret_cast<const Entity*>(batch.shared_targets()), batch.count());
   const TypeId type = batch.type();
+  if (type == TypeTraits<Create>::id && !is_watched(route)) {
+    targets_.clear();
+    if (structure_.create_many(targets, batch.payload(0), batch.row_set(), targets_)) {
+      for (const Entity e : targets_) note({RefusalCode::id_not_granted, e}, receipt);
+      receipt.handled += static_cast<std::uint32_t>(targets.size() - targets_.size());
+      return;
+    }
+  }
   if (type == TypeTraits<Destroy>::id && !is_watched(route)) {
     const std::uint32_t handled = structure_.destroy_many(targets, batch.payload(0));
     receipt.handled += handled;

@@ -32,7 +32,50 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
   }
 }
 
+/// Writes `count` adjacent copies of a value.
+void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std::uint32_t count) noexcept {
+  const auto fill = [&]<std::size_t bytes>() {
+    struct Value {
+      std::byte all[bytes];
+    } one;
+    std::memcpy(&one, value, bytes);
+    for (std::uint32_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, &one, bytes);
+  };
+  switch (size) {
+    case 4: return fill.operator()<4>();
+    case 8: return fill.operator()<8>();
+    case 16: return fill.operator()<16>();
+    default:
+      for (std::uint32_t i = 0; i < count; ++i) copy_value(to + std::size_t{i} * size, value, size);
+  }
+}
+
 }  // namespace
+
+void BulkRows::create(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
+                      const std::byte* payload, std::vector<Entity>& refused) {
+  Storage& s = storage_;
+  for (std::size_t next = 0; next < ids.size();) {
+    // Ids that are refused must not open a chunk.
+    if (!s.can_be_made(ids[next])) {
+      refused.push_back(ids[next++]);
+      continue;
+    }
+    // Marks each id that gets a row immediately, because an id that occurs twice in the list can be
+    // created only once.
+    std::size_t end = next;
+    for (; end < ids.size() && s.can_be_made(ids[end]); ++end)
+      s.ids_.slot(ids[end].index).locator = Locator(IdState::free);
+    const auto expected = s.expect_rows(archetype, 0, end - next);
+    while (next < end) {
+      const Storage::Run run = s.create_run(ids.subspan(next, end - next), archetype);
+      next += run.count;
+      for (const ValuePlace& value : values)
+        fill_values(run.chunk->slots()[value.slot].data + std::size_t{run.begin} * value.size, payload + value.offset,
+                    value.size, run.count);
+    }
+  }
+}
 
 /// Combines rows into runs, and appends each run to the list that where(run) returns.
 class BulkRows::Runs {

@@ -1,8 +1,8 @@
-// Destroys many rows, or moves them to other depths, for a single message. First, the ids are
-// processed in order, which determines where each row would end up if the rows were removed or
-// moved one at a time. Then, the values of each remaining row are copied only once, from the row's
-// original place. Rows that are destroyed are never copied. Supports only archetypes that are
-// plain().
+// Creates or destroys many rows, or moves them to other depths, for a single message. When rows
+// are destroyed or moved, the ids are first processed in order, which determines where each row
+// would end up if the rows were removed or moved one at a time. Then, the values of each remaining
+// row are copied only once, from the row's original place. Rows that are destroyed are never
+// copied. Supports only archetypes that are plain().
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,11 @@ namespace muster {
 
 class BulkRows {
  public:
+  /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or
+  /// granted, in order, and appends the other ids to `refused`. Writes the values of `payload` to
+  /// each row at the places in `values`.
+  void create(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
+              const std::byte* payload, std::vector<Entity>& refused);
   /// Destroys the living entities in `ids`, in order. Stops at the first entity that does not stand
   /// alone (see hierarchy.h). Returns the number of ids processed, and adds the number of destroyed
   /// entities to `destroyed`.

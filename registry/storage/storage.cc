@@ -59,11 +59,6 @@ Storage::~Storage() {
   }
 }
 
-void Storage::chunk_is_missing(Entity e) noexcept {
-  fatal("storage: the directory places entity #" + std::to_string(e.index) + ":" + std::to_string(e.generation) +
-        " in a chunk that does not exist");
-}
-
 // --- ids ---
 
 void Storage::mark_ids(std::span<const Entity> ids) {

@@ -121,8 +121,7 @@ class Storage : private StorageContents {
     if (!locator.has_row()) [[unlikely]]
       return {};
     Chunk* const chunk = chunks_[locator.chunk()];
-    if (!chunk) [[unlikely]]
-      chunk_is_missing(e);
+    if (!chunk) __builtin_unreachable();
     return {chunk, locator.row()};
   }
   /// Issues a new id in the state `reserved`.
@@ -458,8 +457,6 @@ class Storage : private StorageContents {
   friend class BulkRows;    // for Structure
   friend class TreeRows;    //
   friend class ComponentTypes;
-  /// Stops the program because the directory is damaged.
-  [[noreturn, gnu::cold]] static void chunk_is_missing(Entity e) noexcept;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
