@@ -1,7 +1,7 @@
 // Edits whose answer comes late or never, and edits of what somebody else has changed since.
 import assert from 'node:assert/strict';
 
-import { ClientError, id_text, nil, session } from 'muster-client';
+import { ClientError, id_text, nil } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { Copies } from '../../../../client/editor/src/model/copies.js';
