@@ -57,6 +57,8 @@ export class Edits {
   private last = 0;
   private going: Promise<unknown> = Promise.resolve();
   private readonly turns = signal(0); // number of unfinished undos and redos
+  /** Sequence of the last acknowledged edit of entities, names or places; 0 if none. */
+  private structure = 0n;
   /** Sequences of the last acknowledged edits whose effects were not received yet; 0 if none. */
   private untold = { structure: 0n, components: 0n };
   private readonly begun = new Set<Promise<unknown>>(); // unanswered, so not in the history yet
@@ -101,6 +103,7 @@ export class Edits {
    */
   lost(): void {
     this.writes.forget();
+    this.structure = 0n;
     this.untold = { structure: 0n, components: 0n };
   }
   forget_unacknowledged(): void {
@@ -269,7 +272,7 @@ export class Edits {
   }
   /** Inserts each copy after its original, under the next free name. */
   duplicate(originals: readonly Entity[], { made, roots }: Copies): Promise<Entity[]> {
-    const places = originals.map((original, i) => ({ root: roots[i], parent: this.world.parent(original), original }));
+    const places = originals.map((original, i) => ({ root: roots[i], original }));
     return this.add_copies(`duplicate ${this.of_whom(originals)}`, made, places.filter(({ root }) => root));
   }
   /**
@@ -282,15 +285,18 @@ export class Edits {
   private async add_copies(
     label: string,
     made: Copies['made'],
-    places: readonly { root: Entity; parent: Entity; original?: Entity }[],
+    places: readonly ({ root: Entity } & ({ parent: Entity } | { original: Entity }))[],
   ): Promise<Entity[]> {
     const roots = places.map(({ root }) => root);
     const is_done = await this.do(async (since) => {
       const names = new FreeNames((parent) => this.world.names_below(parent));
       const placed = new Map<Entity, Pick<Made, 'parent' | 'name' | 'before'>>();
-      for (const { root, parent, original } of places) {
+      for (const place of places) {
+        const { root } = place;
+        const parent = 'original' in place ? this.world.parent(place.original) : place.parent;
+        const before = 'original' in place ? await this.world.next_sibling(place.original, since) : nil;
         const name = names.take(parent, made.find(({ entity }) => entity === root)!.name);
-        placed.set(root, { parent, name, before: original ? await this.world.next_sibling(original, since) : nil });
+        placed.set(root, { parent, name, before });
       }
       const all = made.map((each) => ({ before: nil, ...each, ...placed.get(each.entity) }));
       return { label, does: [{ kind: 'create', made: all }], undoes: [{ kind: 'destroy', entities: roots }] };
@@ -398,7 +404,7 @@ export class Edits {
     const step = (is_undo ? history.take_undo() : history.take_redo())!;
     const label = `${is_undo ? 'undo' : 'redo'}: ${step.label}`;
     try {
-      await this.run(label, this.operations_of(step, way, is_forced));
+      await this.run(label, await this.operations_of(step, way, is_forced));
     } catch (error) {
       if (is_undo) history.was_done(step);
       else history.was_undone(step);
@@ -419,8 +425,11 @@ export class Edits {
    * Returns the operations for one direction of a step. Unless `is_forced`, the world refuses them
    * if another session has changed a value since.
    */
-  private operations_of(step: Step, way: 'does' | 'undoes', is_forced: boolean): Operation[] {
+  private async operations_of(step: Step, way: 'does' | 'undoes', is_forced: boolean): Promise<Operation[]> {
     const other = way === 'does' ? 'undoes' : 'does';
+    // A missing sibling may be one that an earlier undo or redo has just created.
+    const stand = step[way].every((each) => each.kind !== 'create' || each.made.every((made) => this.stands(made)));
+    if (!stand) await this.world.told_of(this.structure, 0n);
     return step[way].map((operation, i): Operation => {
       const opposite = step[other][i];
       if (operation.kind === 'create') return { ...operation, made: operation.made.map((each) => this.placed(each)) };
@@ -429,11 +438,13 @@ export class Edits {
       return changes.some((change) => this.world.is_driven(change.component)) ? operation : { ...operation, changes };
     });
   }
+  /** Returns true if the entity's next sibling, if any, still has the same parent. */
+  private stands({ parent, before }: Made): boolean {
+    return is_nil(before) || same_entity(this.world.parent(this.aliases.of(before)), this.aliases.of(parent));
+  }
   /** Makes the entity the last child if its next sibling has moved to another parent. */
   private placed(made: Made): Made {
-    const parent = this.aliases.of(made.parent);
-    const stands = is_nil(made.before) || same_entity(this.world.parent(this.aliases.of(made.before)), parent);
-    return stands ? made : { ...made, before: nil };
+    return this.stands(made) ? made : { ...made, before: nil };
   }
 
   // --- sending
@@ -460,7 +471,8 @@ export class Edits {
   private async take_step(made: Step | MakeStep): Promise<boolean> {
     if (!this.ready()) return false;
     const is_known = this.begun.size + this.turns.peek() === 0 && this.untold.structure + this.untold.components === 0n;
-    const step = typeof made === 'function' ? await made(is_known ? 0n : await this.caught_up()) : made;
+    if (typeof made === 'function' && !is_known) await this.caught_up();
+    const step = typeof made === 'function' ? await made(this.structure) : made;
     if (!step) return true;
     try {
       await this.run(step.label, step.does);
@@ -475,14 +487,13 @@ export class Edits {
   }
   /**
    * Resolves when the page knows the effects of its earlier edits, because steps are computed from
-   * its copy of the world. Returns the sequence of the last such edit.
+   * its copy of the world.
    */
-  private async caught_up(): Promise<bigint> {
+  private async caught_up(): Promise<void> {
     await Promise.allSettled([this.going, ...this.begun]);
     const untold = this.untold;
     await this.world.told_of(untold.structure, untold.components);
     if (this.untold === untold) this.untold = { structure: 0n, components: 0n };
-    return untold.structure;
   }
   private async send(label: string, operations: readonly Operation[]): Promise<void> {
     try {
@@ -504,7 +515,10 @@ export class Edits {
         this.writes.acknowledged(write, sequence);
         if (operation.kind === 'set' || operation.kind === 'remove')
           this.untold = { ...this.untold, components: sequence };
-        else if (operation.kind !== 'fields') this.untold = { ...this.untold, structure: sequence };
+        else if (operation.kind !== 'fields' && sequence > 0n) {
+          this.structure = sequence;
+          this.untold = { ...this.untold, structure: sequence };
+        }
       }
     } catch (error) {
       if (write) this.writes.drop(write);

@@ -45,6 +45,8 @@ export class Played {
   readonly names = new Map<string, string>();
   readonly parents = new Map<string, Entity>();
   readonly next = new Map<string, Entity>();
+  /** The sequences that were given when next siblings were asked for. */
+  readonly sinces: bigint[] = [];
   readonly driven = new Set<string>();
   readonly log = new Log();
   readonly notices = new Notices();
@@ -74,7 +76,10 @@ export class Played {
       parent: (entity) => this.parents.get(id_text(entity)) ?? nil,
       names_below: (parent) =>
         [...this.names].flatMap(([id, name]) => (id_text(this.parents.get(id) ?? nil) === id_text(parent) ? [name] : [])),
-      next_sibling: (entity) => Promise.resolve(this.next.get(id_text(entity)) ?? nil),
+      next_sibling: (entity, since) => {
+        this.sinces.push(since);
+        return Promise.resolve(this.next.get(id_text(entity)) ?? nil);
+      },
       told_of: (structure, components) => this.told_of(structure, components),
       brief: (sentence) => sentence,
       was_refused: () => {},

@@ -110,10 +110,8 @@ async function edit(model: Model, other: Client, random: Random, number: number)
       ];
       return (await edits.create('create', made, [root])).length > 0;
     }
-    case 10: {
-      const { made, roots } = await copy_trees(model.client.value!, [orc]);
-      return (await edits.create('duplicate', made, roots)).length > 0;
-    }
+    case 10:
+      return (await edits.duplicate([orc], await copy_trees(model.client.value!, [orc]))).length > 0;
     default: {
       const drag = edits.drag('drag');
       for (let i = 0; i < 3; ++i) drag.set(orc, health, 'regen', i + number);
