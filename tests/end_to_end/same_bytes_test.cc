@@ -148,7 +148,7 @@ TEST_CASE(
     if (saved || open.wait_for(0s) != std::future_status::ready) continue;
     for (std::size_t i = 0; i < orcs.size(); ++i) registry.post(orcs[i], hit(i));
     registry.save(saved.emplace());
-    world.commit();
+    world.save();
     in_file = pending_rows(file);
     CHECK(inputs.seen.empty());  // posted, not yet delivered
   }

@@ -103,7 +103,7 @@ class Saver {
   /// then on, nothing is written, and error() returns `why`.
   void opened_stopped(std::string why);
 
-  Report commit();
+  Report save();
   /// Begins a save. Returns false if one is already running.
   bool begin(std::function<void(Report)> then);
   /// Reports a save that has completed, if there is one.
@@ -182,7 +182,7 @@ class Saver {
   StepResult step(Saving& of);
   /// Writes one step of the save. Returns false if that was the last step.
   bool do_step(Saving& of);
-  CheckpointSlice slice() const;
+  SaveSlice slice() const;
   /// Begins merging the -wal into the file if a merge is due, or finishes a merge. Called on the
   /// queue's thread.
   void merge();

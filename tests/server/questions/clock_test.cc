@@ -59,7 +59,7 @@ class Ticking {
                 },
                 {.hz = hz});
     world.registry().create("orc", arena::Health{.value = 0}).or_stop();
-    world.commit();
+    world.save();
     const std::string users = folder / "w.muster-users";
     tokens_ = tokens_by_role(users);
     Server server(world, {.listen = "127.0.0.1:0", .token = token, .users_file = users});

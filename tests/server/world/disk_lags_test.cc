@@ -40,8 +40,8 @@ TEST_CASE(
     "a world that is to go on where the disk lags does, says that nothing is recorded, and saves itself when it can") {
   HeldDisk disk;
   constexpr std::size_t waiting_max = 2u << 20;
-  Saved world(Durability::commit, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, waiting_max);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, waiting_max);
+  world.first_save();
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);
     world.push();
@@ -83,8 +83,8 @@ TEST_CASE(
 
 TEST_CASE("what was handed over before the disk lagged is written") {
   HeldDisk disk;
-  Saved world(Durability::commit, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, 2u << 20);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, 2u << 20);
+  world.first_save();
   disk.held = true;
   std::uint64_t recorded = 0;
   while (!world.saver.error()) {
@@ -98,15 +98,15 @@ TEST_CASE("what was handed over before the disk lagged is written") {
   CHECK(world.saver.durable() <= recorded);
   CHECK(recorded > 4000);
   // Whoever asks for a save gets one, and all is well.
-  world.first_commit();
+  world.first_save();
   CHECK(world.saver.error() == nullptr);
   CHECK(world.saver.durable() == world.registry.sequence());
 }
 
 TEST_CASE("a world whose journal is as long as it may be goes on likewise while a save is still being written") {
   HeldDisk disk;
-  Saved world(Durability::commit, 0ns, 1u << 20, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 1u << 20, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on);
+  world.first_save();
   disk.held = true;
   for (int times = 0; !world.saver.error() && times < 100; ++times) {
     push_much(world);

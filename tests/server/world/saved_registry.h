@@ -43,7 +43,7 @@ struct Saved {
     saver.opened();
   }
   void push() { registry.push(unit, game::Damage{}); }
-  void first_commit() { REQUIRE(saver.commit()); }
+  void first_save() { REQUIRE(saver.save()); }
   /// Until it is so; the queue has a thread of its own.
   template <class F>
   void wait(F&& until) {

@@ -30,7 +30,7 @@ TEST_CASE("batched: what was recorded goes to the disk a tenth of a second after
   world.saver.hand_over(start);
   CHECK(world.saver.durable() == world.registry.sequence());  // a new world is saved
   CHECK_FALSE(world.saver.due());
-  world.first_commit();
+  world.first_save();
   CHECK(world.saver.durable() == world.registry.sequence());
   CHECK(world.saver.saved() == world.registry.sequence());
   CHECK_FALSE(world.saver.due());
@@ -59,9 +59,9 @@ TEST_CASE("batched: what was recorded goes to the disk a tenth of a second after
   CHECK_FALSE(world.saver.due());
 }
 
-TEST_CASE("commit: what was recorded goes to the disk as soon as that is idle") {
-  Saved world(Durability::commit, 0ns);
-  world.first_commit();
+TEST_CASE("each flush: what was recorded goes to the disk as soon as that is idle") {
+  Saved world(Durability::each_flush, 0ns);
+  world.first_save();
   for (int i = 0; i < 10; ++i) {
     world.push();
     world.hand_over_idle(start);
@@ -70,9 +70,9 @@ TEST_CASE("commit: what was recorded goes to the disk as soon as that is idle") 
   CHECK(world.saver.saved() == world.registry.sequence() - 10);
 }
 
-TEST_CASE("commit: what many small groups left in the -wal is merged while nobody waits, and not at 16 MiB alone") {
-  Saved world(Durability::commit, 0ns);
-  world.first_commit();
+TEST_CASE("each flush: what many small groups left in the -wal is merged while nobody waits, and not at 16 MiB alone") {
+  Saved world(Durability::each_flush, 0ns);
+  world.first_save();
   for (int i = 0; i < 400; ++i) {
     world.push();
     world.hand_over_idle(start);
@@ -85,14 +85,14 @@ TEST_CASE("commit: what many small groups left in the -wal is merged while nobod
 
 TEST_CASE("checkpoint: nothing is durable but what was saved") {
   Saved world(Durability::checkpoint, 0ns);
-  world.first_commit();
+  world.first_save();
   const std::uint64_t saved = world.registry.sequence();
   world.push();
   world.saver.hand_over(start);
   CHECK_FALSE(world.saver.due());
   std::this_thread::sleep_for(2ms);
   CHECK(world.saver.durable() == saved);
-  world.first_commit();
+  world.first_save();
   CHECK(world.saver.durable() == saved + 1);
 }
 
@@ -101,9 +101,9 @@ TEST_CASE("a world saves itself so long after something new came, and not where 
     Saved world(durability, 2s);
     world.push();
     world.saver.hand_over(start);
-    CHECK_FALSE(world.saver.due());  // before the first commit it does not
+    CHECK_FALSE(world.saver.due());  // before the first save it does not
     CHECK_FALSE(world.saver.is_saving());
-    world.first_commit();
+    world.first_save();
     world.saver.hand_over(start);
     CHECK_FALSE(world.saver.due());
     // The real time, since a save that takes long is rested from.
@@ -137,14 +137,14 @@ TEST_CASE("a world saves itself so long after something new came, and not where 
     // What is saved by somebody else is not saved again.
     world.push();
     world.saver.hand_over(now + 20s);
-    world.first_commit();
+    world.first_save();
     world.saver.hand_over(now + 30s);
     CHECK_FALSE(world.saver.is_saving());
     CHECK_FALSE(world.saver.due());
   }
 }
 
-TEST_CASE("a commit of a new world that is begun is done at once, and told in place") {
+TEST_CASE("a save of a new world that is begun is done at once, and told in place") {
   Saved world(Durability::batched, 2s);
   int told = 0;
   CHECK(world.saver.begin([&](const Saver::Report& report) {
@@ -188,8 +188,8 @@ TEST_CASE("while the -wal is merged into the file groups go to the disk, and a s
     std::atomic<int> held = 0;
   } held;
   constexpr std::uint64_t merge_bytes = 256u << 10;
-  Saved world(Durability::commit, 0ns, 0, 256u << 20, {.merge_bytes = merge_bytes, .vfs = held.disk.name()});
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.merge_bytes = merge_bytes, .vfs = held.disk.name()});
+  world.first_save();
   held.writer = {};  // that was the owner's thread; the queue's comes first now
   const auto edit = [&] {
     world.push();
@@ -217,9 +217,9 @@ TEST_CASE("however much comes while a slow disk merges, the -wal is bounded, and
     if (slow) std::this_thread::sleep_for(500us);
   };
   constexpr std::uint64_t merge_bytes = 128u << 10;
-  Saved world(Durability::commit, 0ns, 0, 256u << 20, {.merge_bytes = merge_bytes, .vfs = disk.name()});
+  Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.merge_bytes = merge_bytes, .vfs = disk.name()});
   std::vector<Entity> many = world.registry.create_many(20'000, game::Health{.value = 1}, game::Armor{.factor = 1});
-  world.first_commit();
+  world.first_save();
   slow = true;
   std::uint64_t longest = 0;
   int saves = 0;
@@ -237,7 +237,7 @@ TEST_CASE("however much comes while a slow disk merges, the -wal is bounded, and
     world.saver.hand_over(start);
     return world.saver.durable() == world.registry.sequence();
   });
-  world.first_commit();
+  world.first_save();
   CHECK(world.saver.error() == nullptr);
   CHECK(world.saver.held_bytes() == 0);
 }
@@ -245,7 +245,7 @@ TEST_CASE("however much comes while a slow disk merges, the -wal is bounded, and
 TEST_CASE("a schema that a save could not write is written by the next, though no input came since") {
   FaultyDisk disk("fails once");
   Saved world(Durability::checkpoint, 2s, 0, 256u << 20, {.vfs = disk.name()});
-  world.first_commit();
+  world.first_save();
   const Time now = Saver::Clock::now() + 1h;
   world.registry.add_type<scene::Transform>();
   world.saver.hand_over(now);
