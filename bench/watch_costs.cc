@@ -106,7 +106,7 @@ struct Viewer {
       const BatchView batch((*next)->batch);
       if (batch.type() == TypeTraits<session::Sessions>::id) {
         const auto sessions = session::read<session::Sessions>(batch);
-        for (std::size_t i = 0; i < sessions.authors.size(); ++i)
+        for (std::size_t i = 0; i < sessions.sessions.size(); ++i)
           waiting_bytes = std::max(waiting_bytes, sessions.answer_bytes[i] + sessions.watch_bytes[i]);
         asked = false;
       }

@@ -103,10 +103,9 @@ std::vector<std::string_view> RegistryReader::template_names() const {
 
 // --- inputs ---
 
-Receipt RegistryHost::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request,
-                                 std::uint64_t user) {
+Receipt RegistryHost::push_batch(std::span<const std::byte> batches, const Sender& by) {
   registry_.check_outside();
-  return registry_.impl_->inputs.push_batches(batches, author, request, user);
+  return registry_.impl_->inputs.push_batches(batches, by);
 }
 
 void RegistryHost::post_batch(std::span<const std::byte> batches) {
@@ -149,14 +148,14 @@ void RegistryHost::set_edit_log(EditLog* log) noexcept { registry_.impl_->struct
 
 // --- ids and texts ---
 
-Entity RegistryHost::grant(std::uint32_t count, std::uint64_t author) {
+Entity RegistryHost::grant(std::uint32_t count, std::uint64_t session) {
   registry_.check_outside();
   registry_.known().need<Grant>();
   Entity first;
   // Pending messages may take ids, so they must be delivered first.
   registry_.impl_->inputs.push([&](Arena& pushing) {
     first = {registry_.core_.state.storage.next_grant(count), 1};
-    pushing.append_world(Grant{.first = first.index, .count = count, .author = author});
+    pushing.append_world(Grant{.first = first.index, .count = count, .author = session});
   });
   return first;
 }

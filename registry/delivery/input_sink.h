@@ -19,7 +19,7 @@ struct Envelope {
 
   /// The session that sent the input, as passed to the inbox lane or to push_batch; 0 if the host
   /// itself sent it. Grants and request numbers belong to sessions.
-  std::uint64_t author = 0;
+  std::uint64_t session = 0;
   /// The user responsible for the input, as passed together with the session. A user can outlive a
   /// session and can have several sessions at once, so histories belong to users.
   ///

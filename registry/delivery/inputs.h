@@ -73,15 +73,13 @@ class Inputs {
   Receipt push_new(std::span<Entity> ids, bool waited = false);
   /// Pushes the consecutive batches in `bytes`, each as a separate input. The counts in the receipt
   /// are totals.
-  Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
-                       std::uint64_t user);
+  Receipt push_batches(std::span<const std::byte> bytes, const Sender& by);
   /// Pushes a single batch.
-  Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
+  Receipt push_batch(const BatchView& batch, const Sender& by);
   /// Pushes a few single-entity messages from a session. Requires that the registry does not act on
   /// messages of this type, that no messages are pending, and that single messages are not
   /// observed. Equivalent to push_batch().
-  Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
-                   std::uint64_t user);
+  Receipt push_few(const BatchView& batch, const MessageRoute& route, const Sender& by);
   /// Completes a push to a single entity whose handler was called directly: settles the push and
   /// delivers the cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
@@ -157,8 +155,7 @@ class Inputs {
   /// settles it.
   template <class Deliver>
   Receipt live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver);
-  Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0,
-               std::uint64_t user = 0);
+  Receipt live(InputKind kind, const BatchView& batch, const Sender& by = {});
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
   /// Like tell(), but the envelope also records what has happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);

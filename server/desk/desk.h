@@ -95,7 +95,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   /// If a session with this secret number was ended by a Fault, returns that Fault. Searches the
   /// current sessions and the ended_max sessions that left most recently.
-  std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
+  std::optional<session::Fault> why_ended(std::uint64_t secret) const;
   static constexpr std::size_t ended_max = 1024;
   /// Requests a flush, and then calls `then` on the world thread with the world's figures as of
   /// that flush.
@@ -168,9 +168,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   const std::shared_ptr<RequestBytes> requests_;  // shared by all sessions
   mutable Mutex mutex_;
   std::vector<std::function<void(const Figures&)>> figures_asked_ MUSTER_GUARDED_BY(mutex_);
-  // Keyed by SessionIdentity::author.
+  // Keyed by SessionIdentity::number.
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
-  std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint32_t numbers_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with pending requests
 
   // Sessions added since the last flush.

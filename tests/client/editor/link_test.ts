@@ -179,7 +179,7 @@ test('what handlers push and timers deliver is listed where it is asked for, and
     await send(++amount);
     return (await log.locator('.message.is-pushed').count()) > 0;
   });
-  assert.equal(await log.locator('.message.is-pushed .message-author').first().innerText(), 'pushed');
+  assert.equal(await log.locator('.message.is-pushed .message-sender').first().innerText(), 'pushed');
   await other.push(orc, 'golden.Damage', { amount: 13 });
   await says(13).waitFor();
   assert.doesNotMatch((await says(13).getAttribute('class'))!, /is-pushed/);

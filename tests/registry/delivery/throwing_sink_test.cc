@@ -120,7 +120,7 @@ std::vector<WayIn> ways_in() {
          BatchBuilder batches;
          batches.append(w.registry.host().storage().ids().peek(), Damage{});
          batches.append_world(Update{.dt = 1});
-         w.registry.host().push_batch(batches.bytes(), 0, 0);
+         w.registry.host().push_batch(batches.bytes());
        }},
       {"flush of posts of several types",
        [](World& w) {

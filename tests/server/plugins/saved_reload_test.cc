@@ -20,7 +20,7 @@ using muster::testing::PluginFolder;
 namespace {
 
 using Report = std::expected<CheckpointReport, WorldError>;
-constexpr std::uint64_t author = 5;
+constexpr std::uint64_t its_session = 5;
 
 /// A world and its plugin, as muster-server has them.
 struct Life {
@@ -41,12 +41,12 @@ struct Life {
   }
   /// What a session creates: `count` that count from `value` on.
   Entity create(int value, std::uint32_t count) {
-    const Entity first = registry().host().grant(count, author);
+    const Entity first = registry().host().grant(count, its_session);
     BatchBuilder builder;
     for (std::uint32_t i = 0; i < count; ++i)
       builder.append_rows(Entity{first.index + i, first.generation}, Create{},
                           counter::Count{.value = value + static_cast<int>(i)});
-    registry().host().push_batch(builder.bytes(), author, 1, 1);
+    registry().host().push_batch(builder.bytes(), {.session = its_session, .user = 1, .request = 1});
     return first;
   }
   void step() { registry().push(registry().find_path("/counter"), counter::Step{}); }

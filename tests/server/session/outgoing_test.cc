@@ -92,7 +92,7 @@ TEST_CASE(
   CHECK(queue.out.waiting().bytes() == queue.frame());
   CHECK(queue.room == 0);
   CHECK(queue.take() == Requests{7});
-  const FrameEnvelope envelope{.sequence = 5, .author = 6, .author_request = 7, .clock_ns = 8};
+  const FrameEnvelope envelope{.sequence = 5, .session = 6, .sender_request = 7, .clock_ns = 8};
   queue.out.data(queue.batch, 9, 0, &envelope);
   queue.out.control(queue.batch, 10, frame_more, &envelope);
   CHECK(queue.take() == Requests{10, 9});
@@ -100,8 +100,8 @@ TEST_CASE(
   FrameEnvelope told;
   std::memcpy(&told, &queue.bytes[sizeof(FrameHeader)], sizeof told);
   CHECK(told.sequence == 5);
-  CHECK(told.author == 6);
-  CHECK(told.author_request == 7);
+  CHECK(told.session == 6);
+  CHECK(told.sender_request == 7);
   CHECK(told.clock_ns == 8);
 }
 

@@ -51,7 +51,7 @@ struct Life {
       populate(r);
       world.save();
     }
-    for (std::uint64_t author = 1; author <= 3; ++author) lanes.push_back(r.host().inbox().open_lane(author));
+    for (std::uint64_t session = 1; session <= 3; ++session) lanes.push_back(r.host().inbox().open_lane(session));
   }
   bool tick() {
     const Frame frame = world.next_frame();

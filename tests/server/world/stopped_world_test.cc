@@ -62,7 +62,7 @@ void tick_until(World& world, std::uint64_t tick) {
 void edit(World& world, Entity e, float amount) {
   BatchBuilder builder;
   builder.append(e, game::Damage{.amount = amount});
-  world.registry().host().push_batch(builder.bytes(), 7, 1);
+  world.registry().host().push_batch(builder.bytes(), {.session = 7, .request = 1});
 }
 
 /// Does it in a process of its own, and says whether that died of it.

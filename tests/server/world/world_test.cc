@@ -126,10 +126,10 @@ TEST_CASE(
     first = world.registry().host().grant(1000, 77);
     BatchBuilder used, create, timed;
     used.append(Entity{first.index + 1, 1}, Create{});
-    world.registry().host().push_batch(used.bytes(), 77);
+    world.registry().host().push_batch(used.bytes(), {.session = 77});
     create.append(Entity{first.index + 500, 1}, Create{});
     timed.append_timed(1000, 0, create.front());
-    world.registry().host().push_batch(timed.bytes(), 77);
+    world.registry().host().push_batch(timed.bytes(), {.session = 77});
     world.save();
     hash = world.registry().hash();
   }

@@ -10,7 +10,7 @@ export interface MessageLine {
   sequence: bigint;
   clock_ns: bigint;
   /** The session that sent it; 0n for the world itself. */
-  author: bigint;
+  session: bigint;
   /** Id of its session's request. */
   request: bigint;
   /**
@@ -118,8 +118,8 @@ export class Messages {
     const about = {
       sequence: envelope?.sequence ?? 0n,
       clock_ns: envelope?.clock_ns ?? 0n,
-      author: envelope?.author ?? 0n,
-      request: envelope?.author_request ?? 0n,
+      session: envelope?.session ?? 0n,
+      request: envelope?.sender_request ?? 0n,
       is_pushed: received.is_pushed,
       at: new Date(),
     };

@@ -84,7 +84,7 @@ test('who connects again says how far it came, and is told where the server was 
     const { session, last_sequence } = sent[0].value as session.Hello;
     return [session, last_sequence];
   };
-  const starts = [7n, 7n, 8n, 8n].map((epoch, i) => server(true, { server: epoch, session: BigInt(i + 1), sequence: 40n }));
+  const starts = [7n, 7n, 8n, 8n].map((epoch, i) => server(true, { epoch, secret: BigInt(i + 1), sequence: 40n }));
   keeper.start();
   await hands.turn();
   for (const played of starts.slice(0, -1)) {
