@@ -1,7 +1,7 @@
 // What saving costs a world that runs, and what coming back costs.
 //
 //   saving_costs ticks ENTITIES [TICKS]      60 ticks a second, one in ten of which writes every row of a tenth of the chunks, one edit in each;
-//                                            a save is begun every 2 s. Processor time of the world's thread per tick, and how long edits
+//                                            a save is begun every 2 s. Processor time of the world thread per tick, and how long edits
 //                                            wait until they are durable, while a save is under way and while none is
 //   saving_costs battle UNITS [TICKS]        the demo's battle likewise: what each save writes beside the bytes of the columns that changed
 //   saving_costs recovery ENTITIES MESSAGES  processor time to open a world whose journal has so many messages behind its state
@@ -154,10 +154,11 @@ class Saves {
 };
 
 int ticks(std::uint32_t count, int ticks) {
-  World world(path, install,
-              {.hz = 60, .durability = Durability::each_flush, .autosave = {}, .on_warning = [](const std::string& what) {
-                 std::printf("%s\n", what.c_str());
-               }});
+  World world(
+      path, install,
+      {.hz = 60, .durability = Durability::each_flush, .autosave = {}, .on_warning = [](const std::string& what) {
+         std::printf("%s\n", what.c_str());
+       }});
   const std::vector<Entity> all = populate(world.registry(), count);
   world.save();
   std::vector<double> times[2][2];  // writes, a save is under way

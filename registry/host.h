@@ -116,7 +116,7 @@ class RegistryHost : public RegistryReader {
   /// such input, they have the same state, sequence, and receipts after each push, flush, and
   /// advance.
   ///
-  /// A replayed post or lane batch is delivered, but the messages that its handlers push remain
+  /// A replayed post or lane batch is delivered, but the messages that its handlers post remain
   /// pending until the next push, flush, or advance. The bytes must have been verified
   /// (verify_batch). Stops the program if the input is not the next one, or if anything was posted
   /// to this registry. Batches in this registry's lanes wait for a flush(). If `batch` is empty for

@@ -169,7 +169,9 @@ void tell_of_recovery(const World& world) {
 }
 
 Durability durability_of(const std::string& name) {
-  return name == "each_flush" ? Durability::each_flush : name == "batched" ? Durability::batched : Durability::checkpoint;
+  return name == "each_flush" ? Durability::each_flush
+         : name == "batched"  ? Durability::batched
+                              : Durability::checkpoint;
 }
 
 struct Failure {

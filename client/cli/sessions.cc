@@ -195,7 +195,7 @@ class Looks {
     const Rate rate = this->rate();
     print_line(now_.sequence == before_.sequence
                    ? "nothing happened for " + number_text(std::round(rate.seconds * 100) / 100) + " s"
-                   : "inputs " + count_text(rate(now_.sequence, before_.sequence)) + "/s, the world's thread " +
+                   : "inputs " + count_text(rate(now_.sequence, before_.sequence)) + "/s, the world thread " +
                          rate.share(now_.processor_ns, before_.processor_ns) + ", telling watches " +
                          rate.share(now_.watch_ns, before_.watch_ns));
     print_line("");
@@ -325,7 +325,9 @@ void who(const Common& common) {
                  bytes_text(all.sent_bytes[i]), waiting ? bytes_text(waiting) : "", age_text(all.oldest_ns[i]),
                  wait_text(all, i)});
     out.open_object().member("session", session_number(all.sessions[i]));
-    out.member("session_number", std::to_string(all.sessions[i])).member("user", all.users[i]).member("name", all.names[i]);
+    out.member("session_number", std::to_string(all.sessions[i]))
+        .member("user", all.users[i])
+        .member("name", all.names[i]);
     out.member("kind", all.kinds[i]).member("role", role_text(all.roles[i])).member("own", all.own[i] != 0);
     out.member("connected_ns", all.connected_ns[i]);
     out.member("edits", all.edits[i]).member("received_bytes", all.received_bytes[i]);
@@ -347,7 +349,9 @@ void who_ended(const Common& common) {
   for (std::size_t i = 0; i < all.sessions.size(); ++i) {
     columns.add({session_text(all.sessions[i]), all.names[i], all.kinds[i], age_text(all.ago_ns[i]), all.texts[i]});
     out.open_object().member("session", session_number(all.sessions[i]));
-    out.member("session_number", std::to_string(all.sessions[i])).member("user", all.users[i]).member("name", all.names[i]);
+    out.member("session_number", std::to_string(all.sessions[i]))
+        .member("user", all.users[i])
+        .member("name", all.names[i]);
     out.member("kind", all.kinds[i]).member("ago_ns", all.ago_ns[i]);
     out.member("code", session::name_of(static_cast<session::FaultCode>(all.codes[i]))).member("why", all.texts[i]);
     out.close_object();

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   // guide: end
 
   // guide: end of the program
-  server.stop();   // clients are told
-  world.save();    // the next start has nothing to replay
+  server.stop();  // clients are told
+  world.save();   // the next start has nothing to replay
   // guide: end
 }

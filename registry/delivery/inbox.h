@@ -50,7 +50,8 @@ class Inbox {
  public:
   /// Opens a lane whose batches carry `session` and `user` (see Envelope). The lane remains open
   /// until the last shared_ptr to it has been destroyed and the lane is empty.
-  std::shared_ptr<InboxLane> open_lane(std::uint64_t session, std::size_t bytes_max = 64u << 20, std::uint64_t user = 0);
+  std::shared_ptr<InboxLane> open_lane(std::uint64_t session, std::size_t bytes_max = 64u << 20,
+                                       std::uint64_t user = 0);
   /// Sets a function that is called when a batch is put into an empty inbox. It is called on the
   /// writer's thread, while no locks are held. An empty function is allowed.
   void on_arrival(std::function<void()> wake);

@@ -38,7 +38,7 @@ void add_to(Receipt& sum, const Receipt& one) noexcept {
   sum.sequence = one.sequence;
 }
 
-/// Returns the numbers of messages [begin, end) of a batch that handlers pushed. For a table,
+/// Returns the numbers of messages [begin, end) of a batch that handlers posted. For a table,
 /// `offset` is the position of the first message in the body.
 Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                          std::size_t offset) noexcept {

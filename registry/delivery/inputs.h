@@ -5,7 +5,7 @@
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
 //   deliver      its own messages, by all their handlers                                Delivery
 //   settle       counters, receipts; managers are told which entities were destroyed    settle()
-//   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
+//   cascade      what handlers posted, and what those post, up to the limits            deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
 // Shortcuts perform the same steps with fewer instructions. For messages to handlers, they are
@@ -135,7 +135,7 @@ class Inputs {
       drop_archetypes();
   }
   void drop_archetypes();
-  /// Completes a push or flush. Returns true if all messages that handlers pushed were delivered.
+  /// Completes a push or flush. Returns true if all messages that handlers posted were delivered.
   bool end_call() {
     const bool whole = deliver_cascade();
     clean_up();
@@ -171,7 +171,7 @@ class Inputs {
   /// registry itself acts. Equivalent to calling live() for each batch. Must be used only if post
   /// receipts, observation, and causes are not needed. Returns the number of batches delivered.
   std::size_t deliver_plain(Receipt& sum);
-  /// Delivers the messages that handlers pushed, up to the limit. Returns true if all were
+  /// Delivers the messages that handlers posted, up to the limit. Returns true if all were
   /// delivered.
   bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(); }
   bool deliver_caused();

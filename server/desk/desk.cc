@@ -51,11 +51,8 @@ Desk::~Desk() { registry_.host().remove_sink(*this); }
 std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
                                     std::shared_ptr<Connection> connection, std::uint64_t user,
                                     const std::function<void(Session&)>& greet) {
-  SessionIdentity identity{.secret = random_id(),
-                           .user = user,
-                           .name = std::move(name),
-                           .kind = std::move(kind),
-                           .joined_ns = steady_ns()};
+  SessionIdentity identity{
+      .secret = random_id(), .user = user, .name = std::move(name), .kind = std::move(kind), .joined_ns = steady_ns()};
   std::shared_ptr<Session> session;
   {
     const MutexLock lock(mutex_);

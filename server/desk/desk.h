@@ -5,7 +5,7 @@
 //
 //   listener's thread                         world thread
 //   desk.take_next(batch) ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
-//   desk.hand_over()                          after_flush: questions in slices, edits between them   server/questions/question_queue.h
+//   desk.pass_on()                            after_flush: questions in slices, edits between them   server/questions/question_queue.h
 //
 // A question begins after the session's earlier edits have been pushed, so a session reads its own
 // writes. The number of steps is limited for edits and for questions. While work remains and no
@@ -71,15 +71,15 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
                              bool latest = false, std::uint64_t came_ns = 0) {
     const bool took = take_next(session, request, batch, for_world, latest, came_ns);
-    hand_over(session);
+    pass_on(session);
     return took;
   }
   /// Like take_in(), but for cases in which further requests of the session may follow immediately.
-  /// The world may not see the batch until hand_over() is called.
+  /// The world may not see the batch until pass_on() is called.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
                                std::uint64_t came_ns = 0);
-  void hand_over(Session& session) {
-    if (session.requests.hand_over()) wake();
+  void pass_on(Session& session) {
+    if (session.requests.pass_on()) wake();
   }
 
   /// Returns a table of the types of the world and of session messages. Whenever the registry

@@ -103,7 +103,7 @@ void SessionProtocol::on_bytes() {
 void SessionProtocol::on_no_more() {
   if (!welcomed()) return;
   connection_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
-  desk_.hand_over(*session_);
+  desk_.pass_on(*session_);
 }
 
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {

@@ -215,7 +215,8 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
   Seat& seat = *line.seat;
   const BatchView batch{std::span<const std::byte>(edit.batch)};
   const TimerId timer = registry_.host().next_timer();
-  const Receipt receipt = registry_.host().push_batch(edit.batch, {.session = from.number, .user = from.user, .request = edit.request});
+  const Receipt receipt =
+      registry_.host().push_batch(edit.batch, {.session = from.number, .user = from.user, .request = edit.request});
   ++counters_.edits;
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);

@@ -80,7 +80,7 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
     page.watches.push_back(own.watches);
     page.watched.push_back(own.entities);
     page.rows.push_back(session->told_rows.load(std::memory_order_relaxed));
-    const Outgoing::Line line = connection->outgoing.line(now_ns);
+    const Outgoing::Backlog line = connection->outgoing.backlog(now_ns);
     page.oldest_ns.push_back(std::max(own.oldest_ns, line.oldest_ns));
     page.connected_ns.push_back(now_ns - std::min(now_ns, session->joined_ns));
     page.waits_for.push_back(line.waits_for);

@@ -197,7 +197,7 @@ struct World::Impl {
     if (stands.empty()) mark.end(registry.sequence(), tick);
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
     const bool was_new = !saver.is_saving() && file.is_new();
-    saver.hand_over(Clock::now());
+    saver.write_due(Clock::now());
     if (was_new) begin_marking();
   }
   /// Performs a flush. Returns false if the inbox was taken for the last time.

@@ -281,8 +281,8 @@ TEST_CASE(
   std::uint64_t tick = 0;
   for (int start = 0; start < 20; ++start) {
     CAPTURE(start);
-    test::ServerProcess server(path,
-                               options({start % 3 ? "0" : "0.02", "--durability", start % 2 ? "each_flush" : "batched"}));
+    test::ServerProcess server(
+        path, options({start % 3 ? "0" : "0.02", "--durability", start % 2 ? "each_flush" : "batched"}));
     std::vector<Client> clients;
     for (int i = 0; i < 3; ++i) clients.push_back(server.client());
     const session::ClockState clock = test::value_of(clients[0].ask<session::GetClock>());

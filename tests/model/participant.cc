@@ -274,7 +274,8 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     case Do::push_batch: {
       muster::BatchBuilder builder;
-      made.receipt = registry.host().push_batch(bytes_of_batch(builder), {.session = a.session, .user = user_of(a.session), .request = a.request});
+      made.receipt = registry.host().push_batch(
+          bytes_of_batch(builder), {.session = a.session, .user = user_of(a.session), .request = a.request});
       break;
     }
     case Do::post_batch: {
@@ -291,7 +292,8 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     }
     case Do::push_several:
-      made.receipt = registry.host().push_batch(span_of(a.batches, made.error), {.session = a.session, .user = user_of(a.session), .request = a.request});
+      made.receipt = registry.host().push_batch(
+          span_of(a.batches, made.error), {.session = a.session, .user = user_of(a.session), .request = a.request});
       break;
     case Do::post_several: registry.host().post_batch(span_of(a.batches, made.error)); break;
     case Do::put_several: {

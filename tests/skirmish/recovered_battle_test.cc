@@ -61,7 +61,8 @@ Lived live_and_die(const std::string& path, std::uint64_t ticks) {
     registry.push(skirmish::Deploy{.entities = 2000, .distance = 90});
     world.save();
     std::vector<std::shared_ptr<InboxLane>> sessions;
-    for (std::uint64_t session = 1; session <= 3; ++session) sessions.push_back(registry.host().inbox().open_lane(session));
+    for (std::uint64_t session = 1; session <= 3; ++session)
+      sessions.push_back(registry.host().inbox().open_lane(session));
     for (std::uint64_t tick = 0; tick < ticks; ++tick) {
       if (world.pace().steps == 0) (void)world.set_pace({.paused = true, .steps = 1});
       (void)world.next_frame();

@@ -100,7 +100,7 @@ StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64
 }
 
 std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save(const CheckpointStamp& stamp,
-                                                                                 const StateCopy& copied) {
+                                                                           const StateCopy& copied) {
   if (!database_)
     if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
   give_up_save();
@@ -191,7 +191,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   if (had_nothing_to_remove && !*foreign && is_unchanged(stamp, sink, contained)) {
-    sink.keep();
+    sink.committed();
     return unchanged();
   }
   const auto first_left = journal_.remove_past(*database_, contained.group, all);
@@ -226,11 +226,11 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
     return std::unexpected(std::move(types.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
   if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
-  sink.keep();
+  sink.committed();
   digest_ = sink.digest();
   meta_ = std::move(meta);
   left_over_ = sink.replaced();
-  journal_.kept(contained, meta_.sequence);
+  journal_.saved(contained, meta_.sequence);
   if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
   set_mark(journal_.end().group);
   const SinkCounts& counts = sink.counts();
@@ -324,7 +324,7 @@ std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slic
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   if (!now.vanished || now.removed < now.vanished->size()) return end_step();
   if (is_unchanged(*now.stamp, sink, now.contained)) {
-    sink.keep();
+    sink.committed();
     return SaveStep{.state = State::done, .report = unchanged()};
   }
   auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);

@@ -189,7 +189,7 @@ class WorldFile {
   /// since the rows were copied, which makes the copy unusable. In that case, the file still
   /// contains the previous checkpoint, and the next checkpoint writes all rows.
   [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> save(const CheckpointStamp& stamp,
-                                                                                      const StateCopy& copied);
+                                                                                const StateCopy& copied);
 
   /// Begins a checkpoint that is written in steps. Groups may be appended between steps, but they
   /// are not part of the checkpoint. New rows are written next to the current ones, so the file

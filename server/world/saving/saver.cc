@@ -47,8 +47,8 @@ struct Saver::Saving {
   std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
-  bool begun = false;  // used by the queue's thread
-  // All that remains is to remove replaced rows (queue's thread).
+  bool begun = false;  // used by the writing thread
+  // All that remains is to remove replaced rows (writing thread).
   bool is_current = false;
   std::atomic<bool> between = false;  // true between two steps, while groups may be written
   std::atomic<bool> done = false;
@@ -64,8 +64,8 @@ constexpr auto retry_after = std::chrono::seconds(1);
 /// Interval between checks of the file, and interval between attempts to write the state next to
 /// it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
-/// Number of bytes of the -wal that are merged at once with Durability::each_flush. The number is small
-/// because edits that arrive during a merge must share the disk with the merge for a few
+/// Number of bytes of the -wal that are merged at once with Durability::each_flush. The number is
+/// small because edits that arrive during a merge must share the disk with the merge for a few
 /// milliseconds. While a save is being written, larger amounts are merged at once.
 constexpr std::uint64_t short_merge = 1u << 20;
 /// Limits on the length of the -wal, as multiples of the number of bytes that are merged at once.
@@ -309,7 +309,7 @@ void Saver::keep_size() {
   failed_.store(true, std::memory_order_release);
 }
 
-void Saver::hand_over(Clock::time_point now) {
+void Saver::write_due(Clock::time_point now) {
   if (file_.displaced()) rescue(now);
   look_at_file(now);
   autosave(now);

@@ -148,7 +148,7 @@ test('messages of everybody are listed as they come, and any message is written 
   assert.equal(await log.getByText('Damage', { exact: true }).count(), 0);
 });
 
-test('what handlers push and timers deliver is listed where it is asked for, and told from inputs', async (t) => {
+test('what handlers post and timers deliver is listed where it is asked for, and told from inputs', async (t) => {
   const world = await World.serve(t, [...schema, '--hz', '20']);
   const other = await world.connect();
   const orc = await other.create(nil, 'orc', [health, { value: 50 }]);

@@ -188,7 +188,8 @@ TEST_CASE(
           ++log.request;
           BatchBuilder batches;
           sessions.write(batches);
-          registry.host().push_batch(batches.bytes(), {.session = log.session, .user = log.session * 10, .request = log.request});
+          registry.host().push_batch(batches.bytes(),
+                                     {.session = log.session, .user = log.session * 10, .request = log.request});
           REQUIRE(contents(registry) == log.left);
         }
         CHECK(log.refused > 0);
@@ -264,7 +265,8 @@ TEST_CASE("a replay shows a log the edits that it saw") {
     ++log.request;
     BatchBuilder batches;
     sessions.write(batches);
-    first.host().push_batch(batches.bytes(), {.session = log.session, .user = log.session * 10, .request = log.request});
+    first.host().push_batch(batches.bytes(),
+                            {.session = log.session, .user = log.session * 10, .request = log.request});
   }
   for (const auto& [envelope, bytes] : recorded.inputs) {
     again.session = envelope.session;

@@ -88,7 +88,7 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
   Watched w({.shortcuts = shortcuts});
   EntityRegistry& r = w.registry;
   r.add_type<Update>();
-  // What handlers push is no input, whoever caused it.
+  // What handlers post is no input, whoever caused it.
   const auto s = r.subscribe("again", [](const game::Damage& hit, game::Health&, Entity self, Outbox& out) {
     if (hit.amount > 0) out.post(self, game::Damage{.amount = hit.amount - 1});
   });
@@ -119,7 +119,8 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
   std::uint64_t due = 1000;
   for (const auto& way : ways) {
     r.host().push_batch(damage(orc), {.session = 5, .user = 2, .request = 1});
-    r.host().push_batch(damage_at(r.now_ns() + due, orc), {.session = 5, .user = 2, .request = 2});  // its delivery is no input, and nobody's
+    r.host().push_batch(damage_at(r.now_ns() + due, orc),
+                        {.session = 5, .user = 2, .request = 2});  // its delivery is no input, and nobody's
     REQUIRE(lane->put(damage(orc), 3));
     r.flush();
     w.sink.told.clear();

@@ -301,7 +301,8 @@ TEST_CASE("a few messages of a session come to what they come to where somebody 
         }
         // What waits is delivered before.
         if (random() % 20 == 0) r.post(entities[random() % entities.size()], Heal{.amount = 2});
-        side.note(r.host().push_batch(builder.bytes(), {.session = 1 + random() % 3, .user = 5, .request = random() % 2}));
+        side.note(
+            r.host().push_batch(builder.bytes(), {.session = 1 + random() % 3, .user = 5, .request = random() % 2}));
       }
     }
     for (const auto& side : sides) {

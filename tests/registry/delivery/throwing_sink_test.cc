@@ -37,7 +37,7 @@ struct Journal final : InputSink {
   bool wants_receipts(InputKind) const noexcept override { return receipts; }
 };
 
-/// A world with handlers that push, create and die, and sinks before and behind the journal that may be full.
+/// A world with handlers that post, create and die, and sinks before and behind the journal that may be full.
 struct World {
   explicit World(bool shortcuts, bool several)
       : registry({.shortcuts = shortcuts}),

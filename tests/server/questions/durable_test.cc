@@ -107,8 +107,9 @@ session::Fault refused(Client& client) {
 }  // namespace
 
 TEST_CASE("who waits for it is told when an edit is on the disk, whatever the server writes by itself") {
-  const auto [durability, autosave] = GENERATE(std::pair(Durability::each_flush, 0ms), std::pair(Durability::batched, 0ms),
-                                               std::pair(Durability::checkpoint, 20ms));
+  const auto [durability, autosave] =
+      GENERATE(std::pair(Durability::each_flush, 0ms), std::pair(Durability::batched, 0ms),
+               std::pair(Durability::checkpoint, 20ms));
   const Served world({.durability = durability, .autosave = autosave});
   Client client = world.client(session::Role::edit);
   for (int i = 0; i < 5; ++i) {
@@ -166,8 +167,9 @@ TEST_CASE("nobody waits for what this server never writes by itself; a save make
 
 TEST_CASE(
     "where the disk fails all sessions are told, edits are refused and questions answered, until a save succeeds") {
-  const auto [durability, autosave] = GENERATE(std::pair(Durability::each_flush, 0ms), std::pair(Durability::batched, 0ms),
-                                               std::pair(Durability::checkpoint, 20ms));
+  const auto [durability, autosave] =
+      GENERATE(std::pair(Durability::each_flush, 0ms), std::pair(Durability::batched, 0ms),
+               std::pair(Durability::checkpoint, 20ms));
   Served world({.durability = durability, .autosave = autosave});
   Client client = world.client();
   RawClient other(world.address());

@@ -270,10 +270,10 @@ TEST_CASE("a save that throws leaves the previous checkpoint") {
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
     REQUIRE_THROWS_AS(file->save({},
-                                       [](StateSink& sink) {
-                                         sink.row({}, 1, {});
-                                         throw std::runtime_error("no");
-                                       }),
+                                 [](StateSink& sink) {
+                                   sink.row({}, 1, {});
+                                   throw std::runtime_error("no");
+                                 }),
                       std::runtime_error);
     REQUIRE(load_all(*file) == contents(rows));
   }

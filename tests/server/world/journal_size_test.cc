@@ -56,13 +56,13 @@ TEST_CASE(
     REQUIRE_FALSE(world.saver.is_saving());
     REQUIRE(world.warnings.empty());
     push_much(world);
-    world.hand_over_idle(now += 1ms);
+    world.write_due_idle(now += 1ms);
     world.wait_durable();
   }
   CHECK(world.saver.saved() == saved);
   CHECK(world.saver.size_warning() == "the journal has 3 MiB behind the last save, of 4 MiB that are allowed");
   world.push();
-  world.hand_over_idle(now += 1ms);
+  world.write_due_idle(now += 1ms);
   CHECK(world.saver.is_saving());
   world.wait([&] { return !world.saver.is_saving(); });
   CHECK(world.saver.saved() == world.registry.sequence());
@@ -73,7 +73,7 @@ TEST_CASE(
   CHECK(world.saver.error() == nullptr);
   // The file has no more than is counted.
   world.push();
-  world.hand_over_idle(now += 1ms);
+  world.write_due_idle(now += 1ms);
   world.wait_durable();
   CHECK(world.saver.journal_bytes() > 0);
   CHECK(world.saver.journal_bytes() < 1000);
@@ -83,9 +83,9 @@ TEST_CASE("a journal that is full waits for the save that is under way") {
   Saved world(Durability::each_flush, 0ns, mib);
   world.first_save();
   for (int i = 0; i < 8; ++i) push_much(world);
-  world.saver.hand_over(start);
+  world.saver.write_due(start);
   CHECK(world.saver.journal_bytes() > mib);
-  world.saver.hand_over(start + 1ms);
+  world.saver.write_due(start + 1ms);
   CHECK_FALSE(world.saver.is_saving());
   CHECK(world.saver.journal_bytes() == 0);
   CHECK(world.saver.saved() == world.registry.sequence());
@@ -111,7 +111,7 @@ TEST_CASE("however often a world is saved, or a save is given up, its file has n
     bool told = false;
     REQUIRE(world.saver.begin([&](const Saver::Report& report) { told = report.has_value(); }));
     change();
-    world.hand_over_idle(now += 1ms);
+    world.write_due_idle(now += 1ms);
     world.wait([&] { return told; });
     world.wait_durable();
   }
@@ -131,11 +131,11 @@ TEST_CASE("what another program that reads keeps in the -wal is said once, and o
   const auto save_much = [&] {
     for (int i = 0; i < 4; ++i) {
       push_much(world);
-      world.hand_over_idle(Saver::Clock::now());
+      world.write_due_idle(Saver::Clock::now());
       world.wait_durable();
     }
     world.first_save();
-    world.saver.hand_over(Saver::Clock::now());
+    world.saver.write_due(Saver::Clock::now());
   };
   for (int times = 1; times <= 2; ++times) {
     for (int i = 0; i < 20; ++i) save_much();
@@ -166,7 +166,7 @@ TEST_CASE(
   Time now = start;
   while (!world.saver.error()) {
     push_much(world);
-    world.saver.hand_over(now += 10ms);
+    world.saver.write_due(now += 10ms);
     world.wait([&] { return !world.saver.is_saving(); });
     REQUIRE(world.saver.journal_bytes() < 4 * mib);
   }
@@ -178,20 +178,20 @@ TEST_CASE(
   const std::uint64_t bytes = world.saver.journal_bytes();
   for (int i = 0; i < 10; ++i) {
     push_much(world);
-    world.saver.hand_over(now += 10ms);
+    world.saver.write_due(now += 10ms);
   }
   CHECK(world.saver.durable() == durable);
   CHECK(world.saver.journal_bytes() == bytes);
   CHECK(world.saver.due());  // it is tried again, though nothing is recorded
 
   world.edit("DROP INDEX narrow");
-  world.saver.hand_over(now + 2s);
+  world.saver.write_due(now + 2s);
   world.wait([&] { return !world.saver.is_saving(); });
   CHECK(world.saver.error() == nullptr);
   CHECK(world.saver.saved() == world.registry.sequence());
   CHECK(world.saver.journal_bytes() < mib);
   world.push();
-  world.hand_over_idle(now + 3s);
+  world.write_due_idle(now + 3s);
   world.wait_durable();
 }
 

@@ -270,7 +270,7 @@ TEST_CASE("a world keeps the memory of a large group that is on the disk, for th
     world.registry.push(many, game::Damage{.amount = 1});
     const std::uint64_t without = world.saver.spare_bytes();
     if (time > 1) CHECK(without < spare);  // the group that is open has it
-    world.hand_over_idle(Saver::Clock::now() + time * 1h);
+    world.write_due_idle(Saver::Clock::now() + time * 1h);
     world.wait([&] { return world.saver.spare_bytes() > without; });
     if (time > 1) CHECK(world.saver.spare_bytes() == spare);
     CHECK(world.saver.durable() == world.registry.sequence());

@@ -54,9 +54,9 @@ struct Saved {
     REQUIRE(until());
   }
   /// What was pushed goes to the queue at once: with the work before it done, though told of, the queue may be busy for a moment yet.
-  void hand_over_idle(Saver::Clock::time_point now) {
+  void write_due_idle(Saver::Clock::time_point now) {
     wait([&] { return saver.due().has_value(); });
-    saver.hand_over(now);
+    saver.write_due(now);
   }
   void wait_durable() {
     wait([&] { return saver.durable() == registry.sequence(); });

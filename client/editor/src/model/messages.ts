@@ -14,7 +14,7 @@ export interface MessageLine {
   /** Id of its session's request. */
   request: bigint;
   /**
-   * True if the message is not an input: a handler pushed it, or a timer delivered it. Sequence and
+   * True if the message is not an input: a handler posted it, or a timer delivered it. Sequence and
    * session are then those of the input that caused it.
    */
   is_pushed: boolean;

@@ -147,7 +147,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   function from_title(line: MessageLine): string | undefined {
     if (line.type === '') return undefined;
     if (!line.is_pushed) return `session ${line.session}`;
-    return `Pushed by a handler or delivered by a timer, with input ${line.sequence} from ${sender_text(line.session)}`;
+    return `Posted by a handler or delivered by a timer, with input ${line.sequence} from ${sender_text(line.session)}`;
   }
   function sender_text(session: bigint): string {
     if (session === 0n) return 'world';

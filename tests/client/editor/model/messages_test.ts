@@ -48,7 +48,7 @@ test('inputs are asked for of every type that the world has, but for those of ev
   assert.deepEqual([world, values, structure, inputs, pushed, rate_max, entities], [true, false, false, true, [], 20, []]);
 });
 
-test('what handlers push is asked for where it is wanted, and types that the world learns', async (t) => {
+test('what handlers post is asked for where it is wanted, and types that the world learns', async (t) => {
   const { client, server, messages, asked, failed } = await opened(t);
   messages.show_pushed(true); // nobody is asked yet
   messages.learned();

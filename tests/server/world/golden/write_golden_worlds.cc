@@ -84,7 +84,8 @@ class Writing final : ValueReferences {
     push(batch);
   }
   void push(BatchBuilder& batch, std::uint64_t session = 0) {
-    REQUIRE(r.host().push_batch(batch.bytes(), {.session = session, .request = session ? ++requests_ : 0}).refused == 0);
+    REQUIRE(r.host().push_batch(batch.bytes(), {.session = session, .request = session ? ++requests_ : 0}).refused ==
+            0);
   }
   void timed(std::uint64_t due_ns, BatchBuilder& inner) {
     BatchBuilder batch;

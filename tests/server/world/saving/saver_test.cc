@@ -27,7 +27,7 @@ const Time start = Time{} + 1h;
 TEST_CASE("batched: what was recorded goes to the disk a tenth of a second after the last time, or when it is much") {
   Saved world(Durability::batched, 0ns);
   world.push();
-  world.saver.hand_over(start);
+  world.saver.write_due(start);
   CHECK(world.saver.durable() == world.registry.sequence());  // a new world is saved
   CHECK_FALSE(world.saver.due());
   world.first_save();
@@ -36,26 +36,26 @@ TEST_CASE("batched: what was recorded goes to the disk a tenth of a second after
   CHECK_FALSE(world.saver.due());
   const std::uint64_t saved = world.saver.saved();
   world.push();
-  world.saver.hand_over(start);
+  world.saver.write_due(start);
   world.wait_durable();
   CHECK(world.saver.saved() == saved);
   const std::uint64_t durable = world.saver.durable();
   world.push();
   world.wait([&] { return world.saver.due().has_value(); });  // the queue is idle
   CHECK(*world.saver.due() == start + 100ms);
-  world.saver.hand_over(start + 100ms - 1ns);
+  world.saver.write_due(start + 100ms - 1ns);
   CHECK(*world.saver.due() == start + 100ms);
   std::this_thread::sleep_for(2ms);
   CHECK(world.saver.durable() == durable);
-  world.saver.hand_over(start + 100ms);
+  world.saver.write_due(start + 100ms);
   world.wait_durable();
   CHECK(world.wakes > 0);
   // A megabyte does not wait for its time.
   for (int i = 0; i < 3000; ++i) world.registry.push(world.unit, game::Blob{});
-  world.saver.hand_over(start + 101ms);
+  world.saver.write_due(start + 101ms);
   world.wait_durable();
   // Nothing new has no time.
-  world.saver.hand_over(start + 1h);
+  world.saver.write_due(start + 1h);
   CHECK_FALSE(world.saver.due());
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("each flush: what was recorded goes to the disk as soon as that is idl
   world.first_save();
   for (int i = 0; i < 10; ++i) {
     world.push();
-    world.hand_over_idle(start);
+    world.write_due_idle(start);
     world.wait_durable();
   }
   CHECK(world.saver.saved() == world.registry.sequence() - 10);
@@ -75,7 +75,7 @@ TEST_CASE("each flush: what many small groups left in the -wal is merged while n
   world.first_save();
   for (int i = 0; i < 400; ++i) {
     world.push();
-    world.hand_over_idle(start);
+    world.write_due_idle(start);
     world.wait_durable();
   }
   // And what came while it was.
@@ -88,7 +88,7 @@ TEST_CASE("checkpoint: nothing is durable but what was saved") {
   world.first_save();
   const std::uint64_t saved = world.registry.sequence();
   world.push();
-  world.saver.hand_over(start);
+  world.saver.write_due(start);
   CHECK_FALSE(world.saver.due());
   std::this_thread::sleep_for(2ms);
   CHECK(world.saver.durable() == saved);
@@ -100,29 +100,29 @@ TEST_CASE("a world saves itself so long after something new came, and not where 
   for (const Durability durability : {Durability::checkpoint, Durability::batched}) {
     Saved world(durability, 2s);
     world.push();
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     CHECK_FALSE(world.saver.due());  // before the first save it does not
     CHECK_FALSE(world.saver.is_saving());
     world.first_save();
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     CHECK_FALSE(world.saver.due());
     // The real time, since a save that takes long is rested from.
     const Time now = Saver::Clock::now() + 1h;
     const auto round = [&](Time from) {
       const std::uint64_t saved = world.saver.saved();
-      world.saver.hand_over(from);
+      world.saver.write_due(from);
       world.wait([&] { return world.saver.due() == from + 2s; });
-      world.saver.hand_over(from + 2s - 1ns);
+      world.saver.write_due(from + 2s - 1ns);
       CHECK_FALSE(world.saver.is_saving());
       CHECK(world.saver.saved() == saved);
-      world.saver.hand_over(from + 2s);
+      world.saver.write_due(from + 2s);
       CHECK(world.saver.is_saving());
       CHECK_FALSE(world.saver.begin([](const Saver::Report&) { FAIL("two are under way"); }));
       world.wait([&] { return !world.saver.is_saving(); });
       CHECK(world.saver.saved() == world.registry.sequence());
       CHECK(world.saver.durable() == world.registry.sequence());
       CHECK(world.saver.error() == nullptr);
-      world.saver.hand_over(from + 5s);
+      world.saver.write_due(from + 5s);
       CHECK_FALSE(world.saver.due());
     };
     world.push();
@@ -136,9 +136,9 @@ TEST_CASE("a world saves itself so long after something new came, and not where 
     round(now + 15s);
     // What is saved by somebody else is not saved again.
     world.push();
-    world.saver.hand_over(now + 20s);
+    world.saver.write_due(now + 20s);
     world.first_save();
-    world.saver.hand_over(now + 30s);
+    world.saver.write_due(now + 30s);
     CHECK_FALSE(world.saver.is_saving());
     CHECK_FALSE(world.saver.due());
   }
@@ -190,10 +190,10 @@ TEST_CASE("while the -wal is merged into the file groups go to the disk, and a s
   constexpr std::uint64_t merge_bytes = 256u << 10;
   Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.merge_bytes = merge_bytes, .vfs = held.disk.name()});
   world.first_save();
-  held.writer = {};  // that was the owner's thread; the queue's comes first now
+  held.writer = {};  // that was the world thread; the writing thread comes first now
   const auto edit = [&] {
     world.push();
-    world.hand_over_idle(start);
+    world.write_due_idle(start);
     world.wait_durable();
   };
   edit();
@@ -226,7 +226,7 @@ TEST_CASE("however much comes while a slow disk merges, the -wal is bounded, and
   while (saves < 4) {
     for (const Entity e : many) world.registry.set(e, game::Health{.value = static_cast<float>(saves)});
     (void)world.saver.begin([&](const Saver::Report& report) { saves += report.has_value() ? 1 : 0; });
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     world.saver.look();
     longest = std::max<std::uint64_t>(longest, std::filesystem::file_size(world.directory / "w.muster-wal"));
   }
@@ -234,7 +234,7 @@ TEST_CASE("however much comes while a slow disk merges, the -wal is bounded, and
   // Eight times, and what one group has.
   CHECK(longest < 8 * merge_bytes + (4u << 20));
   world.wait([&] {
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     return world.saver.durable() == world.registry.sequence();
   });
   world.first_save();
@@ -248,21 +248,21 @@ TEST_CASE("a schema that a save could not write is written by the next, though n
   world.first_save();
   const Time now = Saver::Clock::now() + 1h;
   world.registry.add_type<scene::Transform>();
-  world.saver.hand_over(now);
+  world.saver.write_due(now);
   REQUIRE(world.saver.due() == now + 2s);
   disk.free_bytes = 0;
-  world.saver.hand_over(now + 2s);
+  world.saver.write_due(now + 2s);
   REQUIRE(world.saver.is_saving());
   world.wait([&] { return !world.saver.is_saving(); });
   REQUIRE(disk.refusals > 0);
   disk.free_bytes = -1;
-  world.saver.hand_over(now + 3s);
+  world.saver.write_due(now + 3s);
   const auto due = world.saver.due();
   REQUIRE(due);
-  world.saver.hand_over(*due);
+  world.saver.write_due(*due);
   REQUIRE(world.saver.is_saving());
   world.wait([&] { return !world.saver.is_saving(); });
-  world.saver.hand_over(*due + 1h);
+  world.saver.write_due(*due + 1h);
   CHECK_FALSE(world.saver.due());
   CHECK(world.saver.error() == nullptr);
 }
