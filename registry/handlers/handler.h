@@ -220,7 +220,8 @@ struct Handler {
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
-  RunKnown one_known = &run_uncached;  ///< all functions except run_uncached rely on touched columns
+  /// All functions except run_uncached rely on touched columns.
+  RunKnown one_known = &run_uncached;
 
   /// The column to which KnownChunk::base points, known_ids, or no_column if there is none.
   std::uint16_t known_base = no_column;

@@ -278,7 +278,7 @@ TEST_CASE("whose doing an input was is known after a recovery, by the same code 
   tree.set("", game::Health{.value = 9});
   BatchBuilder define;
   define.append_table(TypeTraits<DefineTemplate>::id, Entity{}, encode(tree.compile().value()));
-  REQUIRE(r.host().push_batch(define.bytes(), {.user = 3}).refused == 0);  // by the host, for a user
+  REQUIRE(r.host().push_batch(define.bytes(), {.user = 3}).refused == 0);  // the host, for a user
   r.host().remove_sink(before);
 
   const auto again = loaded(checkpoint);
