@@ -68,7 +68,7 @@ void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
   pace.steps += what.steps;  // both are bounded
   if (const auto done = world_.set_pace(pace); !done) return refuse(done.error());
   pace_ = pace;
-  session_ = asked.to().session;
+  session_ = asked.to().number;
   followers_.note_change();
   asked.answer(state());
 }
