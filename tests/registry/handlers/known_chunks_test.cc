@@ -114,7 +114,7 @@ TEST_CASE("a chunk is known until the stamp changes, and those of great numbers 
   Chunk chunk;
   const Handler handler;
   const CallSite site{.handler = &handler, .run_known = &run_uncached};
-  KnownChunks chunks;
+  KnownChunks known;
   for (const std::uint32_t number : {0u, 100u, 1u << 20}) {
     chunk.number = number;
     const std::uint64_t place = chunk.locator(7).bits();
