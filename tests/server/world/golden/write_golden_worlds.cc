@@ -83,9 +83,8 @@ class Writing final : ValueReferences {
     rows(batch, made, Set{}, parts);
     push(batch);
   }
-  void push(BatchBuilder& batch, std::uint64_t session = 0) {
-    REQUIRE(r.host().push_batch(batch.bytes(), {.session = session, .request = session ? ++requests_ : 0}).refused ==
-            0);
+  void push(BatchBuilder& batch, std::uint64_t from = 0) {
+    REQUIRE(r.host().push_batch(batch.bytes(), {.session = from, .request = from ? ++requests_ : 0}).refused == 0);
   }
   void timed(std::uint64_t due_ns, BatchBuilder& inner) {
     BatchBuilder batch;
