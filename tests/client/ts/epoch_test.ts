@@ -43,8 +43,8 @@ test('acknowledgements and what watches bring have the epoch that Welcome named'
 test('a client tells the next one how far it came, which says so and learns whether the server was started anew', async () => {
   const first = await opened(7n);
   const said = ({ sent }: Scripted): unknown[] => {
-    const { session, last_sequence } = sent[0].value as session.Hello;
-    return [session, last_sequence];
+    const { secret, last_sequence } = sent[0].value as session.Hello;
+    return [secret, last_sequence];
   };
   assert.deepEqual([first.client.is_started_anew, said(first.server)], [false, [0n, 0n]]);
   assert.deepEqual(first.client.so_far, { epoch: 7n, secret: 5n, sequence: 40n });
