@@ -188,7 +188,7 @@ void spread_over(PromisedBattle& battle, bench::MeasuringPool* pool) { battle.se
 bool alike(MessageBattle& a, MessageBattle& b) { return a.registry.hash() == b.registry.hash(); }
 bool alike(PromisedBattle& a, PromisedBattle& b) { return a.summary() == b.summary() && a.hits() == b.hits(); }
 
-/// The stretches between two looks on two workers, in turns with the same on one: what the pushing thread worked besides, and a worker's
+/// The stretches between two looks on two workers, in turns with the same on one: what the registry's thread worked besides, and a worker's
 /// mean share. The looks are left out: one thread makes their grid.
 template <class Battle>
 void on_one(bench::Measure& measure) {

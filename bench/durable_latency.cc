@@ -92,9 +92,9 @@ void measure(int rounds, const std::string& folder) {
                 registry.add_type<::bench::Position>();
                 return Handlers{};
               },
-              {.durability = Durability::commit, .autosave = {}});
+              {.durability = Durability::each_flush, .autosave = {}});
   const Entity entity = world.registry().create("edited", ::bench::Position{});
-  world.commit();
+  world.save();
   Server server(world, {.listen = "127.0.0.1:0", .page_folder = "none"});
   std::string wrong;
   std::thread client_thread([&] {

@@ -280,7 +280,7 @@ void save_unchanged(Measure& measure, std::uint32_t entities) {
 }
 const Grows unchanged_rows("save_unchanged", {100'000, 1'000'000}, save_unchanged);
 
-void commit_one_change(Measure& measure, std::uint32_t entities) {
+void save_one_change(Measure& measure, std::uint32_t entities) {
   if (std::getenv("BENCH_INSTRUCTIONS")) return measure.skip();  // SQLite's files are elsewhere each time
   const auto folder = std::filesystem::temp_directory_path() / ("muster-bench-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
@@ -288,13 +288,13 @@ void commit_one_change(Measure& measure, std::uint32_t entities) {
     muster::World world((folder / "growth.muster").string(), {},
                         {.durability = muster::Durability::checkpoint, .autosave = {}});
     const std::vector<Entity> all = world.registry().create_many(entities, Position{1, 2}, Velocity{1, 2}, Mass{1, 2});
-    world.commit();
+    world.save();
     std::uint32_t next = 0;
     measure.run(
-        entities, [&] { world.registry().set(all[next++ * 7919 % entities], Mass{1, 2}); }, [&] { world.commit(); });
+        entities, [&] { world.registry().set(all[next++ * 7919 % entities], Mass{1, 2}); }, [&] { world.save(); });
   }
   std::filesystem::remove_all(folder);
 }
-const Grows commit_rows("commit_one_change", {100'000, 1'000'000}, commit_one_change);
+const Grows save_rows("save_one_change", {100'000, 1'000'000}, save_one_change);
 
 }  // namespace

@@ -40,11 +40,11 @@ class MeasuringPool final : public muster::Executor {
         &both);
     double most = 0, sum = 0;
     for (const Share& share : share_) most = std::max(most, share.ns), sum += share.ns;
-    // The first job is the pushing thread's.
+    // The first job is the registry's thread's.
     extra_ += sum / static_cast<double>(share_.size()) - share_[0].ns;
     larger_ += most - share_[0].ns;
   }
-  /// What is to be added to the pushing thread's time of a pass; begins anew.
+  /// What is to be added to the registry's thread's time of a pass; begins anew.
   double extra() noexcept { return std::exchange(extra_, 0); }
   double larger() noexcept { return std::exchange(larger_, 0); }
 

@@ -53,7 +53,7 @@ class Promises {
     target_ = target.bits();
     inside_ = handler;
   }
-  /// Before a call ends: what handlers pushed is delivered first, and receipts are shown to sinks that want them.
+  /// Before a call ends: what handlers posted is delivered first, and receipts are shown to sinks that want them.
   void end() const noexcept {
     if ((cascade_ | static_cast<std::uint64_t>(receipts_)) != 0) [[unlikely]]
       std::abort();

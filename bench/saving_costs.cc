@@ -1,7 +1,7 @@
 // What saving costs a world that runs, and what coming back costs.
 //
 //   saving_costs ticks ENTITIES [TICKS]      60 ticks a second, one in ten of which writes every row of a tenth of the chunks, one edit in each;
-//                                            a save is begun every 2 s. Processor time of the world's thread per tick, and how long edits
+//                                            a save is begun every 2 s. Processor time of the world thread per tick, and how long edits
 //                                            wait until they are durable, while a save is under way and while none is
 //   saving_costs battle UNITS [TICKS]        the demo's battle likewise: what each save writes beside the bytes of the columns that changed
 //   saving_costs recovery ENTITIES MESSAGES  processor time to open a world whose journal has so many messages behind its state
@@ -133,7 +133,7 @@ class Saves {
   /// Whether one was begun.
   bool tick() {
     if (++ticks_ % ticks_a_save != 0 || under_way) return false;
-    under_way = world_.begin_commit([this](std::expected<CheckpointReport, WorldError> report) {
+    under_way = world_.begin_save([this](std::expected<CheckpointReport, WorldError> report) {
       under_way = false;
       if (!report) {
         std::fprintf(stderr, "%s\n", report.error().what());
@@ -154,12 +154,13 @@ class Saves {
 };
 
 int ticks(std::uint32_t count, int ticks) {
-  World world(path, install,
-              {.hz = 60, .durability = Durability::commit, .autosave = {}, .on_warning = [](const std::string& what) {
-                 std::printf("%s\n", what.c_str());
-               }});
+  World world(
+      path, install,
+      {.hz = 60, .durability = Durability::each_flush, .autosave = {}, .on_warning = [](const std::string& what) {
+         std::printf("%s\n", what.c_str());
+       }});
   const std::vector<Entity> all = populate(world.registry(), count);
-  world.commit();
+  world.save();
   std::vector<double> times[2][2];  // writes, a save is under way
   std::vector<double> pages;        // of ticks that write while a save is under way
   std::vector<double> begins;
@@ -232,7 +233,7 @@ int battle(std::uint32_t units, int ticks) {
   EntityRegistry& registry = world.registry();
   skirmish::define_squads(registry);
   registry.push(skirmish::Deploy{.entities = 2 + 4 + (units + 15) / 16 * 2 * 17, .distance = 90});
-  world.commit();
+  world.save();
   std::uint64_t since = registry.host().begin_version(), columns = 0, managers = 0;
   std::map<StateKey, std::vector<std::byte>> known;
   Changed deployed(0, known);
@@ -282,9 +283,9 @@ double seconds(const timeval& time) {
 
 int recovery(std::uint32_t count, std::uint32_t messages) {
   in_child([&] {
-    World world(path, install, {.durability = Durability::commit, .autosave = {}});
+    World world(path, install, {.durability = Durability::each_flush, .autosave = {}});
     const std::vector<Entity> all = populate(world.registry(), count);
-    world.commit();
+    world.save();
     constexpr std::uint32_t a_batch = 1'000;  // as frames of a client have them
     for (std::uint32_t i = 0; i < messages; ++i) {
       world.registry().post(all[std::uint64_t{i} * 7919 % all.size()], bench::Hit{.amount = 1});
@@ -334,7 +335,7 @@ int memory(std::uint32_t count) {
     }
     const double rest = resident_mib("VmRSS:");
     forget_peak();
-    world.commit();
+    world.save();
     const double first = resident_mib("VmHWM:");
     world.registry().push(Update{.dt = 0});
     Saves saves(world);

@@ -7,8 +7,8 @@
 // With several workers it is the time of all their processors together; what became of passes is printed too. With --split the
 // registry is observed, and the time of a tick is split by handler and by message; --trace writes what the last ticks did, for
 // ui.perfetto.dev. --record has the inputs recorded, groups of them taken every 100 ms of the world, and the state listed every
-// 2 s, of which columns are copied that change within the next half second, as a server has it done on the world's thread (writing it is another's). --spread spreads every pass over the workers, also where other programs have the processors. --json writes the
-// figures for tools/battle_report.py: of each fifth wall time and, apart, the processor time of the pushing thread and of
+// 2 s, of which columns are copied that change within the next half second, as a server has it done on the world thread (writing it is another's). --spread spreads every pass over the workers, also where other programs have the processors. --json writes the
+// figures for tools/battle_report.py: of each fifth wall time and, apart, the processor time of the registry's thread and of
 // the other workers (the mean of theirs).
 #include <algorithm>
 #include <cstdio>
@@ -50,7 +50,7 @@ struct Clocks {
 struct Part {
   long first = 0, last = 0;
   std::vector<double> wall = {}, all = {}, own = {},
-                      others = {};  // others: the mean of the workers but the pushing thread
+                      others = {};  // others: the mean of the workers but the registry's thread
   double messages = 0;              // per tick
   std::uint32_t lost = 0;
 

@@ -1,4 +1,4 @@
-// What it costs the world's thread that tools look on, and how many bytes go to them.
+// What it costs the world thread that tools look on, and how many bytes go to them.
 //
 //   watch_costs rows [ROUNDS]     100,000 rows of 32 bytes, then of 4, all written 60 times a second: nobody watches; one watch of the whole world at 20 Hz;
 //                                 200 watches of 1,000 entities each. Beside a memcpy of the watched columns
@@ -7,7 +7,7 @@
 //
 // Of watches at 20 Hz also how long the longest of them was told nothing, and of those that do not read how much waits for each.
 //
-// Processor time of the world's thread; phases follow one another in rounds, every other round backwards, because the world goes on and
+// Processor time of the world thread; phases follow one another in rounds, every other round backwards, because the world goes on and
 // its ticks do not stay alike. The medians of the rounds are printed, and of two phases the median of what each round says of them. Clients
 // are read by a thread of this program; in the battle it throws away what came, because clients are mostly on other machines, and
 // what they do with it would cost this one its caches.
@@ -106,7 +106,7 @@ struct Viewer {
       const BatchView batch((*next)->batch);
       if (batch.type() == TypeTraits<session::Sessions>::id) {
         const auto sessions = session::read<session::Sessions>(batch);
-        for (std::size_t i = 0; i < sessions.authors.size(); ++i)
+        for (std::size_t i = 0; i < sessions.sessions.size(); ++i)
           waiting_bytes = std::max(waiting_bytes, sessions.answer_bytes[i] + sessions.watch_bytes[i]);
         asked = false;
       }

@@ -1,5 +1,5 @@
 // Passes on two workers beside the same pass on one, which is the limit here. Measured is processor time, so that other
-// programs on the machine do not count: what the pushing thread worked besides its share, and a worker's mean share. `larger`
+// programs on the machine do not count: what the registry's thread worked besides its share, and a worker's mean share. `larger`
 // is the same with the larger share: workers take tasks as they come, so it is far from the mean only where somebody else
 // had a processor meanwhile.
 #include <cmath>

@@ -5,7 +5,7 @@
 //             | bytes  | flags  | request        | envelope, if flag envelope      | one batch (messages/batch.h)
 //
 //   envelope  0                8                16               24
-//             | sequence       | author         | author_request | clock_ns        |
+//             | sequence       | session        | sender_request | clock_ns        |
 //
 //   bytes     size of the whole frame including this header; a multiple of 16, so batches in an aligned buffer are aligned
 //   request   the id that the sender chose for a question; an answer has the id of its question, and a frame of a watch has
@@ -49,8 +49,8 @@ static_assert(sizeof(FrameHeader) == 16);
 
 struct FrameEnvelope {
   std::uint64_t sequence = 0;
-  std::uint64_t author = 0;          ///< the session that sent the input; 0 means the world itself
-  std::uint64_t author_request = 0;  ///< the author's request id for the input
+  std::uint64_t session = 0;         ///< the session that sent the input; 0 means the world itself
+  std::uint64_t sender_request = 0;  ///< the session's request id for the input
   std::uint64_t clock_ns = 0;
 };
 static_assert(sizeof(FrameEnvelope) == 32);

@@ -163,7 +163,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
 
 template <ComponentType... Cs>
 [[gnu::noinline]] std::vector<Entity> EntityRegistry::create_many_queued(std::uint32_t count, const Cs&... components) {
-  (known().need<Cs>(), ...);
+  (known_types().need<Cs>(), ...);
   std::vector<Entity> made(count);
   if (count == 0) return made;
   open<Create>().append_rows_shared(made.size(), Create{}, components...);
@@ -213,7 +213,7 @@ template <ComponentType... Cs>
         return call.done();
       }
   }
-  (known().need<Cs>(), ...);
+  (known_types().need<Cs>(), ...);
   return push_rows(e, Set{}, components...);
 }
 
@@ -221,7 +221,7 @@ template <ComponentType... Cs>
 [[gnu::noinline]] Receipt EntityRegistry::set_first(Row row, const Cs&... components) {
   const Entity e = row.chunk->ids()[row.row];
   Archetype& from = *row.chunk->archetype;
-  (known().need<Cs>(), ...);
+  (known_types().need<Cs>(), ...);
   const std::uint64_t drops = core_.state.storage.archetype_drops();
   const Receipt receipt = push_rows(e, Set{}, components...);
   if (receipt.handled && drops == core_.state.storage.archetype_drops())
@@ -262,7 +262,7 @@ template <ComponentType C>
         return call.done();
       }
   }
-  known().need<C>();
+  known_types().need<C>();
   return push(e, message);
 }
 
@@ -270,7 +270,7 @@ template <ComponentType C>
 [[gnu::noinline]] Receipt EntityRegistry::remove_first(Row row) {
   const Entity e = row.chunk->ids()[row.row];
   Archetype& from = *row.chunk->archetype;
-  known().need<C>();
+  known_types().need<C>();
   const std::uint64_t drops = core_.state.storage.archetype_drops();
   const Receipt receipt = push(e, Remove{.component = TypeTraits<C>::id});
   if (receipt.handled && drops == core_.state.storage.archetype_drops())

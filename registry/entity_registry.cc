@@ -22,7 +22,7 @@ const KnownChunk* EntityRegistry::learn_chunk(MessageRoute& route, std::uint64_t
   if (place >= Locator::no_row) return nullptr;
   Chunk& chunk = *core_.state.storage.chunk(Locator::from_bits(static_cast<std::uint32_t>(place)).chunk());
   const CallSite& site = route.calls[chunk.archetype_index];
-  return site.run ? route.known.learn(core_.state.storage, site, chunk) : nullptr;
+  return site.run ? route.chunks.learn(core_.state.storage, site, chunk) : nullptr;
 }
 const Receipt& EntityRegistry::end_untaken_push(std::uint64_t place) {
   return core_.ended = impl_->inputs.end_push(place >= Locator::no_row ? Receipt{.dead = 1} : Receipt{.unhandled = 1});
@@ -44,7 +44,7 @@ Receipt EntityRegistry::flush() {
 
 Receipt EntityRegistry::advance(std::uint64_t ns) {
   check_outside();
-  known().need<Advance>();
+  known_types().need<Advance>();
   impl_->tell_unknown_names();
   return impl_->inputs.advance(ns);
 }
@@ -67,7 +67,7 @@ Text EntityRegistry::intern_name(std::string_view text, Receipt* refused) {
   const Text hash = text_of(text);
   if (impl_->texts.find(hash) == text) return hash;
   check_outside();
-  known().need<InternText>();
+  known_types().need<InternText>();
   core_.pushing.append_table(TypeTraits<InternText>::id, Entity{}, encode(InternText{.text = std::string(text)}));
   const Receipt receipt = deliver_pushed();
   if (!receipt.refused) return hash;
@@ -94,9 +94,9 @@ EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic
   core_.state.storage.on_archetype = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind(archetype);
   };
-  known().need<Create>();
-  known().need<Name>();
-  known().need<ChildOf>();
+  known_types().need<Create>();
+  known_types().need<Name>();
+  known_types().need<ChildOf>();
   impl_->delivery.know_lifecycle();
   host().set_executor(impl_->options.executor);
   impl_->note_observed();

@@ -115,7 +115,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   // --- push: delivers immediately ---
   //
   // Each push first delivers posted messages, then its own message, and then everything that its
-  // handlers push. Errors are not reported. The receipt counts how many targets of this message
+  // handlers post. Errors are not reported. The receipt counts how many targets of this message
   // were handled, unhandled (alive, but without a handler), dead, or refused. It also contains the
   // first refusal and states whether the cascade was cut short.
 
@@ -241,7 +241,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// if a known type with the same name has a different layout.
   template <GeneratedType T>
   void add_type() {
-    known().need<T>();
+    known_types().need<T>();
   }
   /// Registers a runtime component (registry/storage/runtime_type.h). The hook f(T&, Entity) is
   /// called now for existing values, and for all values after a load. The hook may read the
@@ -345,7 +345,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
 
   const Storage& storage() const noexcept { return core_.state.storage; }
-  TypesKnown& known() noexcept { return core_.types; }
+  TypesKnown& known_types() noexcept { return core_.types; }
   Arena& input() noexcept { return core_.state.input; }
   void check_outside() const noexcept {
     if (core_.inside != Inside::nobody) [[unlikely]]
@@ -392,7 +392,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   const KnownChunk* learn_chunk(MessageRoute& route, std::uint64_t place);
   template <MessageType M>
   void tell_pushed(InputSink& sink, MessageRoute& route, Entity target, const M& message);
-  /// Completes push_direct() if no handler took the message, a handler pushed, or a sink wants
+  /// Completes push_direct() if no handler took the message, a handler posted, or a sink wants
   /// receipts. Returns a reference to the registry's own receipt, so that the caller's does not
   /// have to be in memory.
   const Receipt& end_untaken_push(std::uint64_t place);

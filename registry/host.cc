@@ -103,10 +103,9 @@ std::vector<std::string_view> RegistryReader::template_names() const {
 
 // --- inputs ---
 
-Receipt RegistryHost::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request,
-                                 std::uint64_t user) {
+Receipt RegistryHost::push_batch(std::span<const std::byte> batches, const Sender& by) {
   registry_.check_outside();
-  return registry_.impl_->inputs.push_batches(batches, author, request, user);
+  return registry_.impl_->inputs.push_batches(batches, by);
 }
 
 void RegistryHost::post_batch(std::span<const std::byte> batches) {
@@ -149,14 +148,14 @@ void RegistryHost::set_edit_log(EditLog* log) noexcept { registry_.impl_->struct
 
 // --- ids and texts ---
 
-Entity RegistryHost::grant(std::uint32_t count, std::uint64_t author) {
+Entity RegistryHost::grant(std::uint32_t count, std::uint64_t session) {
   registry_.check_outside();
-  registry_.known().need<Grant>();
+  registry_.known_types().need<Grant>();
   Entity first;
   // Pending messages may take ids, so they must be delivered first.
   registry_.impl_->inputs.push([&](Arena& pushing) {
     first = {registry_.core_.state.storage.next_grant(count), 1};
-    pushing.append_world(Grant{.first = first.index, .count = count, .author = author});
+    pushing.append_world(Grant{.first = first.index, .count = count, .author = session});
   });
   return first;
 }
@@ -167,7 +166,7 @@ void RegistryHost::return_grant(Entity first, std::uint32_t count) {
 
 Receipt RegistryHost::drop_texts(std::span<const Text> texts) {
   registry_.check_outside();
-  registry_.known().need<DropTexts>();
+  registry_.known_types().need<DropTexts>();
   DropTexts message;
   message.texts.reserve(texts.size());
   for (const Text text : texts) message.texts.push_back(text.hash);
@@ -190,23 +189,23 @@ void RegistryHost::set_executor(Executor* executor) {
   r.note_observed();
 }
 
-void RegistryHost::begin_part(std::uint32_t part) { registry_.known().handlers().begin_part(part); }
+void RegistryHost::begin_part(std::uint32_t part) { registry_.known_types().handlers().begin_part(part); }
 
 TypeId RegistryHost::change_message(ChangeKind kind, TypeId component) {
-  if (!registry_.known().component(component))
+  if (!registry_.known_types().component(component))
     throw SetupError("there is no component with type id " + std::to_string(component));
-  return registry_.known().change(kind, component).type->id;
+  return registry_.known_types().change(kind, component).type->id;
 }
 
 void RegistryHost::forget_runtime_type(TypeId type) {
   registry_.check_outside();
-  registry_.known().forget_runtime(type);
+  registry_.known_types().forget_runtime(type);
   registry_.impl_->restorers.erase(type);
 }
 
 void RegistryHost::remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose) {
   registry_.check_outside();
-  for (const TypeId type : registry_.known().forget_runtime_of(whose)) registry_.impl_->restorers.erase(type);
+  for (const TypeId type : registry_.known_types().forget_runtime_of(whose)) registry_.impl_->restorers.erase(type);
 }
 
 void RegistryHost::set_waiting_managers(ManagerStates states) {

@@ -106,10 +106,9 @@ class RegistryHost : public RegistryReader {
 
   /// Pushes batches that a BatchBuilder made from known types, or that the Verifier has checked.
   /// Consecutive batches are separate pushes, and the counts in the receipt are totals. An empty
-  /// span is not an input. Stops the program if the bytes end inside a batch. Sinks receive the
-  /// session (`author`, or 0 for the host), its request number, and its user.
-  Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0,
-                     std::uint64_t user = 0);
+  /// span is not an input. Stops the program if the bytes end inside a batch. Sinks receive `by` in
+  /// the envelope; by default, the sender is the host.
+  Receipt push_batch(std::span<const std::byte> batches, const Sender& by = {});
   /// Posts batches. The batches must meet the same conditions as those passed to push_batch().
   void post_batch(std::span<const std::byte> batches);
   /// Repeats an input of another registry, of any kind, from the envelope and bytes that a sink
@@ -117,7 +116,7 @@ class RegistryHost : public RegistryReader {
   /// such input, they have the same state, sequence, and receipts after each push, flush, and
   /// advance.
   ///
-  /// A replayed post or lane batch is delivered, but the messages that its handlers push remain
+  /// A replayed post or lane batch is delivered, but the messages that its handlers post remain
   /// pending until the next push, flush, or advance. The bytes must have been verified
   /// (verify_batch). Stops the program if the input is not the next one, or if anything was posted
   /// to this registry. Batches in this registry's lanes wait for a flush(). If `batch` is empty for
@@ -148,7 +147,7 @@ class RegistryHost : public RegistryReader {
   /// round trip. The grant consists of `count` indices, starting with that of the returned entity,
   /// all with generation 1. Reuses a returned range if one is long enough. Always succeeds, except
   /// that the program is stopped once all 2^32 indices are used up.
-  Entity grant(std::uint32_t count, std::uint64_t author);
+  Entity grant(std::uint32_t count, std::uint64_t session);
   /// Takes back the unused ids of a grant. Runs of 64 or more are held for later grants; the
   /// registry itself uses up shorter runs. Ids that are used or were never granted are ignored. The
   /// grantee must not create any further entities with these ids.

@@ -8,7 +8,7 @@ void RegistryProfile::observe(bool on) {
   registry_.check_outside();
   EntityRegistry::Impl& r = *registry_.impl_;
   if (on) r.observer = std::make_unique<Observer>(registry_.types(), r.trace);
-  if (on != r.counting) registry_.known().handlers().observe_calls(on);
+  if (on != r.counting) registry_.known_types().handlers().observe_calls(on);
   r.counting = on;
   r.note_observed();
 }

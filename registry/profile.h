@@ -44,7 +44,7 @@ class RegistryProfile : public RegistryFigures {
   /// Records into `trace` while the registry is observed, or stops recording if null. The trace
   /// must outlive the recording.
   void set_trace(Trace* trace);
-  /// Records, in the batches that handlers push, the message that caused each push
+  /// Records, in the batches that handlers post, the message that caused each post
   /// (messages/causes.h), so that traces show the chain of causes. Messages in a run are then
   /// delivered one at a time, with the same results. Initially off, which adds no bytes. Messages
   /// sent by timers have no cause.

@@ -22,23 +22,23 @@ namespace muster {
 template <GeneratedType M>
 Arena& EntityRegistry::open() {
   check_outside();
-  known().need<M>();
+  known_types().need<M>();
   return core_.pushing;
 }
 
 [[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* message) {
   RegistryCore& core = core_;
   const std::uint64_t place = core.state.storage.locate(target);
-  const KnownChunk* known = route.known.find(place, core.state.storage.stamp());
-  if (!known) [[unlikely]] {
-    known = learn_chunk(route, place);
-    if (!known) return end_untaken_push(place);
+  const KnownChunk* entry = route.chunks.find(place, core.state.storage.stamp());
+  if (!entry) [[unlikely]] {
+    entry = learn_chunk(route, place);
+    if (!entry) return end_untaken_push(place);
   }
-  const CallSite& site = *known->site;
+  const CallSite& site = *entry->site;
   core.pushed_to = target.bits();
   core.inside = site.inside;
   try {
-    site.known(*core.context, *known, message, static_cast<std::uint32_t>(place) & (Locator::rows_max - 1));
+    site.run_known(*core.context, *entry, message, static_cast<std::uint32_t>(place) & (Locator::rows_max - 1));
   } catch (...) {
     handler_failed();
   }
@@ -64,7 +64,7 @@ template <MessageType M>
   if constexpr (std::is_same_v<M, Destroy>) return destroy(target, message);
   if constexpr (is_builtin(TypeTraits<M>::id)) return push_queued<M>(target, message);
   if (core_.is_quiet()) [[likely]] {
-    if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
+    if (MessageRoute* route = known_types().seen_route<M>()) [[likely]] {
       M kept = message;  // a copy, because the handler may change the caller's object
       if (InputSink* const sink = core_.told)
         tell_pushed(*sink, *route, target, kept);
@@ -81,8 +81,8 @@ template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
   open<M>().append(target, message);
   if constexpr (!is_builtin(TypeTraits<M>::id)) {
-    if (!known().seen_route<M>()) [[unlikely]]
-      known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
+    if (!known_types().seen_route<M>()) [[unlikely]]
+      known_types().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
   }
   return deliver_pushed();
 }
@@ -124,7 +124,7 @@ Receipt EntityRegistry::push(const M& message) {
 template <GeneratedType M>
 Arena& EntityRegistry::posting() {
   check_outside();
-  known().need<M>();
+  known_types().need<M>();
   return input();
 }
 template <MessageType M>
@@ -134,7 +134,7 @@ inline void EntityRegistry::post(Entity target, const M& message) {
 }
 template <MessageType M>
 [[gnu::noinline]] std::byte* EntityRegistry::post_first(Entity target, Passed<M> message) {
-  if (known().seen<M>()) [[likely]]
+  if (known_types().seen<M>()) [[likely]]
     if (std::byte* const next = input().begin_next(target, message)) [[likely]]
       return next;
   return post_slowly<M>(target, message);
@@ -159,14 +159,14 @@ void EntityRegistry::post(Entity target, const M& message) {
 }
 template <MessageType M>
 TimerId EntityRegistry::post_at(std::uint64_t due_ns, Entity target, const M& message) {
-  known().need<M>();
+  known_types().need<M>();
   BatchBuilder inner;
   inner.append(target, message);
   return post_timed(due_ns, inner.front());
 }
 template <MessageType M>
 TimerId EntityRegistry::post_at(std::uint64_t due_ns, const M& message) {
-  known().need<M>();
+  known_types().need<M>();
   BatchBuilder inner;
   inner.append_world(message);
   return post_timed(due_ns, inner.front());
@@ -176,7 +176,7 @@ TimerId EntityRegistry::post_at(std::uint64_t due_ns, const M& message) {
 
 template <ComponentType... Cs>
 detail::Made EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
-  (known().need<Cs>(), ...);
+  (known_types().need<Cs>(), ...);
   const Text text = name.empty() ? Text{} : intern_name(name);
   if (!text && !name.empty()) [[unlikely]]
     return refuse_create(parent, name, nullptr);  // no entity is created if its name is refused
@@ -192,7 +192,7 @@ detail::Made EntityRegistry::spawn_with(std::string_view what, const SpawnOption
   if constexpr (sizeof...(Cs) == 0)
     if (const Entity made = spawn_direct(what, options)) [[likely]]
       return {made};
-  (known().need<Cs>(), ...);
+  (known_types().need<Cs>(), ...);
   Spawn message;
   const std::span<Entity> ids = prepare_spawn(what, options, message);
   if (ids.empty()) [[unlikely]]

@@ -68,8 +68,8 @@ detail::Made EntityRegistry::refuse_spawn(std::string_view what, const SpawnOpti
   else if (!options.name.empty() && impl_->texts.find(text_of(options.name)) != options.name)
     why.code = RefusalCode::text_collision;
   else
-    why.code =
-        impl_->structure.templates().known(text_of(what)) ? RefusalCode::wrong_targets : RefusalCode::unknown_template;
+    why.code = impl_->structure.templates().template_of(text_of(what)) ? RefusalCode::wrong_targets
+                                                                       : RefusalCode::unknown_template;
   return refuse(*this, why, {.parent = options.parent, .before = options.before, .name = options.name, .what = what});
 }
 

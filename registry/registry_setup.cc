@@ -11,19 +11,19 @@ namespace muster {
 
 Subscription EntityRegistry::add_handler(std::unique_ptr<Handler> handler) {
   check_outside();
-  const Handler& added = known().handlers().add(std::move(handler), storage().archetypes());
+  const Handler& added = known_types().handlers().add(std::move(handler), storage().archetypes());
   return Subscription(impl_->self, added.ordinal);
 }
 
 Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options) {
   return add_handler(
-      make_dynamic_handler(known(), std::move(name), std::move(shape), std::move(handler), std::move(options)));
+      make_dynamic_handler(known_types(), std::move(name), std::move(shape), std::move(handler), std::move(options)));
 }
 
 void EntityRegistry::end_handler(std::uint64_t ordinal) {
   check_outside();
-  known().handlers().remove(ordinal);
+  known_types().handlers().remove(ordinal);
 }
 
 void Subscription::end() noexcept {

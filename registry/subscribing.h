@@ -44,7 +44,7 @@ template <class Invoker, class F>
 Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options,
                                          bool of_manager) {
   auto handler =
-      detail::make_handler<Invoker>(known(), std::move(name), std::forward<F>(f), has_state, std::move(options));
+      detail::make_handler<Invoker>(known_types(), std::move(name), std::forward<F>(f), has_state, std::move(options));
   handler->of_manager = of_manager;
   return add_handler(std::move(handler));
 }
@@ -56,7 +56,7 @@ Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptio
   // clang-format on
   using Signature = detail::HandlerSignature<F>;
   if constexpr (detail::is_right_signature<Signature>)
-    return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));
+    return add_handler(detail::make_handler(known_types(), std::move(name), std::move(handler), std::move(options)));
   else
     return detail::WrongSignature<Signature>::explain(), Subscription();
 }
@@ -116,7 +116,7 @@ Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::
 template <RuntimeType T>
 void EntityRegistry::add_runtime_type(std::function<void(T&, Entity)> restore) {
   check_outside();
-  known().need<T>();
+  known_types().need<T>();
   if (restore)
     set_restorer(TypeTraits<T>::id,
                  [restore = std::move(restore)](void* value, Entity e) { restore(*static_cast<T*>(value), e); });

@@ -169,7 +169,9 @@ void tell_of_recovery(const World& world) {
 }
 
 Durability durability_of(const std::string& name) {
-  return name == "commit" ? Durability::commit : name == "batched" ? Durability::batched : Durability::checkpoint;
+  return name == "each_flush" ? Durability::each_flush
+         : name == "batched"  ? Durability::batched
+                              : Durability::checkpoint;
 }
 
 struct Failure {
@@ -257,7 +259,7 @@ struct Served {
   /// fails, reopens the world with the previous schemas and plugins.
   std::expected<void, Failure> open_again() {
     const Pace pace = world->pace();
-    if (const auto saved = world->try_commit(); !saved)
+    if (const auto saved = world->try_save(); !saved)
       return std::unexpected(Failure{exit_save, std::string("not saved: ") + saved.error().what()});
     world.reset();
     std::expected<void, Failure> opened;
@@ -330,7 +332,7 @@ int serve(const Arguments& arguments) {
   if (is_new) {
     try {
       served.plugins->begin(world->registry());
-      world->commit();
+      world->save();
     } catch (const PluginError& error) {
       return complain(exit_plugin, error.what());
     } catch (const WorldError& error) {
@@ -383,7 +385,7 @@ int serve(const Arguments& arguments) {
   if (const std::string* const why = world->stopped()) {
     return complain(exit_stopped, world->path() + ": stopped: " + *why);
   }
-  const auto saved = world->try_commit();
+  const auto saved = world->try_save();
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
   spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
   return exit_done;
@@ -420,9 +422,9 @@ int main(int argc, char** argv) {
   app.add_flag("--paused", arguments.paused, "start with a paused clock: see muster clock");
   app.add_option(
          "--durability", arguments.durability,
-         "what a crash or power failure loses: commit: a few ms; batched: a tenth of a second plus the time of a "
+         "what a crash or power failure loses: each_flush: a few ms; batched: a tenth of a second plus the time of a "
          "write; checkpoint: everything since the last save")
-      ->check(CLI::IsMember({"commit", "batched", "checkpoint"}))
+      ->check(CLI::IsMember({"each_flush", "batched", "checkpoint"}))
       ->capture_default_str();
   app.add_option("--autosave", arguments.autosave_s,
                  "seconds between saves, if there is anything new; 0: only on request and at the end")

@@ -113,7 +113,7 @@ struct Server::Impl final : WorldSide {
   std::uint64_t processor_ns() const override { return processor_clock.now_ns(); }
   std::string hang() const override { return world.hang(); }
   bool begin_save(const std::function<void(Saved)>& then) override {
-    return world.begin_commit([then](const std::expected<CheckpointReport, WorldError>& saved) {
+    return world.begin_save([then](const std::expected<CheckpointReport, WorldError>& saved) {
       then(saved ? Saved() : std::unexpected(std::string(saved.error().what())));
     });
   }
@@ -139,7 +139,7 @@ struct Server::Impl final : WorldSide {
     std::expected<std::vector<ReloadedPlugin>, std::string> done =
         options.plugins->reload(world.registry(), which, options.open_again ? &opened_again : nullptr);
     if (!opened_again.empty())
-      if (const auto saved = world.try_commit(); !saved)
+      if (const auto saved = world.try_save(); !saved)
         done = std::unexpected(std::string("the world cannot be saved before it is reopened: ") + saved.error().what());
     if (done && opened_again.empty()) world.set_code(options.plugins->code(options.program));
     if (options.log && !done) options.log("not reloaded: " + done.error());

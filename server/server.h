@@ -38,10 +38,10 @@ struct ServerOptions {
   std::string page_folder = {};
   /// Name of this program, as shown by `muster info`. Empty means the name of the executable.
   std::string program = {};
-  /// Called on the server's thread with a log line about each session that connects, leaves, or is
-  /// refused. May be empty.
+  /// Called on the listener's thread with a log line about each session that connects, leaves, or
+  /// is refused. May be empty.
   std::function<void(const std::string&)> log = {};
-  /// Called on the server's thread, at most once a second, with a log line about connections that
+  /// Called on the listener's thread, at most once a second, with a log line about connections that
   /// were refused before they became sessions, mostly because of wrong tokens. Also called on the
   /// world thread when the disk begins to fail or works again. If empty, `log` is called instead.
   std::function<void(const std::string&)> warn = {};

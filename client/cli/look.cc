@@ -225,7 +225,7 @@ static std::uint64_t within_ns(const session::Load& load, double share) {
 /// Describes how much recent work a server crash can lose.
 static std::string loss_text(const session::Info& info) {
   switch (info.durability) {
-    case session::Durability::commit: return "some ms";
+    case session::Durability::each_flush: return "some ms";
     case session::Durability::batched: return "a tenth of a second";
     case session::Durability::checkpoint: break;
   }

@@ -49,12 +49,12 @@ std::string each_text(double ns, double count) { return count == 0 ? "" : count_
 /// Gets all sessions, page by page.
 session::Sessions all_sessions(Client& client) {
   session::Sessions all = must(client.ask<session::ListSessions>());
-  for (session::Sessions page = all; page.more && !page.authors.empty();) {
-    page = must(client.ask(session::ListSessions{.after = page.authors.back()}));
+  for (session::Sessions page = all; page.more && !page.sessions.empty();) {
+    page = must(client.ask(session::ListSessions{.after = page.sessions.back()}));
     const auto take = [&]<class T>(std::vector<T>& to, const std::vector<T>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
-    take(all.authors, page.authors);
+    take(all.sessions, page.sessions);
     take(all.users, page.users);
     take(all.names, page.names);
     take(all.kinds, page.kinds);
@@ -76,10 +76,10 @@ session::Sessions all_sessions(Client& client) {
   return all;
 }
 
-/// Returns the session number to display, which is the lower half of `author`. The upper half
+/// Returns the session number to display, which is the lower half of `number`. The upper half
 /// identifies the server's start, so it is the same for all sessions of one server.
-std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
-std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }
+std::uint64_t session_number(std::uint64_t number) { return number & 0xffffffff; }
+std::string session_text(std::uint64_t number) { return std::to_string(session_number(number)); }
 
 /// Describes what is keeping bytes from being sent, and for how long, as in "the line, 21 s".
 std::string wait_text(const session::Sessions& of, std::size_t i) {
@@ -195,7 +195,7 @@ class Looks {
     const Rate rate = this->rate();
     print_line(now_.sequence == before_.sequence
                    ? "nothing happened for " + number_text(std::round(rate.seconds * 100) / 100) + " s"
-                   : "inputs " + count_text(rate(now_.sequence, before_.sequence)) + "/s, the world's thread " +
+                   : "inputs " + count_text(rate(now_.sequence, before_.sequence)) + "/s, the world thread " +
                          rate.share(now_.processor_ns, before_.processor_ns) + ", telling watches " +
                          rate.share(now_.watch_ns, before_.watch_ns));
     print_line("");
@@ -234,14 +234,14 @@ class Looks {
   }
 
   void sessions(const Rate& rate) {
-    const Gains gained(rate, sessions_.authors, sessions_before_.authors);
+    const Gains gained(rate, sessions_.sessions, sessions_before_.sessions);
     Columns columns({"SESSION", "NAME", "EDITS/s", "ROWS TOLD/s", "RECEIVED/s", "SENT/s", "WAITING", "OLDEST"});
     const auto cost = [&](std::size_t i) {
       return gained(sessions_.sent_bytes, sessions_before_.sent_bytes, i) +
              gained(sessions_.received_bytes, sessions_before_.received_bytes, i);
     };
-    for (const std::size_t i : busiest(sessions_.authors.size(), cost))
-      columns.add({session_text(sessions_.authors[i]), name_text(sessions_, i),
+    for (const std::size_t i : busiest(sessions_.sessions.size(), cost))
+      columns.add({session_text(sessions_.sessions[i]), name_text(sessions_, i),
                    count_text(gained(sessions_.edits, sessions_before_.edits, i)),
                    count_text(gained(sessions_.rows, sessions_before_.rows, i)),
                    bytes_text(gained(sessions_.received_bytes, sessions_before_.received_bytes, i)),
@@ -261,7 +261,7 @@ class Looks {
     out.member("ns", static_cast<std::uint64_t>(rate().seconds * 1e9));
     share(out, "processor_ns", now_.processor_ns, before_.processor_ns);
     share(out, "watch_ns", now_.watch_ns, before_.watch_ns);
-    const Rows messages(before_.messages), handlers(before_.handlers), sessions(sessions_before_.authors);
+    const Rows messages(before_.messages), handlers(before_.handlers), sessions(sessions_before_.sessions);
     out.key("messages").open_array();
     for (std::size_t i = 0; i < now_.messages.size(); ++i) {
       const std::uint64_t key = now_.messages[i];
@@ -285,9 +285,9 @@ class Looks {
       out.close_object();
     }
     out.close_array().key("sessions").open_array();
-    for (std::size_t i = 0; i < sessions_.authors.size(); ++i) {
-      const std::uint64_t key = sessions_.authors[i];
-      out.open_object().member("session", session_number(key)).member("author", std::to_string(key));
+    for (std::size_t i = 0; i < sessions_.sessions.size(); ++i) {
+      const std::uint64_t key = sessions_.sessions[i];
+      out.open_object().member("session", session_number(key)).member("session_number", std::to_string(key));
       out.member("name", sessions_.names[i]);
       share(out, "edits", sessions_.edits[i], sessions.before(key, sessions_before_.edits));
       share(out, "rows", sessions_.rows[i], sessions.before(key, sessions_before_.rows));
@@ -317,15 +317,17 @@ void who(const Common& common) {
   out.open_array();
   Columns columns({"SESSION", "NAME", "KIND", "ROLE", "FOR", "EDITS", "WATCHES", "WATCHED", "ROWS TOLD", "SENT",
                    "WAITING", "OLDEST OWED", "WAITS FOR"});
-  for (std::size_t i = 0; i < all.authors.size(); ++i) {
+  for (std::size_t i = 0; i < all.sessions.size(); ++i) {
     const std::uint64_t waiting = all.answer_bytes[i] + all.watch_bytes[i];
-    columns.add({session_text(all.authors[i]), name_text(all, i), all.kinds[i], role_text(all.roles[i]),
+    columns.add({session_text(all.sessions[i]), name_text(all, i), all.kinds[i], role_text(all.roles[i]),
                  age_text(all.connected_ns[i]), std::to_string(all.edits[i]), std::to_string(all.watches[i]),
                  all.watches[i] ? std::to_string(all.watched[i]) : "", std::to_string(all.rows[i]),
                  bytes_text(all.sent_bytes[i]), waiting ? bytes_text(waiting) : "", age_text(all.oldest_ns[i]),
                  wait_text(all, i)});
-    out.open_object().member("session", session_number(all.authors[i]));
-    out.member("author", std::to_string(all.authors[i])).member("user", all.users[i]).member("name", all.names[i]);
+    out.open_object().member("session", session_number(all.sessions[i]));
+    out.member("session_number", std::to_string(all.sessions[i]))
+        .member("user", all.users[i])
+        .member("name", all.names[i]);
     out.member("kind", all.kinds[i]).member("role", role_text(all.roles[i])).member("own", all.own[i] != 0);
     out.member("connected_ns", all.connected_ns[i]);
     out.member("edits", all.edits[i]).member("received_bytes", all.received_bytes[i]);
@@ -344,10 +346,12 @@ void who_ended(const Common& common) {
   JsonWriter out;
   out.open_array();
   Columns columns({"SESSION", "NAME", "KIND", "AGO", "WHY"});
-  for (std::size_t i = 0; i < all.authors.size(); ++i) {
-    columns.add({session_text(all.authors[i]), all.names[i], all.kinds[i], age_text(all.ago_ns[i]), all.texts[i]});
-    out.open_object().member("session", session_number(all.authors[i]));
-    out.member("author", std::to_string(all.authors[i])).member("user", all.users[i]).member("name", all.names[i]);
+  for (std::size_t i = 0; i < all.sessions.size(); ++i) {
+    columns.add({session_text(all.sessions[i]), all.names[i], all.kinds[i], age_text(all.ago_ns[i]), all.texts[i]});
+    out.open_object().member("session", session_number(all.sessions[i]));
+    out.member("session_number", std::to_string(all.sessions[i]))
+        .member("user", all.users[i])
+        .member("name", all.names[i]);
     out.member("kind", all.kinds[i]).member("ago_ns", all.ago_ns[i]);
     out.member("code", session::name_of(static_cast<session::FaultCode>(all.codes[i]))).member("why", all.texts[i]);
     out.close_object();

@@ -250,7 +250,7 @@ class Watcher {
                        value_line(world_.types(), *component, value + entry.offset, world_) + "}";
         }
       }
-      line.members += ", \"author\": " + std::to_string(frame.envelope.author);
+      line.members += ", \"session_number\": " + std::to_string(frame.envelope.session);
       print(line);
     }
   }

@@ -190,7 +190,7 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
   received.header = frame.header;
   received.envelope = frame.envelope;
   received.bytes.assign(frame.batch.begin(), frame.batch.end());
-  received.epoch = welcome.server;
+  received.epoch = welcome.epoch;
   last_sequence = std::max(last_sequence, frame.envelope.sequence);
   if (const auto watch = watches.find(request); watch != watches.end()) {
     Watch& queue = watch->second;
@@ -248,7 +248,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   hello.token = impl.options.token;
   hello.name = impl.options.name;
   hello.kind = impl.options.kind;
-  hello.session = impl.options.before.session;
+  hello.secret = impl.options.before.secret;
   hello.last_sequence = impl.options.before.sequence;
   const auto frames = client.ask_all(hello);
   if (!frames) return std::unexpected(frames.error());
@@ -273,7 +273,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
 
 const session::Welcome& Client::welcome() const noexcept { return impl_->welcome; }
 const TypeTable& Client::types() const noexcept { return impl_->types; }
-SoFar Client::so_far() const noexcept { return {impl_->welcome.server, impl_->welcome.session, impl_->last_sequence}; }
+SoFar Client::so_far() const noexcept { return {impl_->welcome.epoch, impl_->welcome.secret, impl_->last_sequence}; }
 bool Client::is_started_anew() const noexcept {
   const std::uint64_t before = impl_->options.before.epoch;
   return before != 0 && before != epoch();

@@ -35,7 +35,7 @@ namespace muster {
 /// whether the server has been restarted.
 struct SoFar {
   std::uint64_t epoch = 0;     ///< identifies one start of the server
-  std::uint64_t session = 0;   ///< the session's number, from Welcome
+  std::uint64_t secret = 0;    ///< the secret of the session, from Welcome
   std::uint64_t sequence = 0;  ///< the newest sequence received
 };
 
@@ -140,7 +140,7 @@ class Client {
   const session::Welcome& welcome() const noexcept;
   /// Returns the epoch, which is a number that identifies one start of the server. All sequences
   /// that this client receives belong to this epoch.
-  std::uint64_t epoch() const noexcept { return welcome().server; }
+  std::uint64_t epoch() const noexcept { return welcome().epoch; }
   /// Returns the position to pass as ClientOptions::before to the next client.
   SoFar so_far() const noexcept;
   /// Returns true if the server has been restarted since ClientOptions::before. In this case,

@@ -137,7 +137,7 @@ export class Client {
         token: options.token ?? '',
         name: options.name ?? '',
         kind: options.kind ?? 'client',
-        session: options.before?.session ?? 0n,
+        secret: options.before?.secret ?? 0n,
         last_sequence: options.before?.sequence ?? 0n,
       });
       const welcome = answer_of((await connection.ask(hello))[0], Welcome);
@@ -168,11 +168,11 @@ export class Client {
    * a different epoch.
    */
   get epoch(): bigint {
-    return this.welcome.server;
+    return this.welcome.epoch;
   }
   /** The position for `before` of the next client. */
   get so_far(): SoFar {
-    return { epoch: this.epoch, session: this.welcome.session, sequence: this.connection.sequence };
+    return { epoch: this.epoch, secret: this.welcome.secret, sequence: this.connection.sequence };
   }
   /**
    * True if the server was restarted since `before`. Earlier sequences and ids are then

@@ -20,7 +20,7 @@ export class ClientError extends Error {
     /** The server's Fault; null if the error is not from the server. */
     readonly fault: Fault | null = null,
     /**
-     * Id of the request with the refused batch, called `author_request` in envelopes; 0n if there
+     * Id of the request with the refused batch, called `sender_request` in envelopes; 0n if there
      * is none.
      */
     readonly request: bigint = 0n,

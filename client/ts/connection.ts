@@ -123,8 +123,8 @@ export class Connection {
   }
 
   /** Sets the epoch and the limits from Welcome. */
-  welcomed({ server, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
-    this.epoch = server;
+  welcomed({ epoch, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
+    this.epoch = epoch;
     this.sequence = sequence;
     this.frame_bytes_max = frame_bytes_max;
     // Batches of a snapshot may have any size.

@@ -12,8 +12,8 @@ export interface Acknowledged extends Ack {
 export interface SoFar {
   /** Identifies the start of the server. */
   epoch: bigint;
-  /** The session's id, from Welcome. */
-  session: bigint;
+  /** The secret of the session, from Welcome. */
+  secret: bigint;
   /** The newest sequence received. */
   sequence: bigint;
 }

@@ -17,9 +17,9 @@ export interface Envelope {
   /** Sequence of the input, or of the state that contains the value. */
   sequence: bigint;
   /** The session that sent the input; 0n for the world itself. */
-  author: bigint;
+  session: bigint;
   /** The id of that session's request. */
-  author_request: bigint;
+  sender_request: bigint;
   clock_ns: bigint;
 }
 
@@ -46,8 +46,8 @@ export function encode_frame(
   view.setBigUint64(8, BigInt(request), true);
   if (envelope) {
     view.setBigUint64(16, envelope.sequence, true);
-    view.setBigUint64(24, envelope.author, true);
-    view.setBigUint64(32, envelope.author_request, true);
+    view.setBigUint64(24, envelope.session, true);
+    view.setBigUint64(32, envelope.sender_request, true);
     view.setBigUint64(40, envelope.clock_ns, true);
   }
   bytes.set(batch, head);
@@ -160,8 +160,8 @@ export class FrameDecoder {
       envelope: enveloped
         ? {
             sequence: view.getBigUint64(16, true),
-            author: view.getBigUint64(24, true),
-            author_request: view.getBigUint64(32, true),
+            session: view.getBigUint64(24, true),
+            sender_request: view.getBigUint64(32, true),
             clock_ns: view.getBigUint64(40, true),
           }
         : null,

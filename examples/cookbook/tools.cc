@@ -93,7 +93,7 @@ void print_an_entity() {
 }
 
 // guide: log everything
-/// Inputs come by an InputSink; what handlers push and timers deliver comes by this one.
+/// Inputs come by an InputSink; what handlers post and timers deliver comes by this one.
 class PushLog final : public muster::PushedSink {
  public:
   explicit PushLog(const muster::TypeTable& types) : types_(types) {}

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   muster::EntityRegistry& registry = world.registry();
   if (world.is_new()) {
     registry.create("hero", game::Position{}, game::Velocity{.x = 1}, game::Health{}).or_stop();
-    world.commit();
+    world.save();
   }
   muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});
 
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   // guide: end
 
   // guide: end of the program
-  server.stop();   // clients are told
-  world.commit();  // the next start has nothing to replay
+  server.stop();  // clients are told
+  world.save();   // the next start has nothing to replay
   // guide: end
 }

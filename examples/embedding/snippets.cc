@@ -87,11 +87,11 @@ void posting() {
 void saving() {
   muster::World world("saving.muster", install);
   world.registry().create("hero", game::Health{}).or_stop();
-  world.commit();
+  world.save();
   const auto show = [](const char*) {};
   bool saved = false;
   // guide: saving
-  const bool begun = world.begin_commit([&](const auto& report) {  // called by a later poll
+  const bool begun = world.begin_save([&](const auto& report) {  // called by a later poll
     saved = report.has_value();
     if (!saved) show(report.error().what());
   });
@@ -107,7 +107,7 @@ void counting() {
   require(threads() == before);
   muster::World world("threads.muster", install);
   world.registry().create("hero", game::Health{}).or_stop();
-  world.commit();
+  world.save();
   (void)world.poll(16ms);
   require(threads() == before);
   {
@@ -137,7 +137,7 @@ int serve(const char* path, const char* address) {
 
 void errors() {
   muster::World world("errors.muster", install);
-  world.commit();
+  world.save();
   require(serve("errors.muster", "127.0.0.1:0") == 1);  // another World has the file
   const muster::Server server(world, {.listen = "127.0.0.1:0"});
   require(serve("others.muster", server.address().c_str()) == 1);  // another Server has the port

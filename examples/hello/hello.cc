@@ -17,7 +17,7 @@ int main() {
   if (world.is_new()) {
     const auto orc = registry.create("orc", game::Health{.value = 30});
     registry.push(orc, game::Damage{.amount = 7});  // handled when push returns
-    world.commit();                                 // durable
+    world.save();                                   // durable
   }
   muster::Server server(world, {.listen = "127.0.0.1:7717"});  // remote tools come in here
   std::fprintf(stderr, "%s\n", server.editor_url());           // with its token

@@ -13,14 +13,14 @@
 namespace muster {
 
 /// The sender of an input, as in Envelope.
-struct Editor {
+struct Sender {
   std::uint64_t session = 0;  ///< 0 if the sender is not a session
   std::uint64_t user = 0, request = 0;
 };
 
 /// A message from a session. Valid only during the call.
 struct Edit {
-  const Editor& by;
+  const Sender& by;
   TypeId type;
   /// The target entities; empty for a message to the world. A message with many targets may be
   /// split into several consecutive edits.

@@ -55,7 +55,7 @@ class Manager {
  public:
   virtual ~Manager() = default;
   /// Reports the entities that have died, in order of destruction. Called after each delivered
-  /// input and after each batch that handlers pushed, if any entity died. A manager that cleans up
+  /// input and after each batch that handlers posted, if any entity died. A manager that cleans up
   /// gradually can call EntityRegistry::alive instead of implementing this function.
   virtual void on_destroyed(std::span<const Entity> gone) { static_cast<void>(gone); }
   /// Calls `take` for each component that this manager holds for a living entity. The order must

@@ -50,7 +50,7 @@ bool Spawner::prepare(std::string_view what, const SpawnOptions& options, Spawn&
              .before = options.before,
              .name = intern(options.name),
              .clash = options.clash};
-  const Template* known = templates_.known(message.what);
+  const Template* known = templates_.template_of(message.what);
   if (!known || options.count == 0) return false;
   ids_.resize(std::size_t{known->size()} * options.count);
   storage_.reserve(ids_);

@@ -54,7 +54,7 @@ struct Refusal {
   FieldId field;
 };
 
-/// Counts the targets of the input's own message, not those of messages that handlers pushed.
+/// Counts the targets of the input's own message, not those of messages that handlers posted.
 struct Receipt {
   std::uint64_t sequence = 0;  ///< sequence number of the sealed input
   /// Number of targets for which a handler was called, or on which the registry itself acted.

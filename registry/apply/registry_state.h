@@ -84,7 +84,7 @@ struct RegistryState {
   ManagerStates managers;  ///< states of absent managers, or of all managers if outside the
                            ///< registry
   Arena input;             ///< posted messages
-  Arena cascade;           ///< messages pushed by handlers
+  Arena cascade;           ///< messages posted by handlers
   BatchCursor cursor;      ///< position in the cascade's front batch
   Shown<std::uint64_t> sequence = 0;
   std::uint64_t now_ns = 0;

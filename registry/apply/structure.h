@@ -64,14 +64,14 @@ class Structure {
   /// Sets the log that receives the edits of sessions from now on, or removes it if null. The log
   /// must outlive this object or remain valid until the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
-  /// While this object exists, the messages being applied belong to an input from `editor`.
+  /// While this object exists, the messages being applied belong to an input from `sender`.
   class EditedBy {
    public:
-    EditedBy(Structure& structure, const Editor& editor) noexcept : structure_(structure) {
-      if (structure.log_ && editor.session != 0) [[unlikely]]
-        structure.editor_ = editor;
+    EditedBy(Structure& structure, const Sender& sender) noexcept : structure_(structure) {
+      if (structure.log_ && sender.session != 0) [[unlikely]]
+        structure.sender_ = sender;
     }
-    ~EditedBy() { structure_.editor_.session = 0; }
+    ~EditedBy() { structure_.sender_.session = 0; }
     EditedBy(const EditedBy&) = delete;
     EditedBy& operator=(const EditedBy&) = delete;
 
@@ -151,9 +151,9 @@ class Structure {
   template <class Write>
   [[gnu::always_inline]] Refusal edited(TypeId type, std::span<const Entity> targets, const std::byte* payload,
                                         const RowSetSpan& rows, std::span<const std::byte> table, Write write) {
-    if (editor_.session == 0) [[likely]]
+    if (sender_.session == 0) [[likely]]
       return write();
-    const Edit edit{editor_, type, targets, payload, rows, table};
+    const Edit edit{sender_, type, targets, payload, rows, table};
     log_->before(edit);
     const Refusal refusal = write();
     log_->after(edit, refusal);
@@ -251,7 +251,7 @@ class Structure {
   BulkRows bulk_;
   TreeRows tree_rows_;
   EditLog* log_ = nullptr;
-  Editor editor_;  // the session whose messages are being applied, if there is a log
+  Sender sender_;  // the session whose messages are being applied, if there is a log
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;

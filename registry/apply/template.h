@@ -136,7 +136,8 @@ class TemplateTable {
     const auto at = entries_.find(name);
     return at == entries_.end() ? nullptr : &at->second;
   }
-  const Template* known(Text name) const noexcept {
+  /// Returns the current template, or null if the template is unknown.
+  const Template* template_of(Text name) const noexcept {
     const auto at = entries_.find(name);
     return at == entries_.end() ? nullptr : at->second.what.get();
   }

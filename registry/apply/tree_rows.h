@@ -14,7 +14,7 @@ namespace muster {
 
 /// The shape of a tree. Nodes are numbered in pre-order, starting with 0 for the root; as a sibling
 /// number, 0 means that there is no sibling. Remembers where the previous rows were placed, so only
-/// the storage's thread may use it.
+/// the registry's thread may use it.
 struct TreePlan {
   /// The nodes with the same archetype and depth. Their rows are adjacent and in pre-order. The
   /// first block contains only the root.

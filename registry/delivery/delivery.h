@@ -98,7 +98,7 @@ class Delivery {
   /// Calls all handlers of a single message for a single row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
   /// Numbers the messages that follow as belonging to the input with this sequence number. If a
-  /// handler pushes, the number of its message is recorded as the cause.
+  /// handler posts, the number of its message is recorded as the cause.
   void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
   /// Returns the number of the next message, or 0 if causes are not recorded.
   std::uint64_t next_number() const noexcept { return cascade_.causes() ? number_ : 0; }

@@ -2,7 +2,7 @@
 // entities, create_many, and spawn. These calls write rows without delivering a message, with the
 // same results as Structure (registry/apply/structure.h).
 //
-//   a session's input   Inputs > Delivery > Structure      the sender: Envelope::author
+//   a session's input   Inputs > Delivery > Structure      the sender: Envelope::session
 //   a handler's push    Inputs > Delivery > Structure
 //   the host's call     Inputs > Delivery > Structure
 //     or, as a shortcut HostCall                           HostEnvelope: never a session

@@ -26,10 +26,10 @@ bool InboxLane::put(std::span<const std::byte> batches, std::uint64_t request) {
   return true;
 }
 
-std::shared_ptr<InboxLane> Inbox::open_lane(std::uint64_t author, std::size_t bytes_max, std::uint64_t user) {
+std::shared_ptr<InboxLane> Inbox::open_lane(std::uint64_t session, std::size_t bytes_max, std::uint64_t user) {
   auto lane = std::make_shared<InboxLane>();
   lane->inbox_ = this;
-  lane->author_ = author;
+  lane->session_ = session;
   lane->user_ = user;
   lane->bytes_max_ = bytes_max;
   const MutexLock lock(mutex_);
@@ -65,7 +65,7 @@ void Inbox::take_all() {
   for (const auto& lane : lanes_) {
     const MutexLock lane_lock(lane->mutex_);
     if (lane->entries_.empty()) continue;
-    taken_.push_back({lane->author_, lane->user_, std::move(lane->entries_), std::move(lane->bytes_)});
+    taken_.push_back({lane->session_, lane->user_, std::move(lane->entries_), std::move(lane->bytes_)});
     lane->entries_.clear();
     lane->bytes_.clear();
   }

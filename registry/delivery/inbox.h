@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "registry/apply/edit_log.h"
 #include "system/mutex.h"
 
 namespace muster {
@@ -26,7 +27,7 @@ class InboxLane {
   /// span is empty, returns true and has no effect. Stops the program if the bytes end inside a
   /// batch.
   [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
-  std::uint64_t author() const noexcept { return author_; }
+  std::uint64_t session() const noexcept { return session_; }
   std::uint64_t user() const noexcept { return user_; }
 
  private:
@@ -37,7 +38,7 @@ class InboxLane {
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;
-  std::uint64_t author_ = 0, user_ = 0;
+  std::uint64_t session_ = 0, user_ = 0;
   std::size_t bytes_max_ = 0;
   Mutex mutex_;
   std::vector<Entry> entries_ MUSTER_GUARDED_BY(mutex_);
@@ -47,9 +48,10 @@ class InboxLane {
 /// Owned by the registry. open_lane and on_arrival may be called from any thread.
 class Inbox {
  public:
-  /// Opens a lane whose batches carry `author` and `user` (see Envelope). The lane remains open
+  /// Opens a lane whose batches carry `session` and `user` (see Envelope). The lane remains open
   /// until the last shared_ptr to it has been destroyed and the lane is empty.
-  std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20, std::uint64_t user = 0);
+  std::shared_ptr<InboxLane> open_lane(std::uint64_t session, std::size_t bytes_max = 64u << 20,
+                                       std::uint64_t user = 0);
   /// Sets a function that is called when a batch is put into an empty inbox. It is called on the
   /// writer's thread, while no locks are held. An empty function is allowed.
   void on_arrival(std::function<void()> wake);
@@ -58,7 +60,7 @@ class Inbox {
   /// may be called only on that thread.
   bool empty() const noexcept;
 
-  /// Used by the registry. Calls take(author, user, request, batch) for every batch that arrived
+  /// Used by the registry. Calls take(sender, batch) for every batch that arrived
   /// before this call, and returns the number of batches. If `take` throws, that batch and the
   /// following ones remain in the inbox and come first in the next call.
   template <class Take>
@@ -67,7 +69,7 @@ class Inbox {
  private:
   friend class InboxLane;
   struct Taken {
-    std::uint64_t author, user;
+    std::uint64_t session, user;
     std::vector<InboxLane::Entry> entries;
     std::vector<std::byte> bytes;
   };
@@ -92,7 +94,7 @@ std::size_t Inbox::drain(Take&& take) {
     for (; entry_ < taken_[lane_].entries.size(); ++entry_, ++count) {
       const Taken& lane = taken_[lane_];
       const InboxLane::Entry& entry = lane.entries[entry_];
-      take(lane.author, lane.user, entry.request,
+      take(Sender{.session = lane.session, .user = lane.user, .request = entry.request},
            std::span<const std::byte>(lane.bytes).subspan(entry.offset, entry.bytes));
     }
   taken_.clear();

@@ -1,5 +1,5 @@
 // The interface for journals, replication, and tests. Sinks see every input, in sealed form, before
-// it is delivered. Messages that handlers push are not inputs.
+// it is delivered. Messages that handlers post are not inputs.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ struct Envelope {
 
   /// The session that sent the input, as passed to the inbox lane or to push_batch; 0 if the host
   /// itself sent it. Grants and request numbers belong to sessions.
-  std::uint64_t author = 0;
+  std::uint64_t session = 0;
   /// The user responsible for the input, as passed together with the session. A user can outlive a
   /// session and can have several sessions at once, so histories belong to users.
   ///
   /// The value is 0 if there is no numbered user. This is the case for everything that the host
   /// pushes, posts, advances, and grants, for templates that the host defines for itself, and for
-  /// sessions that use the host's own token. Messages that handlers push or timers deliver are not
+  /// sessions that use the host's own token. Messages that handlers post or timers deliver are not
   /// inputs. If there is a user but no session, the host acted on behalf of that user.
   std::uint64_t user = 0;
   std::uint64_t request = 0;  ///< number chosen by the session, or 0 if there is none
   InputKind kind = InputKind::push;
   /// The number of times that the registry resumed a cut cascade between the previous input and
-  /// this one. A cascade is cut when the messages that handlers push exceed a limit. Each call to
+  /// this one. A cascade is cut when the messages that handlers post exceed a limit. Each call to
   /// the registry first resumes such a cascade, even if the call then has no input. A replay must
   /// resume the cascade the same number of times.
   std::uint32_t resumed = 0;

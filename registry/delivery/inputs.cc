@@ -38,7 +38,7 @@ void add_to(Receipt& sum, const Receipt& one) noexcept {
   sum.sequence = one.sequence;
 }
 
-/// Returns the numbers of messages [begin, end) of a batch that handlers pushed. For a table,
+/// Returns the numbers of messages [begin, end) of a batch that handlers posted. For a table,
 /// `offset` is the position of the first message in the body.
 Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                          std::size_t offset) noexcept {
@@ -137,18 +137,17 @@ Receipt Inputs::live(Envelope& envelope, std::span<const std::byte> bytes, Deliv
   return receipt;
 }
 
-Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t author, std::uint64_t request,
-                     std::uint64_t user) {
-  Envelope envelope{.author = author, .user = user, .request = request, .kind = kind};
+Receipt Inputs::live(InputKind kind, const BatchView& batch, const Sender& by) {
+  Envelope envelope{.session = by.session, .user = by.user, .request = by.request, .kind = kind};
   return live(envelope, batch.bytes(), [&](Receipt& receipt) { deliver(batch, envelope, receipt); });
 }
 
 void Inputs::deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt) {
   const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
-  const Structure::EditedBy edited(structure_, {envelope.author, envelope.user, envelope.request});
+  const Structure::EditedBy edited(structure_, {envelope.session, envelope.user, envelope.request});
   if (MessageRoute* route = core_.types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
     delivery_.each(batch, *route, 0, batch.count(), receipt);
-  } else if ((envelope.kind == InputKind::inbox || envelope.author != 0) && batch.kind() == BatchKind::timed &&
+  } else if ((envelope.kind == InputKind::inbox || envelope.session != 0) && batch.kind() == BatchKind::timed &&
              batch.timer() != 0) {
     receipt.refused = 1;  // only the registry assigns timer ids
     receipt.refusal = {RefusalCode::timer_chosen, {}, batch.type()};
@@ -231,8 +230,7 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
   core_.drawn = 0;
 }
 
-Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
-                             std::uint64_t user) {
+Receipt Inputs::push_batches(std::span<const std::byte> bytes, const Sender& by) {
   // Usually there is only one batch. The receipt contains the totals of all batches.
   if (bytes.size() >= sizeof(BatchHeader)) [[likely]] {
     const BatchView first(bytes);
@@ -240,30 +238,29 @@ Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t aut
     if (header.bytes == bytes.size()) {
       std::uint16_t kind_and_flags;
       std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
-      if (kind_and_flags == plain_each && author != 0 && header.count - 1 < Delivery::few_max && core_.is_quiet())
+      if (kind_and_flags == plain_each && by.session != 0 && header.count - 1 < Delivery::few_max && core_.is_quiet())
           [[likely]]
         if (const MessageRoute* route = core_.types.route(header.type);
             route && !route->builtin && header.item_bytes == route->few_bytes)
-          return push_few(first, *route, author, request, user);
-      return push_batch(first, author, request, user);
+          return push_few(first, *route, by);
+      return push_batch(first, by);
     }
   }
   Receipt sum{.sequence = core_.state.sequence};
   for_each_batch(bytes, [&](const BatchView& batch) {
-    const Receipt one = push_batch(batch, author, request, user);
+    const Receipt one = push_batch(batch, by);
     add_to(sum, one);
     sum.cut_short = one.cut_short;
   });
   return sum;
 }
 
-Receipt Inputs::push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
-                         std::uint64_t user) {
+Receipt Inputs::push_few(const BatchView& batch, const MessageRoute& route, const Sender& by) {
   const InInput mark(core_, Inside::handlers);
   core_.sink_threw = false;
   Receipt receipt;
   try {
-    Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
+    Envelope envelope{.session = by.session, .user = by.user, .request = by.request, .kind = InputKind::push};
     tell(envelope, batch.bytes());
     const BatchHeader& header = batch.header();
     const ItemCounts counts =
@@ -283,17 +280,17 @@ Receipt Inputs::push_few(const BatchView& batch, const MessageRoute& route, std:
   return receipt;
 }
 
-Receipt Inputs::push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user) {
+Receipt Inputs::push_batch(const BatchView& batch, const Sender& by) {
   return inside("push_batch", [&] {
     if (!core_.state.cascade.empty() || !core_.state.input.empty()) [[unlikely]]
       deliver_waiting();
-    Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
+    Envelope envelope{.session = by.session, .user = by.user, .request = by.request, .kind = InputKind::push};
     const Storage::Drawn before = core_.state.storage.drawn();
-    if (author == 0) core_.drawn = claim_ids(batch);
+    if (by.session == 0) core_.drawn = claim_ids(batch);
     Receipt receipt;
     try {
       receipt = live(envelope, batch.bytes(), [&](Receipt& own) {
-        if (author == 0) claim_timer(batch);
+        if (by.session == 0) claim_timer(batch);
         deliver(batch, envelope, own);
       });
     } catch (...) {
@@ -319,10 +316,9 @@ Receipt Inputs::flush() {
     Receipt sum{.sequence = core_.state.sequence};
     const bool waited = !core_.state.cascade.empty() || !core_.state.input.empty();
     add_to(sum, deliver_waiting());
-    const std::size_t arrived = inbox_.drain(
-        [&](std::uint64_t author, std::uint64_t user, std::uint64_t request, std::span<const std::byte> bytes) {
-          add_to(sum, live(InputKind::inbox, BatchView(bytes), author, request, user));
-        });
+    const std::size_t arrived = inbox_.drain([&](const Sender& by, std::span<const std::byte> bytes) {
+      add_to(sum, live(InputKind::inbox, BatchView(bytes), by));
+    });
     sum.sequence = core_.state.sequence;
     if (!waited && arrived == 0) return sum;
     tell_flush(sum);
@@ -381,10 +377,10 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
       if (recorded.next_timer != 0) next_timer_ = recorded.next_timer;
       try {
         Envelope envelope{
-            .author = recorded.author, .user = recorded.user, .request = recorded.request, .kind = recorded.kind};
+            .session = recorded.session, .user = recorded.user, .request = recorded.request, .kind = recorded.kind};
         receipt = live(envelope, bytes, [&](Receipt& own) {
           if (bytes.empty()) return;  // the batch was not recorded
-          if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
+          if (recorded.kind == InputKind::push && recorded.session == 0) claim_timer(batch);
           deliver(batch, recorded, own);
         });
       } catch (...) {

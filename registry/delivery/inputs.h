@@ -5,7 +5,7 @@
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
 //   deliver      its own messages, by all their handlers                                Delivery
 //   settle       counters, receipts; managers are told which entities were destroyed    settle()
-//   cascade      what handlers pushed, and what that pushes, up to the limits           deliver_cascade()
+//   cascade      what handlers posted, and what those post, up to the limits            deliver_cascade()
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
 // Shortcuts perform the same steps with fewer instructions. For messages to handlers, they are
@@ -73,15 +73,13 @@ class Inputs {
   Receipt push_new(std::span<Entity> ids, bool waited = false);
   /// Pushes the consecutive batches in `bytes`, each as a separate input. The counts in the receipt
   /// are totals.
-  Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
-                       std::uint64_t user);
+  Receipt push_batches(std::span<const std::byte> bytes, const Sender& by);
   /// Pushes a single batch.
-  Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
+  Receipt push_batch(const BatchView& batch, const Sender& by);
   /// Pushes a few single-entity messages from a session. Requires that the registry does not act on
   /// messages of this type, that no messages are pending, and that single messages are not
   /// observed. Equivalent to push_batch().
-  Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
-                   std::uint64_t user);
+  Receipt push_few(const BatchView& batch, const MessageRoute& route, const Sender& by);
   /// Completes a push to a single entity whose handler was called directly: settles the push and
   /// delivers the cascade. Equivalent to push().
   Receipt end_push(Receipt receipt);
@@ -137,7 +135,7 @@ class Inputs {
       drop_archetypes();
   }
   void drop_archetypes();
-  /// Completes a push or flush. Returns true if all messages that handlers pushed were delivered.
+  /// Completes a push or flush. Returns true if all messages that handlers posted were delivered.
   bool end_call() {
     const bool whole = deliver_cascade();
     clean_up();
@@ -157,8 +155,7 @@ class Inputs {
   /// settles it.
   template <class Deliver>
   Receipt live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver);
-  Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0,
-               std::uint64_t user = 0);
+  Receipt live(InputKind kind, const BatchView& batch, const Sender& by = {});
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
   /// Like tell(), but the envelope also records what has happened since the previous input.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
@@ -174,7 +171,7 @@ class Inputs {
   /// registry itself acts. Equivalent to calling live() for each batch. Must be used only if post
   /// receipts, observation, and causes are not needed. Returns the number of batches delivered.
   std::size_t deliver_plain(Receipt& sum);
-  /// Delivers the messages that handlers pushed, up to the limit. Returns true if all were
+  /// Delivers the messages that handlers posted, up to the limit. Returns true if all were
   /// delivered.
   bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(); }
   bool deliver_caused();

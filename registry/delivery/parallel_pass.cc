@@ -243,7 +243,7 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
 void ParallelPass::begin_stages(const PassSchedule& schedule) {
   ready_.clear();
   begun_.clear();
-  pushers_.clear();
+  posters_.clear();
   next_pusher_ = 0;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     const PassSchedule::Node& node = schedule.nodes[i];
@@ -252,8 +252,8 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     // A handler that posts must not overtake another handler that posts: it would wait for its turn
     // forever.
     if (node.handler->pushes) {
-      if (!pushers_.empty()) ++nodes_[i].behind;
-      pushers_.push_back(i);
+      if (!posters_.empty()) ++nodes_[i].behind;
+      posters_.push_back(i);
     }
     if (nodes_[i].behind == 0) ready_.push_back(i);  // ascending, so a heap
   }
@@ -268,7 +268,7 @@ void ParallelPass::joined(const PassSchedule& schedule, std::uint32_t number) {
   };
   for (const std::uint32_t later : schedule.nodes[number].later) one_less(later);
   if (!schedule.nodes[number].handler->pushes) return;
-  if (++next_pusher_ < pushers_.size()) one_less(pushers_[next_pusher_]);
+  if (++next_pusher_ < posters_.size()) one_less(posters_[next_pusher_]);
 }
 
 bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {

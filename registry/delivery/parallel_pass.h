@@ -149,7 +149,7 @@ class ParallelPass {
   // Nodes whose predecessors have all joined, but whose on_begin function must wait until the
   // current stage has run.
   std::vector<std::uint32_t> begun_;
-  std::vector<std::uint32_t> pushers_;  // handlers that push, in order
+  std::vector<std::uint32_t> posters_;  // handlers that post, in order
   std::size_t next_pusher_ = 0;         // the first pusher that has not joined
   std::vector<std::uint32_t> stage_;    // nodes in the stage, ascending
   std::vector<std::uint32_t> ended_;    // nodes whose phases have all ended

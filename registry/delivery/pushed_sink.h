@@ -1,4 +1,4 @@
-// The interface for tools that show the messages that handlers push and timers deliver. Such
+// The interface for tools that show the messages that handlers post and timers deliver. Such
 // messages are not inputs themselves, but are caused by inputs. A sink is not part of the state.
 #pragma once
 

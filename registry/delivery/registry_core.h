@@ -131,7 +131,7 @@ struct RegistryCore {
   /// so that the caller's copy does not have to be in memory.
   void tell_receipt(const HostEnvelope& envelope, Receipt receipt) const;  // inputs.cc
   [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
-  /// Counts the results of an input's own messages, or of messages that handlers pushed.
+  /// Counts the results of an input's own messages, or of messages that handlers posted.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
   // The receipt of the previous direct push whose handler required further steps.
   Receipt ended;
@@ -156,7 +156,7 @@ struct RegistryCore {
   /// Returns the handler that a push called directly, or null.
   const Handler* running_straight() const noexcept { return handler_in(inside); }
   /// True if a push requires further steps after its handler, because a sink wants the receipt or
-  /// the handler pushed messages.
+  /// the handler posted messages.
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | state.cascade.batches()) != 0; }
 
  private:

@@ -6,7 +6,7 @@
 //           Loaded to each                               pre-order: parents before children
 //   handlers that follow components: Added, Changed
 //           the template's own messages to each          pre-order
-//   Messages that these handlers push are delivered after all of this, like all pushes.
+//   Messages that these handlers post are delivered after all of this, like all posts.
 #include <cstring>
 
 #include "registry/apply/template.h"

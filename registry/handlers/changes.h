@@ -2,7 +2,7 @@
 // Messages of these types are never pushed. Handlers of Added run after the component was added,
 // and handlers of Removed run before it is removed, in both cases during the message that causes
 // the change. Handlers of Changed run during a Set or SetField. After a write by another handler,
-// they run for a separate message, which comes after everything that the other handler pushed for
+// they run for a separate message, which comes after everything that the other handler posted for
 // the row.
 #pragma once
 

@@ -56,7 +56,7 @@ bool conflict(const Handler& a, const Handler& b) noexcept {
   return false;
 }
 
-void run_known(RunContext& context, const KnownChunk& known, void* message, std::uint32_t row) {
+void run_uncached(RunContext& context, const KnownChunk& known, void* message, std::uint32_t row) {
   known.site->run(context, *known.site, message, *known.chunk, row);
 }
 

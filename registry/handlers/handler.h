@@ -132,14 +132,14 @@ struct CallSite {
   const Handler* handler = nullptr;
   const std::uint16_t* columns = nullptr;  ///< the columns of that handler
   MessageRoute* route = nullptr;
-  RunKnown known = nullptr;          ///< like `run`, but for rows of known chunks
-  Inside inside = Inside::handlers;  ///< the value of RegistryCore::inside while `known` is running
+  RunKnown run_known = nullptr;      ///< like `run`, but for rows of known chunks
+  Inside inside = Inside::handlers;  ///< the value of RegistryCore::inside while `run_known` runs
 };
 /// The value of `run` for all other call sites. Calls the route's handlers; if one of them changes
 /// the message, uses a copy.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// The default value of CallSite::known. Does not use cached data about the chunk.
-void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
+/// The default value of CallSite::run_known. Does not use cached data about the chunk.
+void run_uncached(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 /// The value of Handler::known_base if the handler's first parameter is the entity id of each row.
 constexpr std::uint16_t known_ids = no_column - 1;
 
@@ -220,7 +220,8 @@ struct Handler {
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
-  RunKnown known = &run_known;  ///< all functions except run_known rely on touched columns
+  /// All functions except run_uncached rely on touched columns.
+  RunKnown one_known = &run_uncached;
 
   /// The column to which KnownChunk::base points, known_ids, or no_column if there is none.
   std::uint16_t known_base = no_column;

@@ -211,7 +211,7 @@ void HandlerTable::refresh(MessageRoute& route) {
 
 void HandlerTable::active_changed(MessageRoute& route, bool was_followed) {
   route.schedule.reset();
-  route.known.forget();
+  route.chunks.forget();
   if (is_followed(route) != was_followed) {
     was_followed ? --followed_changes_ : ++followed_changes_;
     find_followed();
@@ -239,11 +239,11 @@ void HandlerTable::find_told() noexcept {
 
 CallSite HandlerTable::site_of(MessageRoute& route, const Handler& handler, std::size_t archetype) const {
   if (!is_called_straight(handler)) return site_of_several(route);
-  return {handler.one, &handler, handler.bound[archetype], &route, handler.known, inside_of(handler)};
+  return {handler.one, &handler, handler.bound[archetype], &route, handler.one_known, inside_of(handler)};
 }
 
 CallSite HandlerTable::site_of_several(MessageRoute& route) {
-  return {.run = &run_several, .route = &route, .known = &run_known};
+  return {.run = &run_several, .route = &route, .run_known = &run_uncached};
 }
 
 void HandlerTable::find_site(MessageRoute& route, std::size_t archetype) const {
@@ -281,7 +281,7 @@ void HandlerTable::observe_calls(bool on) {
   calls_observed_ = on;
   for (const auto& route : routes_) {
     find_sites(*route);
-    route->known.forget();
+    route->chunks.forget();
     set_few(*route);
   }
 }
@@ -310,7 +310,7 @@ void HandlerTable::bind(Archetype& archetype) {
   archetypes_ = std::max<std::size_t>(archetypes_, archetype.index + 1);
   for (Handler* const handler : handlers_) bind_or_stop(*handler, archetype);
   for (const auto& route : routes_) {
-    if (route->calls.size() < archetypes_) route->known.forget();
+    if (route->calls.size() < archetypes_) route->chunks.forget();
     route->calls.resize(archetypes_);
     route->receivers.resize(archetypes_);
     find_site(*route, archetype.index);

@@ -41,7 +41,7 @@ struct MessageRoute {
 
   /// A cache for pushes to a single entity. Cleared whenever the contents of `calls` change or
   /// move.
-  KnownChunks known;
+  KnownChunks chunks;
   /// The `few` function of the only handler, provided that its calls need no extra steps. Otherwise
   /// null.
   RunFew few = nullptr;

@@ -37,7 +37,7 @@ const KnownChunk* KnownChunks::learn(Storage& storage, const CallSite& site, Chu
   }
   KnownChunk& known = chunk.number < size_max ? chunks_[chunk.number] : last_;
   known = {storage.stamp(), &site, &chunk, nullptr};
-  if (site.known != &run_known) {
+  if (site.run_known != &run_uncached) {
     touch_written(storage, site, chunk);
     known.base = base_of(site, chunk);
   }

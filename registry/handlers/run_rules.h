@@ -17,7 +17,7 @@ class RunRules {
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
   /// True if the result is the same as when the messages are delivered one at a time. This is the
-  /// case if no two handlers conflict(), at most one handler pushes, no handler ends a delivery,
+  /// case if no two handlers conflict(), at most one handler posts, no handler ends a delivery,
   /// and no handler's calls need extra steps. If a handler changes messages, the run must be
   /// copied.
   bool whole_runs() const noexcept {

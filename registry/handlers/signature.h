@@ -385,7 +385,7 @@ struct Invoker {
     return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
   }();
   /// Like one(), but for a row of a known chunk, whose columns have been touched.
-  static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
+  static void one_known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
     const CallSite& site = *chunk.site;
     const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};
     call_row(callable(*site.handler), message, known_bases_of(rows, chunk.base, every), rows, row, every);
@@ -470,7 +470,7 @@ struct Invoker {
     handler.takes_parents = (false || ... || reads_parents<Ps>);
     handler.rows = &rows;
     handler.one = &one;
-    handler.known = &known;
+    handler.one_known = &one_known;
     handler.known_base = known_base;
     if constexpr (!TableMessageType<Message>) {
       handler.items = &ItemLoops<Invoker>::run;

@@ -24,7 +24,7 @@ namespace muster {
 /// last-level cache, where prefetching costs more than waiting (12% in a battle of 100,000 units).
 constexpr std::uint64_t rows_far_away = 300'000;
 
-/// Preserves the old bytes of columns. Called on the storage's thread before a column is changed
+/// Preserves the old bytes of columns. Called on the registry's thread before a column is changed
 /// for the first time since Storage::begin_version.
 class ColumnPreserver {
  public:

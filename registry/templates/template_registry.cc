@@ -10,7 +10,7 @@ Receipt EntityRegistry::define_template(const TemplateTree& tree) {
   const auto compiled = tree.compile();
   if (!compiled) throw SetupError(compiled.error());
   check_outside();
-  tree.add_types(known());
+  tree.add_types(known_types());
   const std::vector<std::byte> table = encode(*compiled);
   open<DefineTemplate>().append_table(TypeTraits<DefineTemplate>::id, Entity{}, table);
   return deliver_pushed();
@@ -50,7 +50,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
              .clash = options.clash};
   if (!message.name && !options.name.empty()) return {};  // the name was refused
   impl_->inputs.wait_over();                              // this may define templates
-  const Template* known = impl_->structure.templates().known(message.what);
+  const Template* known = impl_->structure.templates().template_of(message.what);
   if (!known) return {};
   impl_->spawn_ids.resize(std::size_t{known->size()} * options.count);
   return impl_->spawn_ids;
@@ -64,7 +64,7 @@ Receipt EntityRegistry::apply_template(Entity top, std::string_view what, std::v
   const Text name = text_of(what);
   std::vector<Entity>& ids = impl_->spawn_ids;
   ids.assign(1, top);
-  if (const Template* known = impl_->structure.templates().known(name)) {
+  if (const Template* known = impl_->structure.templates().template_of(name)) {
     std::vector<bool> there(known->size(), false);
     there[0] = true;
     for (std::uint32_t i = 1; i < known->size(); ++i) {

@@ -51,22 +51,19 @@ Desk::~Desk() { registry_.host().remove_sink(*this); }
 std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
                                     std::shared_ptr<Connection> connection, std::uint64_t user,
                                     const std::function<void(Session&)>& greet) {
-  SessionIdentity identity{.session_id = random_id(),
-                           .user = user,
-                           .name = std::move(name),
-                           .kind = std::move(kind),
-                           .joined_ns = steady_ns()};
+  SessionIdentity identity{
+      .secret = random_id(), .user = user, .name = std::move(name), .kind = std::move(kind), .joined_ns = steady_ns()};
   std::shared_ptr<Session> session;
   {
     const MutexLock lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
     // The upper half of the numbers differs from desk to desk, so that sessions of two desks never
     // have the same number in a journal.
-    identity.author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+    identity.number = (instance_ & ~std::uint64_t{0xffffffff}) | ++numbers_;
     session = std::make_shared<Session>(std::move(identity), rights, limits_.request_bytes_max, requests_);
     session->connect(std::move(connection));
     greet(*session);
-    sessions_.emplace(session->author, session);
+    sessions_.emplace(session->number, session);
     came_.push_back(session);
   }
   wake();  // if the disk is failing, the session must be notified
@@ -78,13 +75,13 @@ std::uint32_t Desk::sessions() const {
   return static_cast<std::uint32_t>(sessions_.size());
 }
 
-std::optional<session::Fault> Desk::why_ended(std::uint64_t session_id) const {
-  if (session_id == 0) return std::nullopt;
+std::optional<session::Fault> Desk::why_ended(std::uint64_t secret) const {
+  if (secret == 0) return std::nullopt;
   const MutexLock lock(mutex_);
-  for (const auto& [author, session] : sessions_)
-    if (session->session_id == session_id) return session->outgoing()->closed_by();
+  for (const auto& [number, session] : sessions_)
+    if (session->secret == secret) return session->outgoing()->closed_by();
   for (const EndedSession& each : ended_)
-    if (each.session_id == session_id) return each.why;
+    if (each.secret == secret) return each.why;
   return std::nullopt;
 }
 
@@ -141,7 +138,7 @@ void Desk::learn_types() {
     const MutexLock lock(mutex_);
     types_ = made;
     types_made_.fetch_add(1, std::memory_order_release);
-    for (const auto& [author, session] : sessions_) present.push_back(session);
+    for (const auto& [number, session] : sessions_) present.push_back(session);
   }
   schemas_known_ = schemas.size();
   if (first) return;
@@ -303,8 +300,8 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   leave_seat(*session);
   const MutexLock lock(mutex_);
   if (auto why = session->outgoing()->closed_by()) {
-    ended_.push_back({.session_id = session->session_id,
-                      .author = session->author,
+    ended_.push_back({.secret = session->secret,
+                      .number = session->number,
                       .user = session->user,
                       .at_ns = steady_ns(),
                       .name = session->name,
@@ -312,7 +309,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
                       .why = std::move(*why)});
     if (ended_.size() > ended_max) ended_.pop_front();
   }
-  sessions_.erase(session->author);
+  sessions_.erase(session->number);
   --ending_;
 }
 
@@ -336,7 +333,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   // Use returned ids first, no matter how few there are. Otherwise, the number of unused ids would
   // keep growing.
   if (const std::uint32_t returned = registry_.host().returned_ids()) count = std::min(count, returned);
-  const Entity first = registry_.host().grant(count, to.author);
+  const Entity first = registry_.host().grant(count, to.number);
   if (!first) return std::unexpected(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"));
   session::Granted granted;
   granted.first = first.index;
@@ -389,7 +386,7 @@ void Desk::return_unused(Seat& from) {
 std::vector<std::shared_ptr<Session>> Desk::present() const {
   std::vector<std::shared_ptr<Session>> present;
   const MutexLock lock(mutex_);
-  for (const auto& [author, session] : sessions_) present.push_back(session);
+  for (const auto& [number, session] : sessions_) present.push_back(session);
   return present;
 }
 

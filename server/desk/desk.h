@@ -5,7 +5,7 @@
 //
 //   listener's thread                         world thread
 //   desk.take_next(batch) ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
-//   desk.hand_over()                          after_flush: questions in slices, edits between them   server/questions/question_queue.h
+//   desk.pass_on()                            after_flush: questions in slices, edits between them   server/questions/question_queue.h
 //
 // A question begins after the session's earlier edits have been pushed, so a session reads its own
 // writes. The number of steps is limited for edits and for questions. While work remains and no
@@ -71,15 +71,15 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
                              bool latest = false, std::uint64_t came_ns = 0) {
     const bool took = take_next(session, request, batch, for_world, latest, came_ns);
-    hand_over(session);
+    pass_on(session);
     return took;
   }
   /// Like take_in(), but for cases in which further requests of the session may follow immediately.
-  /// The world may not see the batch until hand_over() is called.
+  /// The world may not see the batch until pass_on() is called.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
                                std::uint64_t came_ns = 0);
-  void hand_over(Session& session) {
-    if (session.requests.hand_over()) wake();
+  void pass_on(Session& session) {
+    if (session.requests.pass_on()) wake();
   }
 
   /// Returns a table of the types of the world and of session messages. Whenever the registry
@@ -95,7 +95,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   /// If a session with this secret number was ended by a Fault, returns that Fault. Searches the
   /// current sessions and the ended_max sessions that left most recently.
-  std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
+  std::optional<session::Fault> why_ended(std::uint64_t secret) const;
   static constexpr std::size_t ended_max = 1024;
   /// Requests a flush, and then calls `then` on the world thread with the world's figures as of
   /// that flush.
@@ -168,9 +168,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   const std::shared_ptr<RequestBytes> requests_;  // shared by all sessions
   mutable Mutex mutex_;
   std::vector<std::function<void(const Figures&)>> figures_asked_ MUSTER_GUARDED_BY(mutex_);
-  // Keyed by SessionIdentity::author.
+  // Keyed by SessionIdentity::number.
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
-  std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint32_t numbers_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left with pending requests
 
   // Sessions added since the last flush.

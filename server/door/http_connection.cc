@@ -160,7 +160,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     };
     host_.loop.call_in(figures_time, [told] { told(nullptr); });
     // Called on the world thread. The loop outlives the connection, and the connection's last
-    // reference is released on the loop's thread.
+    // reference is released on the listener's thread.
     host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
       auto self = weak.lock();
       if (!self) return;

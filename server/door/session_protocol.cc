@@ -44,7 +44,7 @@ SessionProtocol::~SessionProtocol() {
 }
 
 std::string SessionProtocol::shown_session() const {
-  return "session " + std::to_string(session_->author & 0xffffffff) + " \"" + session_->name + "\"" +
+  return "session " + std::to_string(session_->number & 0xffffffff) + " \"" + session_->name + "\"" +
          (session_->kind.empty() ? "" : " (" + session_->kind + ")");
 }
 
@@ -103,7 +103,7 @@ void SessionProtocol::on_bytes() {
 void SessionProtocol::on_no_more() {
   if (!welcomed()) return;
   connection_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
-  desk_.hand_over(*session_);
+  desk_.pass_on(*session_);
 }
 
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
@@ -182,7 +182,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   }
   session::Welcome welcome;
   welcome.protocol = std::min(hello.protocol, session::protocol_newest);
-  welcome.server = desk_.epoch();
+  welcome.epoch = desk_.epoch();
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.rights.role;
@@ -194,7 +194,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.watches_max = desk_.limits().watches_max;
   welcome.requests_max = desk_.limits().requests_max;
   welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
-  if (const auto why = desk_.why_ended(hello.session)) {
+  if (const auto why = desk_.why_ended(hello.secret)) {
     welcome.ended_code = why->code;
     welcome.ended = why->text;
   }
@@ -202,8 +202,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   // the client sent.
   session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
-                          welcome.session = session.session_id;
-                          welcome.author = session.author;
+                          welcome.secret = session.secret;
+                          welcome.session = session.number;
                           answer(session, request, welcome);
                         });
   if (!session_)
@@ -211,7 +211,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
         closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has reached its limit of sessions"),
         request);
   if (door_.log)
-    door_.log("welcomed: " + shown_session() + ", author " + std::to_string(session_->author) +
+    door_.log("welcomed: " + shown_session() + ", number " + std::to_string(session_->number) +
               (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)));
   return Outcome::done;
 }

@@ -97,7 +97,7 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
     const BatchView edit{std::span<const std::byte>(request->batch)};
     const std::uint64_t steps = judge_.steps_of_known(edit);
     if (steps == 0 || steps > turn_steps || all.spent() + turn.spent() + edit_steps + steps > all.allowed()) return;
-    const Receipt receipt = registry_.host().push_batch(request->batch, from.author, 0, from.user);
+    const Receipt receipt = registry_.host().push_batch(request->batch, {.session = from.number, .user = from.user});
     ++counters_.edits;
     if (receipt.refused == 0) ++seat.edits;
     const std::uint64_t took_ns = look_at_time();
@@ -215,7 +215,8 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
   Seat& seat = *line.seat;
   const BatchView batch{std::span<const std::byte>(edit.batch)};
   const TimerId timer = registry_.host().next_timer();
-  const Receipt receipt = registry_.host().push_batch(edit.batch, from.author, edit.request, from.user);
+  const Receipt receipt =
+      registry_.host().push_batch(edit.batch, {.session = from.number, .user = from.user, .request = edit.request});
   ++counters_.edits;
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);

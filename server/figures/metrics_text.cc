@@ -55,7 +55,7 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
           std::uint64_t{!figures.save_error.empty()});
   out.one("muster_clock_seconds", "gauge", "The world's clock.", seconds(figures.clock_ns));
   out.one("muster_uptime_seconds", "gauge", "Time since the server started.", seconds(figures.uptime_ns));
-  out.one("muster_world_processor_seconds_total", "counter", "Processor time used by the world's thread.",
+  out.one("muster_world_processor_seconds_total", "counter", "Processor time used by the world thread.",
           seconds(figures.processor_ns));
   out.one("muster_memory_bytes", "gauge", "Resident memory of the process.", figures.memory_bytes);
   const auto count = [&](const char* name, const char* what, std::uint64_t number) {

@@ -18,14 +18,14 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   const auto refuse = [&](std::string why) {
     to.outgoing()->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
   };
-  if (trace_ && author_ == to.author) return refuse("this session is already recording the world");
+  if (trace_ && session_ == to.number) return refuse("this session is already recording the world");
   if (trace_)
-    return refuse("the world is already being recorded by session " + std::to_string(author_ & 0xffffffff) +
+    return refuse("the world is already being recorded by session " + std::to_string(session_ & 0xffffffff) +
                   (name_.empty() ? "" : " (" + name_ + ")"));
   if (!observation_.begin())
     return refuse("the world is already being recorded or observed by the program that serves it");
   trace_ = std::make_unique<Trace>(slices_max);
-  author_ = to.author;
+  session_ = to.number;
   name_ = to.name;
   registry_.profile().set_trace(trace_.get());
   causes_ = causes;
@@ -34,7 +34,7 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
 }
 
 std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end(const Session& from) {
-  if (!trace_ || author_ != from.author)
+  if (!trace_ || session_ != from.number)
     return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has not begun a trace"));
   registry_.profile().set_trace(nullptr);
   std::vector<session::TraceText> pieces(1);
@@ -51,7 +51,7 @@ std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end
 }
 
 void SessionTrace::leave(const Session& from) {
-  if (trace_ && author_ == from.author) stop();
+  if (trace_ && session_ == from.number) stop();
 }
 
 void SessionTrace::stop() {

@@ -38,7 +38,7 @@ class SessionTrace {
   EntityRegistry& registry_;
   Observation& observation_;
   std::unique_ptr<Trace> trace_;  // null if nothing is being recorded
-  std::uint64_t author_ = 0;      // number of the session that is recording
+  std::uint64_t session_ = 0;     // number of the session that is recording
   std::string name_;              // name of that session
   bool causes_ = false;           // true if causes are being recorded for this trace
 };

@@ -132,7 +132,7 @@ class Lister {
       return print_(line + "counters: " + std::to_string(record.counters.messages) + " messages");
     line += name(record.envelope.kind);
     if (!record.kept) return print_(line + "  not kept");
-    const auto& [session, user] = std::pair(record.envelope.author, record.envelope.user);
+    const auto& [session, user] = std::pair(record.envelope.session, record.envelope.user);
     if (user != 0) line += "  user " + std::to_string(user);
     if (session != 0)
       line += std::string(user != 0 ? ", " : "  ") + "session " + std::to_string(session) + ", request " +
@@ -168,7 +168,7 @@ class Lister {
     } else {
       out.member("kind", name(record.envelope.kind))
           .member("user", record.envelope.user)
-          .member("session", record.envelope.author)
+          .member("session", record.envelope.session)
           .member("request", record.envelope.request);
       if (!record.batch.empty()) messages(out, BatchView(record.batch));
     }

@@ -21,7 +21,7 @@ namespace muster {
 
 /// Describes a session that the server ended with a Fault.
 struct EndedSession {
-  std::uint64_t session_id = 0, author = 0, user = 0, at_ns = 0;
+  std::uint64_t secret = 0, number = 0, user = 0, at_ns = 0;
   std::string name, kind;
   session::Fault why;
 };

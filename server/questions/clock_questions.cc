@@ -29,7 +29,7 @@ session::ClockState ClockQuestions::state() const {
   state.clock_ns = registry_.now_ns();
   state.hz = world_.facts().hz;
   state.saved_sequence = world_.saved_sequence();
-  state.author = author_;
+  state.session = session_;
   const Pace pace = this->pace();
   state.speed = pace.speed;
   state.paused = pace.paused ? 1 : 0;
@@ -41,7 +41,7 @@ void ClockQuestions::notice() {
   const Pace now = pace();
   const std::uint64_t saved = world_.saved_sequence();
   const bool set_by_host = now.speed != pace_.speed || now.paused != pace_.paused;
-  if (set_by_host) author_ = 0;
+  if (set_by_host) session_ = 0;
   if (set_by_host || (now.steps > 0) != (pace_.steps > 0) || saved != saved_) followers_.note_change();
   pace_ = now;
   saved_ = saved;
@@ -68,7 +68,7 @@ void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
   pace.steps += what.steps;  // both are bounded
   if (const auto done = world_.set_pace(pace); !done) return refuse(done.error());
   pace_ = pace;
-  author_ = asked.to().author;
+  session_ = asked.to().number;
   followers_.note_change();
   asked.answer(state());
 }

@@ -36,7 +36,7 @@ class ClockQuestions {
   WorldSide& world_;
   Followers followers_;
   Pace pace_;  // the pace most recently sent to followers
-  std::uint64_t author_ = 0, saved_ = 0;
+  std::uint64_t session_ = 0, saved_ = 0;
 };
 
 }  // namespace muster

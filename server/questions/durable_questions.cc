@@ -10,7 +10,7 @@ constexpr std::size_t durable_state_bytes = 512;
 
 session::Durability told(Durability durability) {
   switch (durability) {
-    case Durability::commit: return session::Durability::commit;
+    case Durability::each_flush: return session::Durability::each_flush;
     case Durability::batched: return session::Durability::batched;
     case Durability::checkpoint: break;
   }

@@ -50,8 +50,8 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
   const AnswerSources& of = asked.of();
   std::vector<std::shared_ptr<Session>> all = of.desk.present();
   steps.spend(100 + all.size());
-  std::erase_if(all, [&](const auto& session) { return session->author <= what.after; });
-  std::ranges::sort(all, {}, [](const auto& session) { return session->author; });
+  std::erase_if(all, [&](const auto& session) { return session->number <= what.after; });
+  std::ranges::sort(all, {}, [](const auto& session) { return session->number; });
   const auto watched = of.watches.by_session();
   session::Sessions page;
   page.sequence = asked.registry.sequence();
@@ -59,14 +59,14 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
   const std::uint64_t now_ns = steady_ns();
   std::size_t bytes = 0;
   for (const auto& session : all) {
-    page.more = page.authors.size() >= rows_max || bytes >= asked.limits.page_bytes_max;
+    page.more = page.sessions.size() >= rows_max || bytes >= asked.limits.page_bytes_max;
     if (page.more) break;
     bytes += 100 + session->name.size() + session->kind.size();
     const std::shared_ptr<Connection> connection = session->connection();
     const Outgoing::Waiting waiting = connection->outgoing.waiting();
     const auto watches = watched.find(session.get());
     const Watches::OfSession own = watches == watched.end() ? Watches::OfSession() : watches->second;
-    page.authors.push_back(session->author);
+    page.sessions.push_back(session->number);
     page.users.push_back(session->user);
     page.names.push_back(session->name);
     page.kinds.push_back(session->kind);
@@ -80,7 +80,7 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
     page.watches.push_back(own.watches);
     page.watched.push_back(own.entities);
     page.rows.push_back(session->told_rows.load(std::memory_order_relaxed));
-    const Outgoing::Line line = connection->outgoing.line(now_ns);
+    const Outgoing::Backlog line = connection->outgoing.backlog(now_ns);
     page.oldest_ns.push_back(std::max(own.oldest_ns, line.oldest_ns));
     page.connected_ns.push_back(now_ns - std::min(now_ns, session->joined_ns));
     page.waits_for.push_back(line.waits_for);
@@ -96,7 +96,7 @@ void answer_once(const Asked& asked, const session::ListEnded& what, Steps& step
   const std::vector<EndedSession> all = asked.of().desk.ended(what.limit == 0 ? SIZE_MAX : what.limit);
   steps.spend(all.size());
   for (const EndedSession& each : all) {
-    answer.authors.push_back(each.author);
+    answer.sessions.push_back(each.number);
     answer.users.push_back(each.user);
     answer.names.push_back(each.name);
     answer.kinds.push_back(each.kind);

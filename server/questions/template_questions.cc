@@ -105,7 +105,7 @@ class ReadingTemplates final : public SeldomWork {
     for (const auto& [name, batch] : defined_) {
       if (wrong_) return;
       // The server pushes the definition on behalf of the user.
-      const Receipt receipt = registry.host().push_batch(batch, 0, 0, asked_.to().user);
+      const Receipt receipt = registry.host().push_batch(batch, {.user = asked_.to().user});
       if (receipt.refused > 0) wrong_ = bad(refused_definition(registry, receipt, what_.file, name));
       names.push_back(name);
     }

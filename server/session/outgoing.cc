@@ -283,12 +283,12 @@ void Outgoing::went_on() {
   went_on_ns_ = steady_ns();
 }
 
-Outgoing::Line Outgoing::line(std::uint64_t now_ns) const {
+Outgoing::Backlog Outgoing::backlog(std::uint64_t now_ns) const {
   const auto since = [now_ns](std::uint64_t then_ns) {
     return then_ns == 0 || then_ns > now_ns ? 0 : now_ns - then_ns;
   };
   const MutexLock lock(mutex_);
-  Line told;
+  Backlog told;
   std::uint64_t oldest_ns = taken_oldest_ns_;
   for (std::size_t i = watches_.frames_begin; i < watches_.frames.size() && oldest_ns == 0; ++i)
     oldest_ns = watches_.frames[i].queued_ns;
@@ -309,7 +309,7 @@ void Outgoing::sent() {
     const MutexLock lock(mutex_);
     taken_ = {};
     note_waiting();
-    // If only a few bytes are sent, the time depends more on the writer's thread than on the
+    // If only a few bytes are sent, the time depends more on the listener's thread than on the
     // connection.
     if (taken_bytes_ >= piece_bytes / 2 && taken_ns_ != 0) {
       pace_bytes_ = pace_bytes_ * 7 / 8 + taken_bytes_;

@@ -125,13 +125,13 @@ class Outgoing {
   /// Returns the total size, in bytes, of the frames about watches that are waiting for credit.
   std::size_t held_for_credit() const;
   /// Returns the state of the watches lane.
-  struct Line {
+  struct Backlog {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
     /// Time since the writer last sent bytes, or 0 if there are no bytes to send.
     std::uint64_t stuck_ns = 0;
     std::uint64_t oldest_ns = 0;  ///< age of the oldest pending data, or 0 if there is none
   };
-  Line line(std::uint64_t now_ns) const;
+  Backlog backlog(std::uint64_t now_ns) const;
 
   /// Limit on the number of bytes of the watches lane that the writer takes at once. A single frame
   /// may exceed the limit. An answer therefore waits for at most one piece.

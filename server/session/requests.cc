@@ -40,7 +40,7 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
   const std::size_t size = (batch.size() + 15) / 16 * 16;
   if (filling_.size - filling_.used < size) {
     // A session that sends a lot gets larger piles. A large request gets a pile of its own.
-    const bool full = hand_over();
+    const bool full = pass_on();
     was_full_ |= full;
     pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
     const std::size_t bytes = std::max(pile_bytes_, size);
@@ -60,7 +60,7 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
   return true;
 }
 
-bool Requests::hand_over() {
+bool Requests::pass_on() {
   if (filling_.requests.empty()) return false;
   const std::size_t bytes = filling_.counted;
   if (all_) all_->bytes.fetch_add(bytes, std::memory_order_relaxed);

@@ -55,16 +55,16 @@ class Requests {
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false) {
     const bool took = add(batch, request, for_world, came_ns, latest);
-    hand_over();
+    pass_on();
     return took;
   }
-  /// Like put(), but the world thread may not see the request until hand_over() is called. A full
+  /// Like put(), but the world thread may not see the request until pass_on() is called. A full
   /// pile is passed on automatically; see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
   /// Passes on the requests that were added. Returns false if there were none. Must be called on
   /// the listener's thread.
-  bool hand_over();
+  bool pass_on();
   /// Returns true if add() has passed on a pile since the previous call. Must be called on the
   /// listener's thread.
   bool was_full() noexcept { return std::exchange(was_full_, false); }
@@ -74,7 +74,7 @@ class Requests {
 
   /// Returns the oldest request, or null if there is none. The request is valid until pop(),
   /// drop(), or take() is called. The call may miss requests that are being passed on at the same
-  /// time. The caller of hand_over() wakes the world thread, which then sees them. Must be called
+  /// time. The caller of pass_on() wakes the world thread, which then sees them. Must be called
   /// on the world thread.
   Request* front() {
     if (!taken_.empty()) [[likely]]

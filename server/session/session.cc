@@ -4,8 +4,8 @@ namespace muster {
 
 Session::Session(SessionIdentity identity, const Rights& its_rights, std::size_t request_bytes_max,
                  std::shared_ptr<RequestBytes> all_requests)
-    : session_id(identity.session_id),
-      author(identity.author),
+    : secret(identity.secret),
+      number(identity.number),
       user(identity.user),
       name(std::move(identity.name)),
       kind(std::move(identity.kind)),

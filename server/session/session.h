@@ -36,8 +36,8 @@ namespace muster {
 
 /// The facts about a session that never change.
 struct SessionIdentity {
-  std::uint64_t session_id = 0;  ///< secret shared by the server and the client
-  std::uint64_t author = 0;      ///< the session's number, which is visible to others
+  std::uint64_t secret = 0;  ///< shared by the server and the client
+  std::uint64_t number = 0;  ///< the session's number, which is visible to others
 
   /// The number of the token's user, or 0 for the server's own token.
   std::uint64_t user = 0;
@@ -54,7 +54,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(SessionIdentity identity, const Rights& its_rights, std::size_t request_bytes_max,
           std::shared_ptr<RequestBytes> all_requests);
 
-  const std::uint64_t session_id, author, user;  ///< see SessionIdentity
+  const std::uint64_t secret, number, user;  ///< see SessionIdentity
   const std::string name, kind;
   const std::uint64_t joined_ns;
   const Rights rights;

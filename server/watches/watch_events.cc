@@ -82,7 +82,7 @@ bool EventKeeper::wants_input(TypeId type) const {
 }
 
 void EventKeeper::note(const Envelope& envelope, std::span<const std::byte> bytes, std::uint64_t clock_ns) {
-  last_ = {envelope.sequence, envelope.author, envelope.request, clock_ns};
+  last_ = {envelope.sequence, envelope.session, envelope.request, clock_ns};
   if (bytes.empty()) return;
   if (wants_input(told_type(BatchView(bytes)))) keep(bytes, last_, false);
 }

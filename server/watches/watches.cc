@@ -95,7 +95,7 @@ std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, 
   const Wants wants = wants_of(*what, !what->open.empty());
   want(wants);
   drop(std::exchange(entry.wants, wants));
-  hand_over();
+  pass_on_news();
   events_.want(*what);
   events_.drop(entry.asked);
   entry.asked = *what;
@@ -118,7 +118,7 @@ std::optional<session::Fault> Watches::follow_more(const Session& session, std::
     want(wants);
     drop(std::exchange(entry.wants, wants));
   }
-  hand_over();
+  pass_on_news();
   entry.figures->promises.fetch_add(1, std::memory_order_relaxed);
   give(entry.number, WatchOrder::Change{request, asked});
   return std::nullopt;
@@ -148,7 +148,7 @@ void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, Watch
   entry.asked.entities.clear();
   entry.asked.open.clear();
   want(entry.wants);
-  hand_over();
+  pass_on_news();
   events_.want(entry.asked);
   const std::shared_ptr<WatchFigures> figures = entry.figures;
   entries_.push_back(std::move(entry));
@@ -188,7 +188,7 @@ void Watches::forget(Entry& entry) {
 bool Watches::close(const Session& session, std::uint64_t request, std::optional<std::uint64_t> answered) {
   Entry* const entry = find(session, request);
   if (!entry) return false;
-  hand_over_events();
+  pass_on_events();
   const std::uint64_t number = entry->number;
   forget(*entry);
   entries_.erase(entries_.begin() + (entry - entries_.data()));
@@ -242,7 +242,7 @@ std::vector<Watches::Slice> Watches::take_slices() {
 
 // --- passing news on
 
-void Watches::hand_over_events() {
+void Watches::pass_on_events() {
   if (!events_.wanted()) return;
   const std::size_t told = event_bytes_.load(std::memory_order_relaxed);
   EventNews news = events_.take(events_bytes_max - std::min(events_bytes_max, told));
@@ -252,8 +252,8 @@ void Watches::hand_over_events() {
   put(std::move(news));
 }
 
-void Watches::hand_over() {
-  hand_over_events();
+void Watches::pass_on_news() {
+  pass_on_events();
   const auto types = registry_.types().types();
   std::vector<TypeId> learned;
   for (; types_known_ < types.size(); ++types_known_)
@@ -315,7 +315,7 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
   if (!has_thread_) look_due_ns_ = turns_.look_due_ns();
   const std::uint64_t due_ns = look_due_ns_.load(std::memory_order_acquire);
   if (!is_free || due_ns > now_ns) {
-    hand_over_events();
+    pass_on_events();
     if (has_thread_) {
       const MutexLock lock(mutex_);
       world_waits_until_ = is_free ? due_ns : never;
@@ -323,7 +323,7 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
     return is_free && due_ns != never ? due_ns - now_ns : 0;
   }
   const std::uint64_t begun_ns = recording_ ? steady_ns() : 0;
-  hand_over();
+  pass_on_news();
   if (begun_ns > 0) note({.begin_ns = begun_ns, .ns = steady_ns() - begun_ns, .count = chunks_listed_});
   if (has_thread_) return 0;
   const WatchTurns::Turn turn = turns_.turn(now_ns, ns_max);

@@ -134,8 +134,8 @@ class Watches {
   void drop(const Wants& wants);
   void forget(Entry& entry);
   /// Passes on everything that has been collected so far.
-  void hand_over();
-  void hand_over_events();
+  void pass_on_news();
+  void pass_on_events();
   void give(std::uint64_t watch, decltype(WatchOrder::what) what);
   void put(WatchNews news);
   void run();

@@ -22,7 +22,7 @@ class EntityRegistry;
 /// World::add_visitor and World::remove_visitor must be called on the world thread, but not while
 /// visitors are being called. World::wake may be called on any thread; it causes a sleeping
 /// next_frame to perform one such flush and then continue waiting. after_flush may call
-/// World::commit and try_commit.
+/// World::save and try_save.
 class FlushVisitor {
  public:
   virtual ~FlushVisitor() = default;

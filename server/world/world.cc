@@ -197,7 +197,7 @@ struct World::Impl {
     if (stands.empty()) mark.end(registry.sequence(), tick);
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
     const bool was_new = !saver.is_saving() && file.is_new();
-    saver.hand_over(Clock::now());
+    saver.write_due(Clock::now());
     if (was_new) begin_marking();
   }
   /// Performs a flush. Returns false if the inbox was taken for the last time.
@@ -316,13 +316,13 @@ const std::string* World::autosave_error() const noexcept { return impl_->saver.
 const std::string* World::displaced() const noexcept { return impl_->file.displaced(); }
 const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
 
-std::expected<CheckpointReport, WorldError> World::try_commit() {
-  auto report = impl_->saver.commit();
+std::expected<CheckpointReport, WorldError> World::try_save() {
+  auto report = impl_->saver.save();
   impl_->begin_marking();
   return report;
 }
 
-bool World::begin_commit(Committed then) {
+bool World::begin_save(Saved then) {
   const bool begun = impl_->saver.begin(std::move(then));
   if (!impl_->saver.is_saving()) impl_->begin_marking();
   return begun;
@@ -429,13 +429,13 @@ void World::Impl::recover() {
   left_grants = registry.host().left_grants();
   // Later inputs are recorded relative to this state, using the current types.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
-    if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
+    if (auto report = saver.save(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();
   if (died && died->is_sure()) mark.forget();
 }
 
-CheckpointReport World::commit() {
-  auto report = try_commit();
+CheckpointReport World::save() {
+  auto report = try_save();
   if (!report) throw WorldError(std::move(report.error()));
   return *report;
 }

@@ -2,7 +2,7 @@
 // the registry tick by tick, and saves it.
 //
 //   muster::World world("level1.muster", install, {.hz = 60, .stop_on_signals = true});
-//   if (world.is_new()) { ... fill world.registry() ...; world.commit(); }
+//   if (world.is_new()) { ... fill world.registry() ...; world.save(); }
 //   while (auto frame = world.next_frame()) world.registry().push(muster::Update{.dt = frame.dt});
 //
 // A host with its own loop, such as an engine, calls poll() instead of next_frame(); see
@@ -41,30 +41,30 @@ struct WorldOptions {
   /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group; see code_identity().
   std::string code = {};
-  /// Determines what is guaranteed to survive a crash between commits. Unless the value is
+  /// Determines what is guaranteed to survive a crash between saves. Unless the value is
   /// Durability::checkpoint, the first call to next_frame or poll saves a new world, because only a
   /// world with a file can record its inputs.
   Durability durability = Durability::batched;
 
-  /// Time from a commit to the next automatic commit if the world has changed, where 0 means never.
-  /// The actual time is at least fifty times the time that it took to begin the previous commit.
+  /// Time from a save to the next automatic save if the world has changed, where 0 means never.
+  /// The actual time is at least fifty times the time that it took to begin the previous save.
   std::chrono::nanoseconds autosave = std::chrono::seconds(2);
-  /// Limit on the number of journal bytes since the last commit, where 0 means unlimited. At 80 %,
-  /// a commit begins regardless of `autosave`. At 100 %, the world waits for that commit, and
-  /// recording stops if the commit fails (see recording_error()). `on_warning` is also called if
+  /// Limit on the number of journal bytes since the last save, where 0 means unlimited. At 80 %,
+  /// a save begins regardless of `autosave`. At 100 %, the world waits for that save, and
+  /// recording stops if the save fails (see recording_error()). `on_warning` is also called if
   /// held_bytes() reaches 80 % of this limit.
   std::uint64_t journal_bytes_max = 256u << 20;
-  /// Limit on the total size of the copies of columns that change before a running commit has
-  /// written them. At the limit, the commit is abandoned and restarted, which is reported to
-  /// `on_warning`. After three commits in a row are abandoned, the world waits for the next one. At
-  /// most an eighth of this memory stays allocated for the next commit's copies.
+  /// Limit on the total size of the copies of columns that change before a running save has
+  /// written them. At the limit, the save is abandoned and restarted, which is reported to
+  /// `on_warning`. After three saves in a row are abandoned, the world waits for the next one. At
+  /// most an eighth of this memory stays allocated for the next save's copies.
   std::uint64_t preserved_bytes_max = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
   /// Limit on the size of the records that are waiting to be written to disk. Above this limit, the
   /// disk is considered to lag; see DiskLags.
   std::size_t waiting_bytes_max = 64u << 20;
   /// When the file's -wal reaches this size, a separate thread merges it into the file. With
-  /// Durability::commit, the -wal is merged at a size of 1 MiB at the latest while no commit is
+  /// Durability::each_flush, the -wal is merged at a size of 1 MiB at the latest while no save is
   /// running.
   std::uint64_t merge_bytes = 16u << 20;
   /// Called on the world thread with a message about a problem that does not stop the world. May be
@@ -103,10 +103,10 @@ struct Frame {
 /// Must be used by a single thread, which is called the world thread. Other threads may use only
 /// members marked "any thread" and the lanes of the registry's inbox.
 ///
-/// The destructor does not commit. It finishes a running save and waits until every recorded input
+/// The destructor does not save. It finishes a running save and waits until every recorded input
 /// is on disk (WorldOptions::durability), so that the next World on the same file continues where
 /// this one ended. Posted messages that have not been handled are lost. A new world that was
-/// neither committed nor run is also lost. Without a journal, everything since the last commit is
+/// neither saved nor run is also lost. Without a journal, everything since the last save is
 /// lost.
 class World {
  public:
@@ -114,7 +114,7 @@ class World {
   using Install = std::function<Handlers(EntityRegistry&)>;
 
   /// Opens, locks, and reads the world at `path`, or prepares a new world, whose file is created by
-  /// the first commit. Throws WorldError on failure; the file is then unchanged, byte for byte.
+  /// the first save. Throws WorldError on failure; the file is then unchanged, byte for byte.
   ///
   /// `install` runs before rows are loaded, on an empty registry, so that compiled types are known
   /// before saved ones. It subscribes handlers and adds types, but must not push messages. Types
@@ -144,9 +144,9 @@ class World {
   const EntityRegistry& registry() const noexcept;
   const std::string& path() const noexcept;
   /// Returns the world's id, 32 hexadecimal digits that are the same in all copies of the world's
-  /// file. Empty before the world's first commit.
+  /// file. Empty before the world's first save.
   std::string id() const;
-  /// Returns true until the world's first commit, which may be made by the first call to next_frame
+  /// Returns true until the world's first save, which may be made by the first call to next_frame
   /// or poll (WorldOptions::durability).
   bool is_new() const noexcept;
   /// Returns the tick number of the last frame. Before the first frame, returns the tick of the
@@ -167,7 +167,7 @@ class World {
   /// a frame's time lasts until the next call and includes the host's work in between. Must be
   /// called on the world thread.
   const TimeCounts& tick_times() const noexcept;
-  /// Returns the corrections that were made while reading the file. The next commit writes them to
+  /// Returns the corrections that were made while reading the file. The next save writes them to
   /// the file.
   const LoadReport& load_report() const noexcept;
   /// Returns the result of replaying the journal when the world was opened.
@@ -176,7 +176,7 @@ class World {
   /// the ways to continue. Otherwise, returns null. A world is stopped if two processes in a row
   /// died while handling the same input, either live or from the journal, or if one process did not
   /// return from it. The state is the one before the input, or the one on disk if the input had not
-  /// reached the disk. The clock stays paused, commits are refused, and changes to the registry are
+  /// reached the disk. The clock stays paused, saves are refused, and changes to the registry are
   /// not saved. The input is tried again if the code (WorldOptions::code) has changed, or if the
   /// file WORLD-work, which records the input, is missing.
   const std::string* stopped() const noexcept;
@@ -191,23 +191,23 @@ class World {
   /// seconds. May be called on any thread.
   std::string hang() const;
   /// Sets WorldOptions::code after another build has been loaded. The new value is stored with the
-  /// next commit and with inputs recorded from now on.
+  /// next save and with inputs recorded from now on.
   void set_code(std::string code);
 
   /// Saves everything, including posted messages, and returns once it is on disk. After an error,
-  /// the file contains the previous commit, the registry is unchanged, and a later commit saves
+  /// the file contains the previous checkpoint, the registry is unchanged, and a later save writes
   /// everything.
-  [[nodiscard]] std::expected<CheckpointReport, WorldError> try_commit();
-  using Committed = std::function<void(std::expected<CheckpointReport, WorldError>)>;
+  [[nodiscard]] std::expected<CheckpointReport, WorldError> try_save();
+  using Saved = std::function<void(std::expected<CheckpointReport, WorldError>)>;
   /// Begins saving the current state, which is written by another thread. The world thread only
   /// lists the changed rows and copies columns that change before they are written. `then` is
-  /// called by a later next_frame, poll, try_commit, or commit, before it takes messages that have
+  /// called by a later next_frame, poll, try_save, or save, before it takes messages that have
   /// arrived. If the world is destroyed first, `then` is not called, and the save may or may not
   /// have succeeded. Returns false and has no effect if a save is already running. A new world is
   /// saved immediately.
-  [[nodiscard]] bool begin_commit(Committed then);
-  /// Like try_commit, but throws WorldError on failure.
-  CheckpointReport commit();
+  [[nodiscard]] bool begin_save(Saved then);
+  /// Like try_save, but throws WorldError on failure.
+  CheckpointReport save();
   /// Returns the epoch, a random nonzero number that was drawn when this world was opened. Within
   /// an epoch, each sequence number identifies one input. Inputs that were not durable when the
   /// previous process ended are lost, and their sequence numbers now identify other inputs. May be
@@ -219,7 +219,7 @@ class World {
   /// Returns the sequence number of the last input in the file's state. May be called on any
   /// thread.
   std::uint64_t saved_sequence() const noexcept;
-  /// Returns the size of the journal since the last commit, including bytes that are not yet on
+  /// Returns the size of the journal since the last save, including bytes that are not yet on
   /// disk. Must be called on the world thread.
   std::uint64_t journal_bytes() const noexcept;
   /// Returns the number of bytes of pages in WORLD-wal that cannot be merged because another
@@ -234,18 +234,18 @@ class World {
   std::chrono::nanoseconds autosave() const noexcept;
   /// If inputs are not being recorded even though WorldOptions::durability requires it, returns the
   /// disk's error. Otherwise, returns null. The world continues, but nothing becomes durable until
-  /// a commit succeeds. With Durability::checkpoint, returns the error of the last automatic
-  /// commit. Must be called on the world thread. The string is valid until the next flush or
-  /// commit.
+  /// a save succeeds. With Durability::checkpoint, returns the error of the last automatic
+  /// save. Must be called on the world thread. The string is valid until the next flush or
+  /// save.
   const std::string* recording_error() const noexcept;
   /// If the file or its -wal was moved, deleted, replaced, or overwritten while this world had it
   /// open, returns a message that describes what happened. Otherwise, returns null. Once the result
   /// is not null, it never becomes null again. May be called on any thread. The string is valid as
   /// long as the world exists.
   const std::string* displaced() const noexcept;
-  /// Returns the error of the last automatic commit if no commit has succeeded since then, and null
+  /// Returns the error of the last automatic save if no save has succeeded since then, and null
   /// otherwise. Must be called on the world thread. The string is valid until the next flush or
-  /// commit.
+  /// save.
   const std::string* autosave_error() const noexcept;
 
   /// Takes messages from the inbox at once, and again on every arrival (see FlushVisitor), until

@@ -40,7 +40,7 @@ def a_server_whose_descriptors_are_closed_logs_into_no_file(folder):
     for closed in CLOSED:
         world = "w" + "".join(map(str, closed)) + ".muster"
         server = folder.start(*without(closed, SERVER, world, "--listen", "127.0.0.1:0", "--schema", GAME, "--durability",
-                                       "commit"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                       "each_flush"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         served = folder.served_by(world, server)
         token = served["token"].encode()
         folder.run("spawn", "/town", "Health.value=80", "--durable", "--world", world)
@@ -56,7 +56,7 @@ def a_server_whose_descriptors_are_closed_logs_into_no_file(folder):
 def a_server_that_ends_by_a_kill_leaves_no_log_in_a_file(folder):
     for closed in ([1], [2], [0, 1, 2]):
         world = "k" + "".join(map(str, closed)) + ".muster"
-        server = folder.start(*without(closed, SERVER, world, "--listen", "127.0.0.1:0", "--durability", "commit"),
+        server = folder.start(*without(closed, SERVER, world, "--listen", "127.0.0.1:0", "--durability", "each_flush"),
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         served = folder.served_by(world, server)
         folder.run("spawn", "/town", "--durable", "--world", world)

@@ -15,7 +15,7 @@ def a_world_that_was_only_looked_at_stays_as_it_is(folder):
     file = folder.path / "w.muster"
     before, changed = file.read_bytes(), file.stat().st_mtime_ns
     names = sorted(path.name for path in folder.path.iterdir())
-    for durability in ("checkpoint", "batched", "commit"):
+    for durability in ("checkpoint", "batched", "each_flush"):
         server = folder.serve("w.muster", "--durability", durability)
         folder.run("--world", "w.muster", "tree")
         folder.run("--world", "w.muster", "info")

@@ -25,9 +25,9 @@ def said(name, value, **more):
 class Told:
     """A batch and the frame around it. `messages`: (target, value, rows) each; `kind` is found by the type."""
 
-    def __init__(self, name, messages, kind=None, flags=0, request=None, sequence=0, author=0, inner=None, argument=0, data=None):
+    def __init__(self, name, messages, kind=None, flags=0, request=None, sequence=0, session=0, inner=None, argument=0, data=None):
         self.name, self.messages, self.kind, self.flags, self.request = name, messages, kind, flags, request
-        self.sequence, self.author, self.inner, self.argument, self.data = sequence, author, inner, argument, data
+        self.sequence, self.session, self.inner, self.argument, self.data = sequence, session, inner, argument, data
         self.whole = False  # not flagged more, whatever comes behind it
 
 
@@ -111,7 +111,7 @@ class Scripted:
                                  and told.messages[0][0] == NIL else EACH if session.types.by_name[told.name].is_struct else TABLE)
             batch = Batch(told.name, kind, [Message(*each) for each in told.messages], told.argument, 9, told.inner)
             data = batch_bytes(session.types, batch)
-        head = struct.pack("<QQQQ", told.sequence, told.author, 0, 0) if told.sequence or told.author else b""
+        head = struct.pack("<QQQQ", told.sequence, told.session, 0, 0) if told.sequence or told.session else b""
         session.stream.send(struct.pack("<IIQ", 16 + len(head) + len(data), flags | (ENVELOPE if head else 0), request) + head + data)
 
     def question(self, name, which=0):

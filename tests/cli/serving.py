@@ -121,7 +121,7 @@ def a_killed_server_is_not_looked_for(folder):
 
 def an_edit_that_was_waited_for_survives_a_server_that_is_killed(folder):
     folder.run("new", "game.muster", "--schema", GAME)
-    for durability, loss in (("commit", "some ms"), ("batched", "a tenth of a second"), ("checkpoint", "the last 0.05 s")):
+    for durability, loss in (("each_flush", "some ms"), ("batched", "a tenth of a second"), ("checkpoint", "the last 0.05 s")):
         server = folder.serve("game.muster", "--durability", durability, "--autosave", "0.05")
         name = "/" + durability
         equal(folder.run("spawn", name, "Health.value=5", "--durable").split(" ")[0], name)

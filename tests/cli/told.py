@@ -73,10 +73,10 @@ def each_change_of_structure_and_values_is_one_line(folder):
     equal([line.split("  ")[0] for line in lines], ["14", "16", "17"])
 
 
-def each_message_is_one_line_with_its_way_and_its_author(folder):
+def each_message_is_one_line_with_its_way_and_its_session(folder):
     inner = Batch("game.Damage", EACH, [Message((4, 1), {"amount": 2, "from": entity_value(NIL)}, {})])
     events = [*STATE,
-              one("game.Damage", {"amount": 1, "from": entity_value((3, 1))}, flags=EVENT, sequence=21, author=6),
+              one("game.Damage", {"amount": 1, "from": entity_value((3, 1))}, flags=EVENT, sequence=21, session=6),
               one("game.Damage", {"amount": 3, "from": entity_value(NIL)}, flags=EVENT | PUSHED, sequence=22),
               Told("game.Damage", [], flags=EVENT, sequence=23, inner=inner, argument=5),
               Told("game.Say", [(NIL, {"text": "hi", "loud": True}, {}), ((4, 1), {"text": "\x1b"}, {})], kind=TABLE, flags=EVENT, sequence=24),
@@ -87,8 +87,8 @@ def each_message_is_one_line_with_its_way_and_its_author(folder):
                   '24  /town/orc (4:1)  game.Say  {"text": "\\u001b"}', "30  @world  5 messages were not sent: this line was too slow"])
     lines, _, _ = watched(folder, events, "--events", "--json", lines=6)
     equal([json.loads(line) for line in lines][0], {"sequence": 21, "what": "event", "id": "4:1", "path": "/town/orc", "message": "game.Damage",
-                                                    "value": {"amount": 1, "from": "3:1"}, "author": 6})
-    equal([json.loads(line) for line in lines][3], {"sequence": 24, "what": "event", "message": "game.Say", "value": {"text": "hi", "loud": True}, "author": 0})
+                                                    "value": {"amount": 1, "from": "3:1"}, "session_number": 6})
+    equal([json.loads(line) for line in lines][3], {"sequence": 24, "what": "event", "message": "game.Say", "value": {"text": "hi", "loud": True}, "session_number": 0})
     equal([json.loads(line)["what"] for line in lines], ["event", "pushed", "event", "event", "event", "gap"])
     equal(json.loads(lines[5]), {"sequence": 30, "what": "gap", "lost": 5})
 

@@ -61,7 +61,7 @@ TEST_CASE("a client tells the next one how far it came, which says so and learns
     Client client = connect(server);
     CHECK_FALSE(client.is_started_anew());  // nothing was before
     const auto hello = server.last<session::Hello>();
-    CHECK((hello.session == 0 && hello.last_sequence == 0));
+    CHECK((hello.secret == 0 && hello.last_sequence == 0));
     CHECK((client.so_far().epoch == 7 && client.so_far().session == 5 && client.so_far().sequence == 40));
     REQUIRE(client.destroy({1, 1}));
     before = client.so_far();
@@ -72,7 +72,7 @@ TEST_CASE("a client tells the next one how far it came, which says so and learns
     const Client client = connect(server, before);
     CHECK(client.is_started_anew() == (epoch == 8));
     const auto hello = server.last<session::Hello>();
-    CHECK((hello.session == 5 && hello.last_sequence == 41));
+    CHECK((hello.secret == 5 && hello.last_sequence == 41));
   }
 }
 

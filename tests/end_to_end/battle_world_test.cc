@@ -22,9 +22,9 @@ void run(EntityRegistry& registry, int ticks) {
 
 }  // namespace
 
-TEST_CASE("a battle in a world file goes on where it was committed, with the same hashes") {
+TEST_CASE("a battle in a world file goes on where it was saved, with the same hashes") {
   const test::Folder folder;
-  std::uint64_t committed = 0, later = 0;
+  std::uint64_t saved = 0, later = 0;
   {
     World world(folder / "battle.muster", skirmish::install, test::saved_by_hand({.hz = 60}));
     REQUIRE(world.is_new());
@@ -32,21 +32,21 @@ TEST_CASE("a battle in a world file goes on where it was committed, with the sam
     world.registry().push(skirmish::Deploy{.entities = 600, .distance = 30});
     for (int part = 0; part < 5; ++part) {
       run(world.registry(), 100);
-      world.commit();
+      world.save();
     }
-    committed = world.registry().hash();
+    saved = world.registry().hash();
     run(world.registry(), 500);
     later = world.registry().hash();
-    CHECK(later != committed);
+    CHECK(later != saved);
   }
   World world(folder / "battle.muster", skirmish::install, test::saved_by_hand({.hz = 60}));
   CHECK_FALSE(world.is_new());
-  CHECK(world.registry().hash() == committed);
+  CHECK(world.registry().hash() == saved);
   run(world.registry(), 500);
   CHECK(world.registry().hash() == later);
 }
 
-TEST_CASE("what was posted when a world was committed is delivered after it was opened again") {
+TEST_CASE("what was posted when a world was saved is delivered after it was opened again") {
   const test::Folder folder;
   {
     World world(folder / "battle.muster", skirmish::install, test::saved_by_hand());
@@ -54,7 +54,7 @@ TEST_CASE("what was posted when a world was committed is delivered after it was 
     skirmish::define_squads(registry);
     registry.push(skirmish::Deploy{.entities = 40});
     registry.post(registry.find_path("/red/tower-0"), skirmish::Damage{.amount = 7});
-    world.commit();
+    world.save();
   }
   World world(folder / "battle.muster", skirmish::install, test::saved_by_hand());
   EntityRegistry& registry = world.registry();

@@ -69,7 +69,7 @@ class DiskLives {
     sequence_before_ = 0;
     {
       World world(path_, install_arena,
-                  {.hz = 100'000, .durability = Durability::commit, .autosave = {}, .merge_bytes = merge_bytes_});
+                  {.hz = 100'000, .durability = Durability::each_flush, .autosave = {}, .merge_bytes = merge_bytes_});
       look(world);
       if (world.is_new()) begin(world);
       told = world.durable_sequence();
@@ -86,8 +86,8 @@ class DiskLives {
       for (int turn = 0; turn < turns; ++turn) {
         if (cut_after < 0) draw_faults();
         for (std::uint64_t left = random_() % 4; left > 0; --left) edit(desk, people[random_() % people.size()]);
-        if (random_() % 20 == 0) (void)world.begin_commit([](const auto&) {});
-        if (random_() % 40 == 0) (void)world.try_commit();
+        if (random_() % 20 == 0) (void)world.begin_save([](const auto&) {});
+        if (random_() % 40 == 0) (void)world.try_save();
         const Frame frame = world.next_frame();
         if (frame.tick % 8 == 0) (void)world.registry().create(arena::Position{});
         world.registry().push(Update{.dt = frame.dt});
@@ -126,7 +126,7 @@ class DiskLives {
     for (std::size_t i = 0; i < units; ++i)
       (void)world.registry().create("unit" + std::to_string(i), arena::Health{.value = 1000});
     disk_.operations_left = -1;
-    world.commit();
+    world.save();
     note(world);
   }
   void look(const World& world) {

@@ -46,14 +46,14 @@ struct KilledWorld {
   }
   /// Of a server that is looked at: the clock stands, and what is told is on the disk soon.
   std::vector<std::string> to_look(std::vector<std::string> more = {}) const {
-    more.insert(more.end(), {"--paused", "--durability", "commit", "--autosave", "0"});
+    more.insert(more.end(), {"--paused", "--durability", "each_flush", "--autosave", "0"});
     return options(std::move(more));
   }
 
   /// A server that three people edit until it is killed. `meanwhile` takes as long as it is to live.
   void live(int step, const std::string& autosave_s, const std::function<void(Client&)>& meanwhile) {
     test::ServerProcess server(
-        path, options({"--durability", random() % 2 ? "batched" : "commit", "--autosave", autosave_s}));
+        path, options({"--durability", random() % 2 ? "batched" : "each_flush", "--autosave", autosave_s}));
     std::vector<std::thread> threads;
     std::vector<Client> clients;
     for (test::EditingPerson& person : people) {
@@ -281,8 +281,8 @@ TEST_CASE(
   std::uint64_t tick = 0;
   for (int start = 0; start < 20; ++start) {
     CAPTURE(start);
-    test::ServerProcess server(path,
-                               options({start % 3 ? "0" : "0.02", "--durability", start % 2 ? "commit" : "batched"}));
+    test::ServerProcess server(
+        path, options({start % 3 ? "0" : "0.02", "--durability", start % 2 ? "each_flush" : "batched"}));
     std::vector<Client> clients;
     for (int i = 0; i < 3; ++i) clients.push_back(server.client());
     const session::ClockState clock = test::value_of(clients[0].ask<session::GetClock>());

@@ -86,11 +86,11 @@ TEST_CASE("wherever the power goes, a copy of a world is whole or not there, and
   const Folder folder(memory_disk());
   const std::string path = folder / "w.muster";
   std::uint64_t sequence = 0;
-  World world(path, {}, {.hz = 100'000, .durability = Durability::commit, .autosave = {}});
+  World world(path, {}, {.hz = 100'000, .durability = Durability::each_flush, .autosave = {}});
   for (int i = 0; i < 300; ++i) (void)world.registry().create("thing" + std::to_string(i));
-  world.commit();
+  world.save();
   (void)world.registry().create("last");
-  while (world.durable_sequence() < world.registry().sequence()) (void)world.try_commit();
+  while (world.durable_sequence() < world.registry().sequence()) (void)world.try_save();
   sequence = world.durable_sequence();
   PowerLog log(folder.path().string());
   REQUIRE(back_up(path, folder / "copy.muster"));

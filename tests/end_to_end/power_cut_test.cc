@@ -82,10 +82,10 @@ TEST_CASE("what the log says that was written is what the files hold") {
   PowerLog log(folder.path().string());
   {
     World world(folder / "w.muster", {},
-                {.hz = 100'000, .durability = Durability::commit, .autosave = {}, .merge_bytes = 4000});
+                {.hz = 100'000, .durability = Durability::each_flush, .autosave = {}, .merge_bytes = 4000});
     for (int i = 0; i < 20; ++i) {
       (void)world.registry().create("thing" + std::to_string(i));
-      if (i % 5 == 0) world.commit();
+      if (i % 5 == 0) world.save();
       (void)world.next_frame();
     }
     log.copy(log.events(), told.path().string());

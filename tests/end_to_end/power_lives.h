@@ -127,7 +127,7 @@ class PowerLives {
     static constexpr std::uint64_t merges[] = {4000, 100'000, 16u << 20};
     WorldOptions options{.hz = 100'000, .autosave = {}};
     const auto drawn = random_() % 5;
-    options.durability = drawn < 3 ? Durability::commit : drawn == 3 ? Durability::batched : Durability::checkpoint;
+    options.durability = drawn < 3 ? Durability::each_flush : drawn == 3 ? Durability::batched : Durability::checkpoint;
     options.merge_bytes = merges[random_() % 3];
     if (random_() % 3 == 0) options.autosave = std::chrono::milliseconds(1);
     return options;
@@ -146,11 +146,11 @@ class PowerLives {
         note(world);
       }
       if (random_() % 10 == 0)
-        (void)world.begin_commit([&](const auto& saved) {
+        (void)world.begin_save([&](const auto& saved) {
           if (saved) tell(log, saved->sequence);
         });
       if (random_() % 30 == 0) {
-        const auto saved = world.try_commit();
+        const auto saved = world.try_save();
         REQUIRE(saved);
         tell(log, saved->sequence);
       }
@@ -161,7 +161,7 @@ class PowerLives {
       tell(log, world.durable_sequence());
     }
     if (random_() % 2 == 0) {
-      const auto saved = world.try_commit();
+      const auto saved = world.try_save();
       REQUIRE(saved);
       tell(log, saved->sequence);
     }
@@ -173,7 +173,7 @@ class PowerLives {
       units_.push_back(registry.create("unit" + std::to_string(i), arena::Health{.value = 1000}));
     for (int i = 0; many_ && i < 12'000; ++i) (void)registry.create(arena::Position{.x = double(random_() % 50)});
     note(world);
-    const auto saved = world.try_commit();
+    const auto saved = world.try_save();
     REQUIRE(saved);
     tell(log, saved->sequence);
   }

@@ -47,7 +47,7 @@ Recorded read_recorded(const std::string& path) {
       [&]() -> TypeTable& { return registry.types(); },
       [&](const JournalRecord& record) {
         recorded.ticks += record.kind == JournalRecord::Kind::tick;
-        if (record.kind != JournalRecord::Kind::input || record.envelope.author == 0) return;
+        if (record.kind != JournalRecord::Kind::input || record.envelope.session == 0) return;
         ++recorded.edits;
         if (BatchView(record.batch).type() == TypeTraits<counter::Ask>::id)
           recorded.asks.push_back(record.envelope.sequence);

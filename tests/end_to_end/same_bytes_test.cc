@@ -31,14 +31,14 @@ Bytes copy(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end(
 struct Inputs final : InputSink {
   struct Input {
     InputKind kind;
-    std::uint64_t author;
+    std::uint64_t session;
     const std::byte* at;
     Bytes bytes;
   };
   std::vector<Input> seen;
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
     if (!batch.empty() && BatchView(batch).type() == damage_id)
-      seen.push_back({envelope.kind, envelope.author, batch.data(), copy(batch)});
+      seen.push_back({envelope.kind, envelope.session, batch.data(), copy(batch)});
   }
 };
 
@@ -148,7 +148,7 @@ TEST_CASE(
     if (saved || open.wait_for(0s) != std::future_status::ready) continue;
     for (std::size_t i = 0; i < orcs.size(); ++i) registry.post(orcs[i], hit(i));
     registry.save(saved.emplace());
-    world.commit();
+    world.save();
     in_file = pending_rows(file);
     CHECK(inputs.seen.empty());  // posted, not yet delivered
   }
@@ -187,7 +187,7 @@ TEST_CASE(
   REQUIRE(sent.size() == 1);
   CHECK(sent[0] == posted.bytes);
   CHECK(inputs.seen[1].kind == InputKind::push);
-  CHECK(inputs.seen[1].author != 0);
+  CHECK(inputs.seen[1].session != 0);
   CHECK(inputs.seen[1].bytes == posted.bytes);
   CHECK(watched[1] == posted.bytes);
   for (std::size_t i = 0; i < orcs.size(); ++i)

@@ -36,7 +36,7 @@ Outcome decode(std::span<const std::byte> stream, bool envelopes, std::size_t st
       out.batches.emplace_back(f.batch.begin(), f.batch.end());
       for (const std::uint64_t number :
            {std::uint64_t{f.header.bytes}, std::uint64_t{f.header.flags}, f.header.request, f.envelope.sequence,
-            f.envelope.author, f.envelope.author_request, f.envelope.clock_ns})
+            f.envelope.session, f.envelope.sender_request, f.envelope.clock_ns})
         out.numbers.push_back(number);
     }
     if (stream.empty()) break;

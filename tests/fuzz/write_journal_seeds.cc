@@ -48,7 +48,7 @@ void all_kinds(test::RecordedGame& game, Entity e) {
   const Entity first = r.host().grant(4, 5);
   BatchBuilder create;
   create.append_rows(first, Create{}, game::Health{.value = 7});
-  r.host().push_batch(create.bytes(), 5, 1, 2);
+  r.host().push_batch(create.bytes(), {.session = 5, .user = 2, .request = 1});
   r.intern("a text");
 }
 

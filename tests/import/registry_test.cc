@@ -16,14 +16,14 @@ namespace {
 
 /// Pushes a model's batches as those of a session, from ids granted to it; each must be handled in full.
 std::vector<Entity> push(EntityRegistry& registry, const ImportedModel& model, const ModelPlacement& placement) {
-  constexpr std::uint64_t author = 7;
-  const Entity first = registry.host().grant(static_cast<std::uint32_t>(model.entities.size()), author);
+  constexpr std::uint64_t session = 7;
+  const Entity first = registry.host().grant(static_cast<std::uint32_t>(model.entities.size()), session);
   std::vector<Entity> ids;
   for (std::uint32_t i = 0; i < model.entities.size(); ++i) ids.push_back({first.index + i, first.generation});
   BatchBuilder out;
   append_model(out, model, placement, ids);
   out.for_each([&](const BatchView& batch) {
-    const Receipt receipt = registry.host().push_batch(batch.bytes(), author);
+    const Receipt receipt = registry.host().push_batch(batch.bytes(), {.session = session});
     CHECK(receipt.refused == 0);
     CHECK(receipt.dead == 0);
     CHECK(receipt.handled == batch.count());

@@ -1,4 +1,4 @@
-// Linked with `muster-world`, from its installed headers: a world is made, committed, and opened again.
+// Linked with `muster-world`, from its installed headers: a world is made, saved, and opened again.
 #include <muster/world.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ int main() {
     if (!world.is_new()) return 1;
     orc = world.registry().create("orc", game::Health{.value = 30});
     world.registry().push(orc, game::Damage{.amount = 7});
-    world.commit();
+    world.save();
   }
   muster::World world(path, install);
   if (world.is_new() || world.registry().find_path("/orc") != orc) return 2;

@@ -122,7 +122,7 @@ TEST_CASE("bitsquid 5: the oldest free index is used again only while more than 
   REQUIRE(ids.release(made[0]));
   CHECK(ids.create() == BitsquidLayout::make(10, 1));
   CHECK(ids.create() == 1101);
-  // The author's code says "more than", his prose "at least": one apart, and it shows here.
+  // The session's code says "more than", his prose "at least": one apart, and it shows here.
   CHECK(creates_until_the_first_id_returns<BitsquidLayout>() == 262'401);
   CHECK(creates_until_the_first_id_returns<AtLeast1024>() == 262'145);
 }

@@ -66,8 +66,8 @@ void require_three(const std::vector<Seen>& seen) {
   REQUIRE(seen[1].batch == batch_of(48, 2));
   REQUIRE(seen[1].header.flags == (frame_more | frame_envelope));
   REQUIRE(seen[1].envelope.sequence == 11);
-  REQUIRE(seen[1].envelope.author == 12);
-  REQUIRE(seen[1].envelope.author_request == 13);
+  REQUIRE(seen[1].envelope.session == 12);
+  REQUIRE(seen[1].envelope.sender_request == 13);
   REQUIRE(seen[1].envelope.clock_ns == 14);
   REQUIRE(seen[2].batch == batch_of(64, 3));
   REQUIRE(seen[2].header.request == 9);

@@ -105,11 +105,11 @@ std::string compare(const std::vector<Input>& expected, const std::vector<Input>
     if (i >= expected.size()) return "input " + std::to_string(found[i].envelope.sequence) + " was not expected";
     if (i >= found.size()) return "input " + std::to_string(expected[i].envelope.sequence) + " did not reach the sink";
     const muster::Envelope &a = expected[i].envelope, &b = found[i].envelope;
-    if (a.sequence != b.sequence || a.author != b.author || user_of(a.author) != b.user || a.request != b.request ||
+    if (a.sequence != b.sequence || a.session != b.session || user_of(a.session) != b.user || a.request != b.request ||
         a.kind != b.kind)
-      return "input: expected sequence " + std::to_string(a.sequence) + " author " + std::to_string(a.author) +
+      return "input: expected sequence " + std::to_string(a.sequence) + " session " + std::to_string(a.session) +
              " request " + std::to_string(a.request) + " kind " + std::to_string(static_cast<int>(a.kind)) +
-             ", found sequence " + std::to_string(b.sequence) + " author " + std::to_string(b.author) + " user " +
+             ", found sequence " + std::to_string(b.sequence) + " session " + std::to_string(b.session) + " user " +
              std::to_string(b.user) + " request " + std::to_string(b.request) + " kind " +
              std::to_string(static_cast<int>(b.kind));
     Receipt one = expected[i].receipt;

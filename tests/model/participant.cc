@@ -76,7 +76,7 @@ Participant::Participant(muster::RegistryOptions options) : registry(options), s
   muster::require(added.has_value(), "foreign.fbs cannot be added");
   registry.host().add_sink(*sink_);
   for (std::size_t lane = 0; lane < lane_count; ++lane)
-    lanes_.push_back(registry.host().inbox().open_lane(lane_author(lane), 64u << 20, user_of(lane_author(lane))));
+    lanes_.push_back(registry.host().inbox().open_lane(lane_session(lane), 64u << 20, user_of(lane_session(lane))));
 }
 
 Participant::~Participant() {
@@ -274,7 +274,8 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     case Do::push_batch: {
       muster::BatchBuilder builder;
-      made.receipt = registry.host().push_batch(bytes_of_batch(builder), a.author, a.request, user_of(a.author));
+      made.receipt = registry.host().push_batch(
+          bytes_of_batch(builder), {.session = a.session, .user = user_of(a.session), .request = a.request});
       break;
     }
     case Do::post_batch: {
@@ -291,7 +292,8 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     }
     case Do::push_several:
-      made.receipt = registry.host().push_batch(span_of(a.batches, made.error), a.author, a.request, user_of(a.author));
+      made.receipt = registry.host().push_batch(
+          span_of(a.batches, made.error), {.session = a.session, .user = user_of(a.session), .request = a.request});
       break;
     case Do::post_several: registry.host().post_batch(span_of(a.batches, made.error)); break;
     case Do::put_several: {
@@ -337,7 +339,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::reparent: made.receipt = registry.reparent(a.target, a.parent, a.before); break;
     case Do::rename: made.receipt = registry.rename(a.target, a.text); break;
     case Do::intern: made.number = registry.intern(a.text).hash; break;
-    case Do::grant: made.made.push_back(registry.host().grant(static_cast<std::uint32_t>(a.number), a.author)); break;
+    case Do::grant: made.made.push_back(registry.host().grant(static_cast<std::uint32_t>(a.number), a.session)); break;
     case Do::return_grant: registry.host().return_grant(a.target, static_cast<std::uint32_t>(a.number)); break;
     case Do::subscribe:
       try {
@@ -398,10 +400,10 @@ Outcome perform(Model& model, const Action& a) {
     case Do::push: made.receipt = model.push(a.message); break;
     case Do::post: model.post(a.message); break;
     case Do::post_later: made.number = model.post_later(a.number, a.message); break;
-    case Do::push_batch: made.receipt = model.push_foreign(a.batch, a.author, a.request); break;
+    case Do::push_batch: made.receipt = model.push_foreign(a.batch, a.session, a.request); break;
     case Do::post_batch: model.post_foreign(a.batch); break;
     case Do::put: model.put(a.lane, a.batch, a.request); break;
-    case Do::push_several: made.receipt = model.push_several(a.batches, a.author, a.request); break;
+    case Do::push_several: made.receipt = model.push_several(a.batches, a.session, a.request); break;
     case Do::post_several: model.post_several(a.batches); break;
     case Do::put_several: model.put_several(a.lane, a.batches, a.request); break;
     case Do::flood:
@@ -430,7 +432,7 @@ Outcome perform(Model& model, const Action& a) {
       break;
     }
     case Do::intern: made.number = model.intern(a.text).hash; break;
-    case Do::grant: made.made.push_back(model.grant(static_cast<std::uint32_t>(a.number), a.author)); break;
+    case Do::grant: made.made.push_back(model.grant(static_cast<std::uint32_t>(a.number), a.session)); break;
     case Do::return_grant: model.return_grant(a.target, static_cast<std::uint32_t>(a.number)); break;
     case Do::spawn: {
       const muster::SpawnOptions how{.parent = a.parent,

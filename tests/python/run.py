@@ -249,7 +249,7 @@ def a_watch_begins_with_the_state_and_tells_what_others_change(folder):
         request = writer.last_request + 1
         ack = writer.push("game.Damage", orc, {"amount": 7, "from": entity_value(elf)})
         event = copy.next_event()
-        equal((event.sequence, event.author, event.author_request), (ack["sequence"], writer.welcome["author"], request))
+        equal((event.sequence, event.session, event.sender_request), (ack["sequence"], writer.welcome["session"], request))
         equal((event.batch.type, event.batch.messages[0].target), ("game.Damage", orc))
         equal(event.batch.messages[0].value, {"amount": 7, "from": entity_value(elf)})
 
@@ -300,7 +300,7 @@ def the_clock_is_followed_and_a_timed_message_comes_when_it_is_due(folder):
         session, other = world.session(), world.session()
         equal(session.ask("GetClock", {"follow": 1})["paused"], 0)
         state = other.ask("SetClock", {"paused": 1})
-        equal((state["paused"], state["hz"], state["author"]), (1, 20, other.welcome["author"]))
+        equal((state["paused"], state["hz"], state["session"]), (1, 20, other.welcome["session"]))
         told = session.frame(0)
         equal((told.batch.type, told.batch.messages[0].value["paused"]), ("muster.session.ClockState", 1))
 
@@ -333,7 +333,7 @@ def what_was_saved_is_there_when_the_server_is_killed_and_comes_back(folder):
         again = Served(folder)
         world.sessions.append(again.session())
         equal(world.sessions[-1].show(orc)[1][HEALTH], {"value": 50})
-        assert world.sessions[-1].welcome["server"] != session.welcome["server"]
+        assert world.sessions[-1].welcome["epoch"] != session.welcome["epoch"]
 
 
 def what_is_told_to_be_durable_is_there_when_the_server_is_killed_and_comes_back(folder):

@@ -192,8 +192,8 @@ class Frame:
     flags: int
     request: int
     sequence: int
-    author: int
-    author_request: int
+    session: int
+    sender_request: int
     clock_ns: int
     batch: Batch
 

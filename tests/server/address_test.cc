@@ -16,7 +16,7 @@ TEST_CASE("a server writes its address beside the world's file while it serves, 
   std::filesystem::create_directory(folder / "links");
   {
     World made(folder / "w.muster", {}, test::saved_by_hand());
-    made.commit();
+    made.save();
   }
   std::filesystem::create_symlink("../w.muster", folder / "links/w.muster");
   const std::string beside = folder / "w.muster-server.json";

@@ -46,10 +46,10 @@ class Running {
                   registry.add_type<arena::Health>();
                   return {subscribe_damage(registry)};
                 },
-                {.durability = Durability::commit, .autosave = {}});
+                {.durability = Durability::each_flush, .autosave = {}});
     if (world.is_new()) {
       world.registry().create("orc", arena::Health{.value = 100}).or_stop();
-      world.commit();
+      world.save();
     }
     Server server(world, {.listen = "127.0.0.1:0", .token = token});
     world_ = &world;

@@ -99,7 +99,7 @@ TEST_CASE("usagi 18: an event reaches everybody who watches for it, its sender t
     }
   };
   for (const FrameEnvelope& envelope : {heard(sender, *sent), heard(other, *seen)}) {
-    CHECK(envelope.author == sender.welcome().author);
+    CHECK(envelope.session == sender.welcome().session);
     CHECK(envelope.sequence == ack->sequence);
   }
 }

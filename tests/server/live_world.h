@@ -44,10 +44,10 @@ struct LiveWorldOptions {
   ServerLimits limits = {};
   bool tcp = true;
   std::string unix_path = {};
-  std::function<std::uint64_t()> processor_ns = {};  ///< any thread; empty: what the owner's thread really used
+  std::function<std::uint64_t()> processor_ns = {};  ///< any thread; empty: what the world thread really used
   std::string page_folder = {}, files_folder = {};   ///< what is served over HTTP; empty: neither
   std::string users_file = {};                       ///< users with tokens of their own; empty: none
-  std::function<void()> on_damage = {};              ///< owner's thread: each Damage that is handled
+  std::function<void()> on_damage = {};              ///< world thread: each Damage that is handled
   std::function<void(const std::string&)> log = {};  ///< listener's thread: what it says about sessions
 };
 
@@ -70,7 +70,7 @@ class LiveWorld {
     if (!made) throw std::runtime_error(made.error().text);
     return std::move(*made);
   }
-  /// Runs f(registry) on the owner's thread, between flushes, and waits for it.
+  /// Runs f(registry) on the world thread, between flushes, and waits for it.
   template <class F>
   auto run(F f) {
     std::packaged_task<std::invoke_result_t<F, EntityRegistry&>()> task([&] { return f(*registry_); });
@@ -85,7 +85,7 @@ class LiveWorld {
   std::uint64_t hash() {
     return run([](EntityRegistry& registry) { return registry.hash(); });
   }
-  /// While true the owner's thread does nothing, as in a long tick.
+  /// While true the world thread does nothing, as in a long tick.
   void hold(bool held) {
     {
       const std::lock_guard lock(mutex_);
@@ -94,7 +94,7 @@ class LiveWorld {
     wake();
   }
   void fail_saves(bool fail) { fail_saves_ = fail; }
-  /// Processor time of the owner's thread in its longest turn since the last call: what was taken, a flush, what was answered.
+  /// Processor time of the world thread in its longest turn since the last call: what was taken, a flush, what was answered.
   std::chrono::nanoseconds longest_turn() { return std::chrono::nanoseconds(longest_turn_ns_.exchange(0)); }
   struct DeskCounters {
     std::uint64_t answered = 0, slices = 0, slice_steps_max = 0;

@@ -62,7 +62,7 @@ class Engine {
         },
         test::saved_by_hand({.hz = hz_}));
     orc_ = world.registry().create("orc", arena::Health{.value = 100});
-    world.commit();
+    world.save();
     Server server(world, {.listen = "127.0.0.1:0", .token = token});
     world_ = &world;
     address_ = server.address();
@@ -173,7 +173,7 @@ TEST_CASE("a poll that finds nothing to do allocates nothing, with a session the
       folder / "w.muster", [](EntityRegistry& registry) -> Handlers { return {subscribe_damage(registry)}; },
       test::saved_by_hand({.hz = hz}));
   world.registry().create("orc", arena::Health{.value = 100}).or_stop();
-  world.commit();
+  world.save();
   Server server(world, {.listen = "127.0.0.1:0", .token = token});
   std::atomic<bool> is_there = false;
   std::promise<void> over;

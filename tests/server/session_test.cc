@@ -174,7 +174,7 @@ TEST_CASE("an edit that the world refuses says why, where, and what the field ho
 TEST_CASE("two clients work at once and each gets its own acknowledgements", "[session]") {
   LiveWorld world;
   Client first = world.client(), second = world.client();
-  REQUIRE(first.welcome().author != second.welcome().author);
+  REQUIRE(first.welcome().session != second.welcome().session);
   const auto a = first.create({}, "a", arena::Health{.value = 500});
   const auto b = second.create({}, "b", arena::Health{.value = 500});
   REQUIRE(*a != *b);

@@ -59,9 +59,10 @@ Lived live_and_die(const std::string& path, std::uint64_t ticks) {
     EntityRegistry& registry = world.registry();
     skirmish::define_squads(registry);
     registry.push(skirmish::Deploy{.entities = 2000, .distance = 90});
-    world.commit();
+    world.save();
     std::vector<std::shared_ptr<InboxLane>> sessions;
-    for (std::uint64_t author = 1; author <= 3; ++author) sessions.push_back(registry.host().inbox().open_lane(author));
+    for (std::uint64_t session = 1; session <= 3; ++session)
+      sessions.push_back(registry.host().inbox().open_lane(session));
     for (std::uint64_t tick = 0; tick < ticks; ++tick) {
       if (world.pace().steps == 0) (void)world.set_pace({.paused = true, .steps = 1});
       (void)world.next_frame();

@@ -86,7 +86,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   auto written = [&]() -> std::expected<void, WorldError> {
     auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
     if (!file) return std::unexpected(std::move(file.error()));
-    if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
+    if (auto saved = file->save(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
     // Closing the connection merges the -wal but does not report errors, so merge the -wal
     // explicitly first. Otherwise, the file might be incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");

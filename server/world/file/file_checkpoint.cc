@@ -17,7 +17,7 @@ constexpr const char* doing = "writing a checkpoint";
 /// a row usually takes almost no time.
 class Limit {
  public:
-  explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
+  explicit Limit(const SaveSlice& slice) : slice_(slice) {}
   bool reached(std::uint64_t bytes) {
     if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
     return ++asked_ % 64 == 0 && is_late();
@@ -34,7 +34,7 @@ class Limit {
   static constexpr std::uint64_t removals_min = 4;
   bool is_late() const { return std::chrono::steady_clock::now() - begun_ >= slice_.time; }
 
-  const CheckpointSlice& slice_;
+  const SaveSlice& slice_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint64_t asked_ = 0, removed_ = 0;
 };
@@ -59,10 +59,10 @@ std::expected<void, WorldError> make_format_2(Database& database) {
 
 }  // namespace
 
-std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp, const Save& save) {
+std::expected<CheckpointReport, WorldError> WorldFile::save(const CheckpointStamp& stamp, const Save& save) {
   if (!database_)
     if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
-  give_up_checkpoint();
+  give_up_save();
   return save_whole(stamp, save, journal_.end());
 }
 
@@ -99,11 +99,11 @@ StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64
   return copied;
 }
 
-std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp,
-                                                                                 const StateCopy& copied) {
+std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save(const CheckpointStamp& stamp,
+                                                                           const StateCopy& copied) {
   if (!database_)
     if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
-  give_up_checkpoint();
+  give_up_save();
   return save_copy(stamp, copied, journal_.end());
 }
 
@@ -191,7 +191,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   if (had_nothing_to_remove && !*foreign && is_unchanged(stamp, sink, contained)) {
-    sink.keep();
+    sink.committed();
     return unchanged();
   }
   const auto first_left = journal_.remove_past(*database_, contained.group, all);
@@ -226,11 +226,11 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
     return std::unexpected(std::move(types.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
   if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
-  sink.keep();
+  sink.committed();
   digest_ = sink.digest();
   meta_ = std::move(meta);
   left_over_ = sink.replaced();
-  journal_.kept(contained, meta_.sequence);
+  journal_.saved(contained, meta_.sequence);
   if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
   set_mark(journal_.end().group);
   const SinkCounts& counts = sink.counts();
@@ -242,12 +242,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
                           .bytes_written = counts.bytes_written};
 }
 
-void WorldFile::begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied) {
-  give_up_checkpoint();
+void WorldFile::begin_save(const CheckpointStamp& stamp, const StateCopy& copied) {
+  give_up_save();
   begun_.emplace(Begun{.stamp = &stamp, .copied = &copied, .contained = journal_.end()});
 }
 
-void WorldFile::give_up_checkpoint() {
+void WorldFile::give_up_save() {
   if (!begun_) return;
   if (begun_->sink) {
     // The next checkpoint will have the same number, so these rows must be removed before it writes
@@ -259,12 +259,12 @@ void WorldFile::give_up_checkpoint() {
   begun_.reset();
 }
 
-std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const CheckpointSlice& slice) {
+std::expected<SaveStep, WorldError> WorldFile::step_save(const SaveSlice& slice) {
   if (!begun_) return std::unexpected(error(WorldErrorCode::setup, "no checkpoint was begun"));
-  using State = CheckpointStep::State;
+  using State = SaveStep::State;
   if (database_ && rows_known_) {
     auto step = step_beside(slice);
-    if (!step || step->state != State::more) give_up_checkpoint();
+    if (!step || step->state != State::more) give_up_save();
     return step;
   }
   // There is no previous checkpoint to preserve, so write all rows at once.
@@ -277,23 +277,23 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const Check
   begun_.reset();
   auto report = save_copy(*begun.stamp, *begun.copied, begun.contained);
   if (!report) return std::unexpected(std::move(report.error()));
-  if (!*report) return CheckpointStep{.state = State::stale};
-  return CheckpointStep{.state = State::done, .report = std::move(**report)};
+  if (!*report) return SaveStep{.state = State::stale};
+  return SaveStep{.state = State::done, .report = std::move(**report)};
 }
 
-std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const CheckpointSlice& slice) {
-  using State = CheckpointStep::State;
+std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slice) {
+  using State = SaveStep::State;
   if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
   const Transaction transaction(*database_);
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
-  if (*foreign) return CheckpointStep{.state = State::stale};
-  const auto end_step = [&]() -> std::expected<CheckpointStep, WorldError> {
+  if (*foreign) return SaveStep{.state = State::stale};
+  const auto end_step = [&]() -> std::expected<SaveStep, WorldError> {
     database_->stop_comparing();
     if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
     if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
     wrote(slice.merges);
-    return CheckpointStep{};
+    return SaveStep{};
   };
 
   Begun& now = *begun_;
@@ -305,7 +305,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
       if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
         return std::unexpected(std::move(removed.error()));
       wrote(slice.merges);
-      return CheckpointStep{};
+      return SaveStep{};
     }
     now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside, shown_);
   }
@@ -315,7 +315,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
   Limit limit(slice);
   const auto enough = [&] { return limit.reached(written()); };
   if (now.given < now.copied->size()) {
-    if (!now.copied->give(sink, now.given, enough)) return CheckpointStep{.state = State::stale};
+    if (!now.copied->give(sink, now.given, enough)) return SaveStep{.state = State::stale};
   }
   if (now.given == now.copied->size() && !now.vanished) now.vanished = sink.vanished();
   if (now.vanished)
@@ -324,17 +324,17 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   if (!now.vanished || now.removed < now.vanished->size()) return end_step();
   if (is_unchanged(*now.stamp, sink, now.contained)) {
-    sink.keep();
-    return CheckpointStep{.state = State::done, .report = unchanged()};
+    sink.committed();
+    return SaveStep{.state = State::done, .report = unchanged()};
   }
   auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
   if (!report) return std::unexpected(std::move(report.error()));
   now.sink.reset();
   wrote(slice.merges);
-  return CheckpointStep{.state = State::done, .report = std::move(*report)};
+  return SaveStep{.state = State::done, .report = std::move(*report)};
 }
 
-std::expected<bool, WorldError> WorldFile::remove_past(const CheckpointSlice& slice) {
+std::expected<bool, WorldError> WorldFile::remove_past(const SaveSlice& slice) {
   if (!database_ || !rows_known_ || begun_ || !(journal_.has_past() || !left_over_.empty())) return false;
   if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
   const Transaction transaction(*database_);

@@ -176,7 +176,7 @@ std::expected<void, WorldError> FileJournal::append(Database& database, const st
   return {};
 }
 
-void FileJournal::keep(const JournalGroup& group) noexcept {
+void FileJournal::appended(const JournalGroup& group) noexcept {
   end_ = {.group = group.id, .checksum = appended_checksum_, .last = group.last};
   newest_ = group.id;
 }
@@ -208,7 +208,7 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
   return next;
 }
 
-void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noexcept {
+void FileJournal::saved(const JournalEnd& contained, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
   past_last_ = contained.group;
   // No inputs were recorded after the checkpoint was taken, so the next group starts directly after

@@ -45,15 +45,15 @@ class FileJournal {
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
                                                               const std::string& shown, const Take& take);
 
-  /// Writes a group inside the caller's transaction, and sets the group's id. keep() must be called
-  /// after the commit.
+  /// Writes a group inside the caller's transaction, and sets the group's id. appended() must be
+  /// called after the commit.
   [[nodiscard]] std::expected<void, WorldError> append(Database& database, const std::string& shown,
                                                        JournalGroup& group);
-  void keep(const JournalGroup& group) noexcept;
+  void appended(const JournalGroup& group) noexcept;
 
   /// Must be called after committing a checkpoint that contains the inputs up to `sequence`. The
   /// groups up to `contained` are part of the checkpoint and become past groups.
-  void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
+  void saved(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }
   /// Removes the groups up to `contained`, oldest first. Calls `enough` after each removal, and

@@ -174,7 +174,7 @@ std::vector<std::int64_t> FileSink::inserted() const {
   return all;
 }
 
-void FileSink::keep() {
+void FileSink::committed() {
   for (const auto& [kept, version] : compared_) {
     kept->given = true;
     kept->given_version = version;

@@ -22,8 +22,8 @@ enum class Replacing : std::uint8_t {
 };
 
 /// A sink is used within a single write transaction of `database` or, with Replacing::beside,
-/// across several. `rows` and `digest` do not change until keep() is called after the commit. If
-/// the checkpoint fails, the caller must discard the sink.
+/// across several. `rows` and `digest` do not change until committed() is called after the commit.
+/// If the checkpoint fails, the caller must discard the sink.
 class FileSink : public StateSink {
  public:
   /// `checkpoint` is the number of the checkpoint being written. No earlier sink for `rows` may
@@ -45,7 +45,7 @@ class FileSink : public StateSink {
   const StateDigest& digest() const noexcept { return digest_; }
   const SinkCounts& counts() const noexcept { return counts_; }
   /// Updates `rows`. Must be called after the commit.
-  void keep();
+  void committed();
   /// Returns the ids of rows that are no longer needed once the checkpoint is current. Rows without
   /// bytes come last, because the rows that they mark as deleted must be removed first. If all rows
   /// were written in place, returns an empty list.

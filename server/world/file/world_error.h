@@ -1,5 +1,5 @@
 // Defines the error type for opening, saving, and reading a world. World's constructor and
-// World::commit() throw it; other functions return it.
+// World::save() throw it; other functions return it.
 #pragma once
 
 #include <cstdint>

@@ -582,7 +582,7 @@ std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges me
   const Transaction transaction(*database_);
   if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
   if (auto committed = commit(doing); !committed) return committed;
-  journal_.keep(group);
+  journal_.appended(group);
   if (auto settled = settle(); !settled) return settled;
   set_mark(group.id);
   wrote(merges);

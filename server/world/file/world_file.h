@@ -66,7 +66,7 @@ enum class Merges : std::uint8_t {
 };
 
 /// Limits on a single step of a checkpoint. A single row may exceed the limits.
-struct CheckpointSlice {
+struct SaveSlice {
   std::uint64_t bytes = 1u << 20;
   std::chrono::nanoseconds time = std::chrono::milliseconds(20);
   /// Called after each row. If it returns true, the step ends as soon as bytes_min bytes have been
@@ -76,7 +76,7 @@ struct CheckpointSlice {
   Merges merges = Merges::at_once;
 };
 
-struct CheckpointStep {
+struct SaveStep {
   enum class State : std::uint8_t {
     more,  ///< another step follows
     done,  ///< the checkpoint is current and on disk
@@ -129,7 +129,7 @@ class WorldFile {
   /// Verifies the groups of inputs after the checkpoint and passes them to `take`, in order. Once
   /// `take` returns false, the remaining groups are only verified. If a group is invalid or
   /// missing, the error gives its position and explains how to continue without it. Does not change
-  /// the file. Must be called after load() and before any write, because append() and checkpoint()
+  /// the file. Must be called after load() and before any write, because append() and save()
   /// fail while there are unread groups.
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(const FileJournal::Take& take);
   /// Appends a group in one transaction, which is on disk when the call returns, and sets the
@@ -176,7 +176,7 @@ class WorldFile {
   /// contain them. Uses a single transaction, which is on disk when the call returns. Writes only
   /// rows whose version has changed since this WorldFile wrote or compared them. After an error,
   /// the file still contains the previous checkpoint, and the next call starts over.
-  [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
+  [[nodiscard]] std::expected<CheckpointReport, WorldError> save(const CheckpointStamp& stamp, const Save& save);
   /// Lists the rows of `save` for a checkpoint, without copying columns. No other checkpoint may be
   /// made before that one. Until it ends, call the copy's preserver() before changing a column. The
   /// copy can be used for only one checkpoint. `saved` is the value that
@@ -188,23 +188,23 @@ class WorldFile {
   /// Makes a checkpoint of copied rows. Returns no value if another program has written to the file
   /// since the rows were copied, which makes the copy unusable. In that case, the file still
   /// contains the previous checkpoint, and the next checkpoint writes all rows.
-  [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,
-                                                                                      const StateCopy& copied);
+  [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> save(const CheckpointStamp& stamp,
+                                                                                const StateCopy& copied);
 
   /// Begins a checkpoint that is written in steps. Groups may be appended between steps, but they
   /// are not part of the checkpoint. New rows are written next to the current ones, so the file
   /// contains the previous checkpoint until the step that makes all new rows current. The stamp and
   /// the copy must remain valid until the last step. Until then, do not move this object or call
-  /// preserve(). begin_checkpoint(), checkpoint(), and load() abandon an unfinished checkpoint.
-  void begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied);
+  /// preserve(). begin_save(), save(), and load() abandon an unfinished checkpoint.
+  void begin_save(const CheckpointStamp& stamp, const StateCopy& copied);
   /// Runs one step in one transaction. After an error, the checkpoint is abandoned, and the file
   /// contains the previous checkpoint.
-  [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
+  [[nodiscard]] std::expected<SaveStep, WorldError> step_save(const SaveSlice& slice = {});
   /// Removes some of the rows and groups that are no longer needed: rows that the current
   /// checkpoint replaced or a failed checkpoint left, and groups that the current checkpoint
   /// contains. Returns true if more rows or groups remain. The next checkpoint removes any that are
   /// left.
-  [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
+  [[nodiscard]] std::expected<bool, WorldError> remove_past(const SaveSlice& slice = {});
   /// Returns how many bytes of pages the previous merge left in the -wal because another program
   /// was reading an older state of the file. The -wal grows until that program stops reading.
   std::uint64_t held_bytes() const noexcept { return use_.held(); }
@@ -251,8 +251,8 @@ class WorldFile {
   /// Writes the tables other than `state`, and makes everything current.
   std::expected<CheckpointReport, WorldError> make_current(const CheckpointStamp& stamp, FileSink& sink, FileMeta meta,
                                                            const JournalEnd& contained);
-  std::expected<CheckpointStep, WorldError> step_beside(const CheckpointSlice& slice);
-  void give_up_checkpoint();
+  std::expected<SaveStep, WorldError> step_beside(const SaveSlice& slice);
+  void give_up_save();
   void note_merge();
   /// Counts the bytes written, and merges the -wal if a merge is due.
   void wrote(Merges merges) noexcept;

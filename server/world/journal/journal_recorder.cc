@@ -86,7 +86,7 @@ void JournalRecorder::append(const Record& record, std::span<const std::byte> bo
 }
 
 void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
-  if (mark_) mark_->begin(envelope.sequence, envelope.author, batch.empty() ? 0 : BatchView(batch).type());
+  if (mark_) mark_->begin(envelope.sequence, envelope.session, batch.empty() ? 0 : BatchView(batch).type());
   if (paused_) [[unlikely]] {
     last_ = envelope.sequence;
     return;
@@ -105,7 +105,7 @@ void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::by
                      .drawn = envelope.drawn,
                      .sequence = envelope.sequence,
                      .user = envelope.user,
-                     .session = envelope.author,
+                     .session = envelope.session,
                      .request = envelope.request,
                      .next_timer = envelope.next_timer},
          batch);

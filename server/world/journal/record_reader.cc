@@ -85,7 +85,7 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_inp
   ++next_;
   JournalRecord read{.offset = begin_,
                      .envelope = {.sequence = header.sequence,
-                                  .author = header.session,
+                                  .session = header.session,
                                   .user = header.user,
                                   .request = header.request,
                                   .kind = kind,

@@ -54,7 +54,7 @@ std::string named(const JournalRecord& record, const TypeTable& types) {
   if (batch.kind() == BatchKind::each && batch.count() > 0)
     text += " to #" + std::to_string(batch.target(0).index) + ":" + std::to_string(batch.target(0).generation) +
             (batch.count() > 1 ? " and " + std::to_string(batch.count() - 1) + " more" : std::string());
-  const auto& [session, user] = std::pair(record.envelope.author, record.envelope.user);
+  const auto& [session, user] = std::pair(record.envelope.session, record.envelope.user);
   text += session == 0 ? ", of the server" : ", of session " + std::to_string(session);
   return text + (user == 0 ? ")" : (session == 0 ? " for user " : " of user ") + std::to_string(user) + ")");
 }
@@ -152,7 +152,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
           exact = false;
           break;
         }
-        if (mark_) mark_->begin(record.envelope.sequence, record.envelope.author, type_of(record));
+        if (mark_) mark_->begin(record.envelope.sequence, record.envelope.session, type_of(record));
         if (!exact && !record.kept) {
           pass_over(record.envelope.sequence, record.envelope.kind);
         } else if (!exact) {
@@ -246,7 +246,7 @@ bool Recovery::grant_again(const JournalRecord& record) {
 void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record) {
   const std::uint64_t sequence = record.envelope.sequence;
   const TypeId type = type_of(record);
-  if (record.envelope.author == 0) {
+  if (record.envelope.session == 0) {
     if (posts_first_ && record.envelope.kind == InputKind::post) {
       registry_.host().replay(record.envelope, record.batch);
       return;
@@ -265,7 +265,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
   }
   posts_first_ = false;
   const Receipt receipt = registry_.host().replay({.sequence = sequence,
-                                                   .author = record.envelope.author,
+                                                   .session = record.envelope.session,
                                                    .user = record.envelope.user,
                                                    .request = record.envelope.request,
                                                    .kind = InputKind::push},

@@ -9,9 +9,9 @@ namespace muster {
 /// After a power failure or kill -9, the world recovers to its state at World::durable_sequence(),
 /// and later inputs are lost. For each value, the comment states how much can be lost at most.
 enum class Durability : std::uint8_t {
-  commit,      ///< a few ms; each group is written once the previous one is on disk
+  each_flush,  ///< a few ms; each group is written once the previous one is on disk
   batched,     ///< a tenth of a second, plus the time needed to write to disk
-  checkpoint,  ///< everything since the last commit, because there is no journal
+  checkpoint,  ///< everything since the last save, because there is no journal
 };
 
 /// Determines how a world behaves if its disk is too slow. A disk is too slow if the pending

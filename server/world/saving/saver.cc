@@ -47,8 +47,8 @@ struct Saver::Saving {
   std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
-  bool begun = false;  // used by the queue's thread
-  // All that remains is to remove replaced rows (queue's thread).
+  bool begun = false;  // used by the writing thread
+  // All that remains is to remove replaced rows (writing thread).
   bool is_current = false;
   std::atomic<bool> between = false;  // true between two steps, while groups may be written
   std::atomic<bool> done = false;
@@ -64,8 +64,8 @@ constexpr auto retry_after = std::chrono::seconds(1);
 /// Interval between checks of the file, and interval between attempts to write the state next to
 /// it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
-/// Number of bytes of the -wal that are merged at once with Durability::commit. The number is small
-/// because edits that arrive during a merge must share the disk with the merge for a few
+/// Number of bytes of the -wal that are merged at once with Durability::each_flush. The number is
+/// small because edits that arrive during a merge must share the disk with the merge for a few
 /// milliseconds. While a save is being written, larger amounts are merged at once.
 constexpr std::uint64_t short_merge = 1u << 20;
 /// Limits on the length of the -wal, as multiples of the number of bytes that are merged at once.
@@ -100,7 +100,7 @@ Saver::~Saver() {
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
     // The save was abandoned, and no later frame will restart it.
     saving_.reset();
-    (void)commit();
+    (void)save();
   }
   if (next_look()) {
     (void)file_.still_there();
@@ -255,7 +255,7 @@ void Saver::autosave(Clock::time_point now) {
 
 void Saver::save_new(Clock::time_point now) {
   if (host_.durability == Durability::checkpoint || now < retry_) return;
-  const Report report = commit();
+  const Report report = save();
   autosave_error_ = report ? std::string() : report.error().what();
   if (!report) retry_ = now + retry_after;
 }
@@ -309,7 +309,7 @@ void Saver::keep_size() {
   failed_.store(true, std::memory_order_release);
 }
 
-void Saver::hand_over(Clock::time_point now) {
+void Saver::write_due(Clock::time_point now) {
   if (file_.displaced()) rescue(now);
   look_at_file(now);
   autosave(now);
@@ -320,7 +320,7 @@ void Saver::hand_over(Clock::time_point now) {
   constexpr std::size_t much = 1u << 20;
   const std::size_t bytes = recorder_->waiting_bytes();
   if (bytes == 0) return;
-  const bool may = host_.durability == Durability::commit || now >= next_;
+  const bool may = host_.durability == Durability::each_flush || now >= next_;
   if (bytes < much && !(may && queue_.is_idle())) return;
   next_ = now + host_.batch_for;
   put_in_time();
@@ -339,7 +339,7 @@ WorldError Saver::stopped_error() const {
   return {WorldErrorCode::displaced, file_.path(), displaced_.substr(file_.path().size() + 2)};
 }
 
-Saver::Report Saver::commit() {
+Saver::Report Saver::save() {
   if (!stopped_.empty()) return std::unexpected(stopped_error());
   wait_for_saving();
   put_all();
@@ -353,7 +353,7 @@ Saver::Report Saver::commit() {
   // this save.
   const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
-  auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
+  auto report = file_.save(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
     notice_failure();
     if (!file_.displaced()) return report;
@@ -382,7 +382,7 @@ bool Saver::begin(std::function<void(Report)> then) {
     return true;
   }
   if (file_.is_new()) {
-    then(commit());
+    then(save());
     return true;
   }
   notice_failure();
@@ -403,8 +403,8 @@ bool Saver::begin(std::function<void(Report)> then) {
   return true;
 }
 
-CheckpointSlice Saver::slice() const {
-  if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
+SaveSlice Saver::slice() const {
+  if (host_.durability != Durability::each_flush) return {.merges = Merges::by_caller};
   // An edit that is waiting to become durable must also wait for the current step, so steps are
   // short and end early if a group is pending.
   return {.bytes = step_size_.bytes(Clock::now()),
@@ -442,7 +442,7 @@ void Saver::merge() {
     if (!file_.wal_use().is_merging()) begin_merge();
     end_merge();
   }
-  const bool is_short = host_.durability == Durability::commit && !in_steps_;
+  const bool is_short = host_.durability == Durability::each_flush && !in_steps_;
   const std::uint64_t bytes = is_long(steps_wait_at) ? 1 : is_short ? short_merge : ~std::uint64_t{0};
   if (file_.merge_is_due(bytes)) begin_merge();
 }
@@ -480,19 +480,19 @@ bool Saver::do_step(Saving& of) {
     if (failed_) {
       // The journal has a gap before this checkpoint, followed by further records, so nothing else
       // may be written until the checkpoint is complete.
-      auto written = file_.checkpoint(of.stamp, of.copied);
+      auto written = file_.save(of.stamp, of.copied);
       if (written && *written) failed_ = false;
       return over(std::move(written));
     }
     of.between.store(true, std::memory_order_release);
-    file_.begin_checkpoint(of.stamp, of.copied);
+    file_.begin_save(of.stamp, of.copied);
   }
-  auto done = file_.step_checkpoint(slice());
+  auto done = file_.step_save(slice());
   if (!done) return over(std::unexpected(std::move(done.error())));
   switch (done->state) {
-    case CheckpointStep::State::more: return true;
-    case CheckpointStep::State::stale: return over(std::optional<CheckpointReport>());
-    case CheckpointStep::State::done: break;
+    case SaveStep::State::more: return true;
+    case SaveStep::State::stale: return over(std::optional<CheckpointReport>());
+    case SaveStep::State::done: break;
   }
   raise_saved(done->report.sequence);
   of.written = std::optional(std::move(done->report));
@@ -539,7 +539,7 @@ void Saver::end_saving() {
   notice_failure();
   if (!*over->written && given_up) return begin_again(*over);
   // Another program wrote to the file, so write the complete current state.
-  over->then(*over->written ? Report(**over->written) : commit());
+  over->then(*over->written ? Report(**over->written) : save());
 }
 
 void Saver::begin_again(Saving& over) {
@@ -550,7 +550,7 @@ void Saver::begin_again(Saving& over) {
   if (host_.warn)
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +
                " changed before they were written: " + (waits ? "the world waits for the next" : "it is begun again"));
-  if (waits) return over.then(commit());
+  if (waits) return over.then(save());
   begin(std::move(over.then));
 }
 

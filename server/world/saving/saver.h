@@ -2,7 +2,7 @@
 // is written between saves.
 //
 //   registry ─ JournalRecorder      records of inputs, in memory              world thread
-//                 hand_over()       groups, at the end of a flush
+//                 write_due()       groups, at the end of a flush
 //              WriteQueue           group | checkpoint | group ...            its own thread, the only one that uses the file,
 //                  merge()          pages from the -wal to the file           except for a third thread, which merges
 //                 durable()         sequence of the last input on disk
@@ -23,7 +23,7 @@
 //
 // A checkpoint is placed in the queue when its rows are listed, so it contains all groups that were
 // queued before it. The checkpoint is written in steps, and later groups are written between those
-// steps. The queue's thread reads columns in place; see server/world/rows/preserved_columns.h.
+// steps. The writing thread reads columns in place; see server/world/rows/preserved_columns.h.
 #pragma once
 
 #include <atomic>
@@ -103,7 +103,7 @@ class Saver {
   /// then on, nothing is written, and error() returns `why`.
   void opened_stopped(std::string why);
 
-  Report commit();
+  Report save();
   /// Begins a save. Returns false if one is already running.
   bool begin(std::function<void(Report)> then);
   /// Reports a save that has completed, if there is one.
@@ -112,7 +112,7 @@ class Saver {
 
   /// If recorded inputs are due to be written, queues them. If a save is due, begins it. Saves a
   /// new world immediately if its inputs must be recorded.
-  void hand_over(Clock::time_point now);
+  void write_due(Clock::time_point now);
   /// Checks that the file is still at its path and that no other program has changed it. Should be
   /// called about once a second. If the file is missing or has been changed, writes the state to
   /// another file next to it (WorldFile::rescue), and retries until the write succeeds. error()
@@ -121,7 +121,7 @@ class Saver {
   /// Returns the time at which look_at_file() should be called next, or nothing if no call is
   /// needed.
   std::optional<Clock::time_point> next_look() const noexcept;
-  /// Returns the time at which hand_over() will have work to do if no input arrives before then.
+  /// Returns the time at which write_due() will have work to do if no input arrives before then.
   std::optional<Clock::time_point> due() const;
   void made_tick(std::uint64_t tick) {
     if (recorder_) recorder_->made_tick(tick);
@@ -178,16 +178,16 @@ class Saver {
   std::string held_text() const;
   void note_saved(std::uint64_t version);
   void keep_size();
-  /// Writes part of a running save. Called on the queue's thread.
+  /// Writes part of a running save. Called on the writing thread.
   StepResult step(Saving& of);
   /// Writes one step of the save. Returns false if that was the last step.
   bool do_step(Saving& of);
-  CheckpointSlice slice() const;
+  SaveSlice slice() const;
   /// Begins merging the -wal into the file if a merge is due, or finishes a merge. Called on the
-  /// queue's thread.
+  /// writing thread.
   void merge();
   void begin_merge();
-  /// Waits until no merge is running. Called on the queue's thread, or on the world thread while
+  /// Waits until no merge is running. Called on the writing thread, or on the world thread while
   /// the queue is drained.
   void end_merge();
   void begin_recording();
@@ -244,13 +244,13 @@ class Saver {
   std::string error_;    // the error as last seen by the world thread
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
-  SpareRecords spare_;     // filled by the queue's thread, used by recorder_
-  StepSize step_size_;     // used by the queue's thread
-  bool in_steps_ = false;  // true if a save is being written in steps (queue's thread)
+  SpareRecords spare_;     // filled by the writing thread, used by recorder_
+  StepSize step_size_;     // used by the writing thread
+  bool in_steps_ = false;  // true if a save is being written in steps (writing thread)
   Mutex mutex_;
   std::string failure_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> merged_ = false;  // set once the merge started by begin_merge() has ended
-  WriteQueue merges_;                 // filled by the queue's thread
+  WriteQueue merges_;                 // filled by the writing thread
   WriteQueue queue_;                  // destroyed first
 };
 

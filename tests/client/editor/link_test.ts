@@ -148,7 +148,7 @@ test('messages of everybody are listed as they come, and any message is written 
   assert.equal(await log.getByText('Damage', { exact: true }).count(), 0);
 });
 
-test('what handlers push and timers deliver is listed where it is asked for, and told from inputs', async (t) => {
+test('what handlers post and timers deliver is listed where it is asked for, and told from inputs', async (t) => {
   const world = await World.serve(t, [...schema, '--hz', '20']);
   const other = await world.connect();
   const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
@@ -179,7 +179,7 @@ test('what handlers push and timers deliver is listed where it is asked for, and
     await send(++amount);
     return (await log.locator('.message.is-pushed').count()) > 0;
   });
-  assert.equal(await log.locator('.message.is-pushed .message-author').first().innerText(), 'pushed');
+  assert.equal(await log.locator('.message.is-pushed .message-sender').first().innerText(), 'pushed');
   await other.push(orc, 'golden.Damage', { amount: 13 });
   await says(13).waitFor();
   assert.doesNotMatch((await says(13).getAttribute('class'))!, /is-pushed/);

@@ -161,7 +161,7 @@ test('a frame as short and as long as may be is read, and what is wrong with one
     new FrameDecoder(most, envelopes).receive(bytes, (frame) => lengths.push(frame.batch.length));
     return lengths;
   };
-  const envelope = { sequence: 1n, author: 2n, author_request: 3n, clock_ns: 4n };
+  const envelope = { sequence: 1n, session: 2n, sender_request: 3n, clock_ns: 4n };
   assert.deepEqual(read(encode_frame(new Uint8Array(32), 1), 48), [32]);
   assert.deepEqual(read(encode_frame(new Uint8Array(32), 1, 0, envelope), 80), [32]);
   const fault = (bytes: number, flags: number, envelopes = true): string => {

@@ -11,7 +11,7 @@ import { unsaved, until, World } from './world.js';
 const one = { index: 1, generation: 1 };
 
 async function opened(epoch: bigint, before?: SoFar): Promise<{ client: Client; server: Scripted }> {
-  const server = Scripted.serve({ server: epoch, session: 5n, sequence: 40n });
+  const server = Scripted.serve({ epoch, secret: 5n, sequence: 40n });
   let sequence = 40n;
   server.answers.set('muster.Destroy', () => [session.Ack, { sequence: ++sequence, handled: 1 }]);
   server.answers.set(session.FollowDurable.name, () => [session.Durable, { sequence: 100n }]);
@@ -36,18 +36,18 @@ test('acknowledgements and what watches bring have the epoch that Welcome named'
   server.tell(session.Watching, { sequence: 42n }, { request, flags: 2 });
   server.tell({ name: 'muster.Create' }, {}, { request, sequence: 43n, target: one });
   assert.deepEqual(epochs, [7n, 7n]);
-  assert.deepEqual(client.so_far, { epoch: 7n, session: 5n, sequence: 43n });
+  assert.deepEqual(client.so_far, { epoch: 7n, secret: 5n, sequence: 43n });
   client.close();
 });
 
 test('a client tells the next one how far it came, which says so and learns whether the server was started anew', async () => {
   const first = await opened(7n);
   const said = ({ sent }: Scripted): unknown[] => {
-    const { session, last_sequence } = sent[0].value as session.Hello;
-    return [session, last_sequence];
+    const { secret, last_sequence } = sent[0].value as session.Hello;
+    return [secret, last_sequence];
   };
   assert.deepEqual([first.client.is_started_anew, said(first.server)], [false, [0n, 0n]]);
-  assert.deepEqual(first.client.so_far, { epoch: 7n, session: 5n, sequence: 40n });
+  assert.deepEqual(first.client.so_far, { epoch: 7n, secret: 5n, sequence: 40n });
   await first.client.destroy(one);
   first.client.close();
   const before = first.client.so_far;

@@ -30,7 +30,7 @@ function some_stream(): { bytes: Uint8Array; frames: Frame[] } {
     const batch = Uint8Array.from({ length: 32 + 16 * random.next(9) }, () => random.next(256));
     const number = BigInt(random.next(2 ** 32));
     const envelope =
-      i % 3 === 0 ? { sequence: number, author: 1n, author_request: 2n ** 63n, clock_ns: number * 5n } : null;
+      i % 3 === 0 ? { sequence: number, session: 1n, sender_request: 2n ** 63n, clock_ns: number * 5n } : null;
     frames.push({
       flags: envelope ? 1 + 2 * random.next(2) : 2 * random.next(2),
       request: number << 20n,

@@ -53,7 +53,7 @@ export class Scripted {
         : encode_batch({ kind: 'world', type, values: [value] });
     const { sequence } = how;
     const envelope =
-      sequence === undefined ? null : { sequence, author: 0n, author_request: 0n, clock_ns: sequence * 10n };
+      sequence === undefined ? null : { sequence, session: 0n, sender_request: 0n, clock_ns: sequence * 10n };
     this.stream.receive(encode_frame(batch, how.request, how.flags ?? 0, envelope));
   }
 

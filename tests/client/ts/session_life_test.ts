@@ -26,13 +26,13 @@ test('hello says who comes, with which token, and which versions of the protocol
     [{}, { token: '', name: '', kind: 'client' }],
     [{ token: 'secret', name: 'ann', kind: 'editor' }, { token: 'secret', name: 'ann', kind: 'editor' }],
   ]) {
-    const server = Scripted.serve({ server: 5n, role: session.Role.edit });
+    const server = Scripted.serve({ epoch: 5n, role: session.Role.edit });
     const client = await Client.open(server.stream, options);
     const [hello, schema] = server.sent;
     assert.deepEqual([hello.name, schema.name, server.sent.length], [session.Hello.name, session.GetSchema.name, 2]);
     const { protocol, protocol_oldest, token, name, kind } = hello.value as session.Hello;
     assert.deepEqual([protocol, protocol_oldest, { token, name, kind }], [1, 1, said]);
-    assert.deepEqual([client.welcome.server, client.welcome.role, client.ended], [5n, session.Role.edit, null]);
+    assert.deepEqual([client.welcome.epoch, client.welcome.role, client.ended], [5n, session.Role.edit, null]);
     client.close();
   }
 });

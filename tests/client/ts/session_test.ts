@@ -241,7 +241,7 @@ test('messages go to one entity, to several, to the world, and at a time; tables
   assert.equal(said.channel, hash64('all'));
   assert.equal(await watcher.fetch_text(said.channel), 'all');
   assert.deepEqual([events[5].argument, events[5].inner?.message(0)], [5n, { amount: 4, from: nil }]);
-  assert.equal(came.find((each) => each.is_event)?.envelope?.author, client.welcome.author);
+  assert.equal(came.find((each) => each.is_event)?.envelope?.session, client.welcome.session);
 });
 
 test('texts are told before what mentions them, many and long ones too, and once', async (t) => {
@@ -322,7 +322,7 @@ test('the clock is paused, stepped and set to a speed, and who follows it is tol
   const [client, follower] = [await world.connect(), await world.connect('unix')];
   const told: session.ClockState[] = [];
   const first = await follower.follow_clock((state) => told.push(state));
-  assert.deepEqual([first.hz, first.speed, first.paused, first.author], [200, 1, 0, 0n]);
+  assert.deepEqual([first.hz, first.speed, first.paused, first.session], [200, 1, 0, 0n]);
 
   const paused = await client.set_clock({ paused: true });
   assert.equal(paused.paused, 1);
@@ -333,7 +333,7 @@ test('the clock is paused, stepped and set to a speed, and who follows it is tol
   assert.equal((await client.ask(session.GetClock)).tick, paused.tick + 30n);
   assert.equal((await client.ask(session.GetClock)).clock_ns, paused.clock_ns + 150_000_000n);
   await until('the follower is told so', () => told.some((state) => state.tick === paused.tick + 30n));
-  assert.ok(told.every((state) => state.author === client.welcome.author));
+  assert.ok(told.every((state) => state.session === client.welcome.session));
   assert.deepEqual(told[0].paused, 1);
 
   assert.equal((await client.set_clock({ speed: 0.5 })).paused, 1); // it stays paused
@@ -454,7 +454,7 @@ test('a server that is killed ends all that waits, and one that comes back is a 
   await world.start();
   const again = await world.connect();
   assert.equal((await again.show(orc)).components['golden.Health'].value, 70);
-  assert.notEqual(again.welcome.server, client.welcome.server);
+  assert.notEqual(again.welcome.epoch, client.welcome.epoch);
 });
 
 test('an edit that was waited for survives a server that is killed; who follows is told how much does', async (t) => {

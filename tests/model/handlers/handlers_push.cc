@@ -1,4 +1,4 @@
-// Handlers that push, create and set timers; and of a message that is a table.
+// Handlers that post, create and set timers; and of a message that is a table.
 #include "registry/handlers/dynamic_handler.h"
 #include "tests/model/handlers/handler_kit.h"
 

@@ -46,10 +46,10 @@ bool same_run(const Message& a, const Message& b) {
 Model::Model(const Types& types, std::uint64_t cascade_messages_max)
     : types_(types), cascade_messages_max_(cascade_messages_max) {}
 
-Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t author, std::uint64_t request) {
+Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t session, std::uint64_t request) {
   Receipt receipt;
   receipt.sequence = ++sequence;
-  const bool foreign = kind == InputKind::inbox || author != 0;
+  const bool foreign = kind == InputKind::inbox || session != 0;
   for (const Message& message : run) {
     if (foreign && message.to == Message::To::later && message.timer != 0) {
       // Ids of timers are the registry's to give.
@@ -69,7 +69,7 @@ Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t 
   counters.dead += receipt.dead;
   counters.refused += receipt.refused;
   if (receipt.refused) ++covered[std::string("refused: ") + muster::name(receipt.refusal.code)];
-  inputs.push_back({{.sequence = receipt.sequence, .author = author, .request = request, .kind = kind}, receipt});
+  inputs.push_back({{.sequence = receipt.sequence, .session = session, .request = request, .kind = kind}, receipt});
   return receipt;
 }
 
@@ -112,9 +112,9 @@ void Model::deliver_carried() {
   ++covered["carried messages overtaken"];
 }
 
-Receipt Model::input(const Messages& batch, std::uint64_t author, std::uint64_t request) {
+Receipt Model::input(const Messages& batch, std::uint64_t session, std::uint64_t request) {
   deliver_posts();
-  Receipt receipt = deliver_input(batch, InputKind::push, author, request);
+  Receipt receipt = deliver_input(batch, InputKind::push, session, request);
   receipt.cut_short = !deliver_cascade();
   return receipt;
 }
@@ -167,11 +167,11 @@ void Model::claim(const Messages& batch) {
   }
 }
 
-Receipt Model::push_foreign(const Messages& batch, std::uint64_t author, std::uint64_t request) {
+Receipt Model::push_foreign(const Messages& batch, std::uint64_t session, std::uint64_t request) {
   deliver_carried();
   deliver_posts();
-  if (author == 0) claim(batch);
-  return input(batch, author, request);
+  if (session == 0) claim(batch);
+  return input(batch, session, request);
 }
 
 void Model::post_foreign(const Messages& batch) {
@@ -184,11 +184,11 @@ void Model::put(std::size_t lane, const Messages& batch, std::uint64_t request) 
   lanes[lane].second.emplace_back(batch, request);
 }
 
-Receipt Model::push_several(const std::vector<Messages>& batches, std::uint64_t author, std::uint64_t request) {
+Receipt Model::push_several(const std::vector<Messages>& batches, std::uint64_t session, std::uint64_t request) {
   Receipt sum;
   sum.sequence = sequence;
   for (const Messages& batch : batches) {
-    const Receipt one = push_foreign(batch, author, request);
+    const Receipt one = push_foreign(batch, session, request);
     add(sum, one);
     sum.sequence = one.sequence;
     sum.cut_short = one.cut_short;
@@ -206,15 +206,15 @@ void Model::put_several(std::size_t lane, const std::vector<Messages>& batches, 
 
 Receipt Model::flush() {
   bool idle = !waiting();
-  for (const auto& [author, batches] : lanes) idle = idle && batches.empty();
+  for (const auto& [session, batches] : lanes) idle = idle && batches.empty();
   Receipt sum;
   sum.sequence = sequence;
   if (idle) return sum;
   deliver_carried();
   sum = deliver_posts();
-  for (auto& [author, batches] : lanes) {
+  for (auto& [session, batches] : lanes) {
     const auto taken = std::exchange(batches, {});
-    for (const auto& [batch, request] : taken) add(sum, deliver_input(batch, InputKind::inbox, author, request));
+    for (const auto& [batch, request] : taken) add(sum, deliver_input(batch, InputKind::inbox, session, request));
   }
   inputs.push_back({{.sequence = ++sequence, .kind = InputKind::flush}, {}});
   sum.sequence = sequence;
@@ -331,10 +331,10 @@ Receipt Model::enable(std::string_view name, bool enabled) {
   return push(world(muster::EnableHandler{.name = text, .enabled = enabled}));
 }
 
-Entity Model::grant(std::uint32_t count, std::uint64_t author) {
+Entity Model::grant(std::uint32_t count, std::uint64_t session) {
   wait_over();
   const auto first = static_cast<std::uint32_t>(generations.size());
-  input({world(muster::Grant{.first = first, .count = count, .author = author})}, 0, 0);
+  input({world(muster::Grant{.first = first, .count = count, .author = session})}, 0, 0);
   return {first, 1};
 }
 

@@ -48,11 +48,11 @@ class Model {
   // --- inputs, as EntityRegistry has them ---
   Receipt push(Message message);
   void post(Message message);
-  Receipt push_foreign(const Messages& batch, std::uint64_t author, std::uint64_t request);
+  Receipt push_foreign(const Messages& batch, std::uint64_t session, std::uint64_t request);
   void post_foreign(const Messages& batch);
   void put(std::size_t lane, const Messages& batch, std::uint64_t request);
   /// These take spans of several batches, or of none; each batch as its namesake above takes one.
-  Receipt push_several(const std::vector<Messages>& batches, std::uint64_t author, std::uint64_t request);
+  Receipt push_several(const std::vector<Messages>& batches, std::uint64_t session, std::uint64_t request);
   void post_several(const std::vector<Messages>& batches);
   void put_several(std::size_t lane, const std::vector<Messages>& batches, std::uint64_t request);
   Receipt flush();
@@ -66,7 +66,7 @@ class Model {
   Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids);
   Receipt define(std::shared_ptr<const TemplateSpec> spec);
   Receipt enable(std::string_view name, bool enabled);
-  Entity grant(std::uint32_t count, std::uint64_t author);
+  Entity grant(std::uint32_t count, std::uint64_t session);
   void return_grant(Entity first, std::uint32_t count);
   /// Returns the handler's number; 0 and nothing changed where the registry throws SetupError.
   std::uint64_t subscribe(Handler handler);
@@ -105,7 +105,7 @@ class Model {
   std::vector<std::set<TypeId>> archetypes;                                     ///< by number
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Entity>> rows;  ///< (depth, archetype) -> row order
   std::map<std::pair<std::uint64_t, std::uint64_t>, Messages> timers;           ///< (due, id) -> what is due
-  std::vector<std::pair<std::uint64_t, std::vector<std::pair<Messages, std::uint64_t>>>> lanes;  ///< author -> batches
+  std::vector<std::pair<std::uint64_t, std::vector<std::pair<Messages, std::uint64_t>>>> lanes;  ///< session -> batches
   // What the managers of the tests hold (ledger.h).
   std::map<Entity, std::vector<std::pair<std::uint64_t, std::uint32_t>>> ledger;
   std::uint64_t next_instance = 1;
@@ -123,7 +123,7 @@ class Model {
     std::size_t bytes = 0;
   };
 
-  Receipt deliver_input(const Messages& run, muster::InputKind kind, std::uint64_t author, std::uint64_t request);
+  Receipt deliver_input(const Messages& run, muster::InputKind kind, std::uint64_t session, std::uint64_t request);
   Receipt deliver_posts();
   bool deliver_cascade();
   /// Before an input: what was carried over, then what was posted.
@@ -131,7 +131,7 @@ class Model {
   void deliver_carried();
   void claim(const Messages& batch);
   void claim_timers(const Messages& batch);
-  Receipt input(const Messages& batch, std::uint64_t author, std::uint64_t request);
+  Receipt input(const Messages& batch, std::uint64_t session, std::uint64_t request);
 
   void deliver(const Message& message, Receipt& receipt);
   void to_targets(const Message& message, const std::vector<Entity>& targets, Receipt& receipt);

@@ -63,7 +63,7 @@ struct Action {
   Message message = {};                ///< push, post, post_later
   Messages batch = {};                 ///< push_batch, post_batch, put
   std::vector<Messages> batches = {};  ///< push_several, post_several, put_several: one span, none or several of them
-  std::uint64_t author = 0, request = 0;
+  std::uint64_t session = 0, request = 0;
   std::size_t lane = 0;
   Entity target = {}, parent = {}, before = {};
   std::string text = {};
@@ -80,9 +80,9 @@ struct Action {
 };
 
 constexpr std::size_t lane_count = 3;
-constexpr std::uint64_t lane_author(std::size_t lane) { return 100 + lane; }
+constexpr std::uint64_t lane_session(std::size_t lane) { return 100 + lane; }
 /// Whose session it is: some have two.
-constexpr std::uint64_t user_of(std::uint64_t author) { return author == 0 ? 0 : 1000 + author % 2; }
+constexpr std::uint64_t user_of(std::uint64_t session) { return session == 0 ? 0 : 1000 + session % 2; }
 
 /// A subscription that is in force.
 struct Subscribed {

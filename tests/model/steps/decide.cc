@@ -24,7 +24,7 @@ Action Decider::decide(Do what) {
       break;
     case Do::push_batch:
       a.batch = foreign();
-      a.author = random_.percent(70) ? 7 : 0;
+      a.session = random_.percent(70) ? 7 : 0;
       a.request = random_.below(1000);
       break;
     case Do::post_batch: a.batch = foreign(); break;
@@ -73,7 +73,7 @@ Action Decider::decide(Do what) {
     case Do::intern: a.text = "text " + std::to_string(random_.below(40)); break;
     case Do::grant:
       a.number = random_.below(12);
-      a.author = 1 + random_.below(5);
+      a.session = 1 + random_.below(5);
       break;
     case Do::return_grant:
       a.target = s_.granted.empty() ? Entity{1, 1} : s_.granted[random_.below(s_.granted.size())];
@@ -97,7 +97,7 @@ Action Decider::decide(Do what) {
     case Do::sweep: a.number = random_.below(12); break;
     case Do::push_several:
       a.batches = several_batches();
-      a.author = random_.percent(70) ? 7 : 0;
+      a.session = random_.percent(70) ? 7 : 0;
       a.request = random_.below(1000);
       break;
     case Do::post_several: a.batches = several_batches(); break;

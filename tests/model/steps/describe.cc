@@ -152,13 +152,13 @@ std::string describe(const Action& a) {
     case Do::push_batch:
     case Do::post_batch:
     case Do::put:
-      text += a.what == Do::put ? " " + std::to_string(a.lane) : " author " + std::to_string(a.author);
+      text += a.what == Do::put ? " " + std::to_string(a.lane) : " session " + std::to_string(a.session);
       for (const Message& message : a.batch) text += "\n        " + describe(message);
       return text;
     case Do::push_several:
     case Do::post_several:
     case Do::put_several:
-      text += a.what == Do::put_several ? " " + std::to_string(a.lane) : " author " + std::to_string(a.author);
+      text += a.what == Do::put_several ? " " + std::to_string(a.lane) : " session " + std::to_string(a.session);
       text += ", " + std::to_string(a.batches.size()) + " batches";
       for (std::size_t i = 0; i < a.batches.size(); ++i)
         for (const Message& message : a.batches[i]) text += "\n        " + std::to_string(i) + ": " + describe(message);

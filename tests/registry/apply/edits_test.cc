@@ -188,7 +188,8 @@ TEST_CASE(
           ++log.request;
           BatchBuilder batches;
           sessions.write(batches);
-          registry.host().push_batch(batches.bytes(), log.session, log.request, log.session * 10);
+          registry.host().push_batch(batches.bytes(),
+                                     {.session = log.session, .user = log.session * 10, .request = log.request});
           REQUIRE(contents(registry) == log.left);
         }
         CHECK(log.refused > 0);
@@ -238,7 +239,7 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     // A session's message that is not the registry's own: its handler's pushes are no edits.
     BatchBuilder batches;
     batches.append(orc, game::Spawn{});
-    registry.host().push_batch(batches.bytes(), 4, 1, 40);
+    registry.host().push_batch(batches.bytes(), {.session = 4, .user = 40, .request = 1});
     registry.advance(10);
     CHECK_FALSE(registry.alive(elf));
     CHECK(registry.child_count(orc) == 2);
@@ -264,10 +265,11 @@ TEST_CASE("a replay shows a log the edits that it saw") {
     ++log.request;
     BatchBuilder batches;
     sessions.write(batches);
-    first.host().push_batch(batches.bytes(), log.session, log.request, log.session * 10);
+    first.host().push_batch(batches.bytes(),
+                            {.session = log.session, .user = log.session * 10, .request = log.request});
   }
   for (const auto& [envelope, bytes] : recorded.inputs) {
-    again.session = envelope.author;
+    again.session = envelope.session;
     again.request = envelope.request;
     second.host().replay(envelope, bytes);
   }

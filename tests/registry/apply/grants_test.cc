@@ -14,10 +14,10 @@ using namespace muster;
 
 namespace {
 
-Receipt create_as(EntityRegistry& registry, Entity id, std::uint64_t author) {
+Receipt create_as(EntityRegistry& registry, Entity id, std::uint64_t session) {
   BatchBuilder builder;
   builder.append_rows(id, Create{}, game::Health{.value = 7});
-  return registry.host().push_batch(builder.bytes(), author);
+  return registry.host().push_batch(builder.bytes(), {.session = session});
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ TEST_CASE("grants that come back, in whatever order, are granted again before an
   std::size_t indices = 0;
   for (int round = 0; round < 30; ++round) {
     std::vector<Entity> grants;
-    for (std::uint64_t author = 1; author <= 16; ++author) grants.push_back(registry.host().grant(65'536, author));
+    for (std::uint64_t session = 1; session <= 16; ++session) grants.push_back(registry.host().grant(65'536, session));
     if (round == 0) indices = registry.host().storage().ids().indices();
     CHECK(registry.host().storage().ids().indices() == indices);
     CHECK(std::set<Entity>(grants.begin(), grants.end()).size() == 16);
@@ -101,17 +101,17 @@ TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever 
     const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
     auto registry = std::make_unique<EntityRegistry>();
     registry->add_type<game::Health>();
-    std::map<std::uint32_t, std::uint32_t> held;  // index -> author
+    std::map<std::uint32_t, std::uint32_t> held;  // index -> session
     std::set<std::uint32_t> used;
     for (int step = 0; step < 300; ++step) {
       switch (below(10)) {
         case 0:
         case 1:
         case 2: {
-          const std::uint32_t count = below(400), author = 1 + below(9);
-          const Entity first = registry->host().grant(count, author);
+          const std::uint32_t count = below(400), session = 1 + below(9);
+          const Entity first = registry->host().grant(count, session);
           for (std::uint32_t i = 0; i < count; ++i) {
-            REQUIRE(held.emplace(first.index + i, author).second);
+            REQUIRE(held.emplace(first.index + i, session).second);
             REQUIRE_FALSE(used.contains(first.index + i));
             REQUIRE(registry->host().storage().in_state({first.index + i, 1}, IdState::granted));
           }
@@ -162,7 +162,7 @@ TEST_CASE("what is left of grants after a load is all that nothing names that wa
   builder.append_rows({first.index + 100, 1}, Create{}, game::Health{});
   BatchBuilder timed;
   timed.append_timed(1000, 0, builder.front());
-  REQUIRE(registry.host().push_batch(timed.bytes(), 5).refused == 0);
+  REQUIRE(registry.host().push_batch(timed.bytes(), {.session = 5}).refused == 0);
   BatchBuilder posted;
   posted.append(Entity{first.index + 200, 1}, Create{});
   registry.host().post_batch(posted.bytes());
@@ -178,7 +178,7 @@ TEST_CASE("what is left of grants after a load is all that nothing names that wa
   CHECK(registry.host().left_grants().empty());
 }
 
-TEST_CASE("grants to several authors do not overlap") {
+TEST_CASE("grants to several sessions do not overlap") {
   EntityRegistry registry;
   const Entity a = registry.host().grant(10, 1), b = registry.host().grant(10, 2);
   const Entity own = registry.create("own");

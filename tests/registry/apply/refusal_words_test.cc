@@ -40,7 +40,7 @@ struct World {
     return ids;
   }
   /// As a session sends it.
-  Receipt foreign(BatchBuilder& builder) { return registry.host().push_batch(builder.bytes(), 7); }
+  Receipt foreign(BatchBuilder& builder) { return registry.host().push_batch(builder.bytes(), {.session = 7}); }
 };
 
 /// The one message was refused, for this reason, for so many targets, and nothing else happened.

@@ -17,7 +17,7 @@ template <class M>
 Receipt push_foreign(EntityRegistry& registry, Entity target, const M& message) {
   BatchBuilder builder;
   builder.append(target, message);
-  return registry.host().push_batch(builder.front().bytes(), 7);
+  return registry.host().push_batch(builder.front().bytes(), {.session = 7});
 }
 
 /// Everything that decides the future but the sequence number, which a refused input takes too.
@@ -41,7 +41,7 @@ TEST_CASE("a refused Set makes no archetype") {
   for (const SetMode mode : {SetMode::replace, SetMode::add}) {
     BatchBuilder builder;
     builder.append_rows(orc, Set{.mode = mode}, game::Health{}, game::Armor{});
-    const Receipt receipt = registry.host().push_batch(builder.front().bytes(), 7);
+    const Receipt receipt = registry.host().push_batch(builder.front().bytes(), {.session = 7});
     CHECK(receipt.refused == 1);
     CHECK(look(registry) == before);
   }
@@ -77,8 +77,8 @@ TEST_CASE("a Create of several entities makes no archetype where it is refused f
     const std::vector<Entity> strangers = {orc, Entity{900, 1}, Entity{0, 0}};
     BatchBuilder builder;
     builder.append_rows_shared(strangers, Create{}, game::Armor{});
-    for (const std::uint64_t author : {0, 7}) {
-      const Receipt receipt = registry.host().push_batch(builder.bytes(), author);
+    for (const std::uint64_t session : {0, 7}) {
+      const Receipt receipt = registry.host().push_batch(builder.bytes(), {.session = session});
       CHECK(receipt.refused == strangers.size());
       CHECK(receipt.refusal.code == RefusalCode::id_not_granted);
       CHECK(receipt.refusal.entity == orc);
@@ -94,7 +94,7 @@ TEST_CASE("a refused Create keeps no text of the suffix it would have taken") {
   const Seen before = look(registry);
   BatchBuilder builder;
   builder.append_rows(first, Create{.name = text_of("orc"), .clash = NameClash::suffix}, Name{});
-  const Receipt receipt = registry.host().push_batch(builder.front().bytes(), 7);
+  const Receipt receipt = registry.host().push_batch(builder.front().bytes(), {.session = 7});
   CHECK(receipt.refused == 1);
   CHECK(receipt.refusal.code == RefusalCode::kept_by_registry);
   CHECK(look(registry) == before);
@@ -169,7 +169,7 @@ TEST_CASE("a stranger does not choose a timer's number") {
   const auto timed = [&](std::uint64_t timer) {
     BatchBuilder builder;
     builder.append_timed(100, timer, inner.front());
-    return registry.host().push_batch(builder.front().bytes(), 7);
+    return registry.host().push_batch(builder.front().bytes(), {.session = 7});
   };
   CHECK(timed(1000).refused == 1);
   CHECK(timed(0).handled == 1);

@@ -147,7 +147,7 @@ TEST_CASE("a spawn is refused whole, and its ids come back") {
     BatchBuilder builder;
     append_spawn(builder, ids, spawn);
     const auto indices = registry.host().storage().ids().indices();
-    const Receipt receipt = registry.host().push_batch(builder.bytes(), 7);
+    const Receipt receipt = registry.host().push_batch(builder.bytes(), {.session = 7});
     CHECK(receipt.handled == 0);
     CHECK(receipt.refused == ids.size());
     CHECK(receipt.refusal.code == code);
@@ -170,7 +170,7 @@ TEST_CASE("a spawn is refused whole, and its ids come back") {
   refused(wrong, {.what = name}, RefusalCode::id_not_granted);
   BatchBuilder builder;
   append_spawn(builder, ids, {.what = name});
-  CHECK(registry.host().push_batch(builder.bytes(), 7).handled == 5);
+  CHECK(registry.host().push_batch(builder.bytes(), {.session = 7}).handled == 5);
   CHECK(registry.alive(ids[4]));
   registry.host().remove_sink(sink);
 }

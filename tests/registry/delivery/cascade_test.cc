@@ -21,7 +21,7 @@ Subscription bouncing(EntityRegistry& registry, std::string& log) {
 
 }  // namespace
 
-TEST_CASE("what handlers push goes to the end of the queue, in message, handler and row order") {
+TEST_CASE("what handlers post goes to the end of the queue, in message, handler and row order") {
   EntityRegistry registry;
   std::string log;
   const Entity a = registry.create("a", game::Health{}), b = registry.create("b", game::Health{});

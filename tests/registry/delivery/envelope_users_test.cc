@@ -58,7 +58,7 @@ TEST_CASE("an input carries session and user, whichever way a session's bytes co
   CHECK((first->user() == 2 && second->user() == 2 && nobodys->user() == 0));
   w.sink.told.clear();
   w.sink.settled.clear();
-  r.host().push_batch(damage(orc), 5, 40, 2);
+  r.host().push_batch(damage(orc), {.session = 5, .user = 2, .request = 40});
   REQUIRE(first->put(damage(orc), 41));
   REQUIRE(second->put(damage(orc), 41));  // a request's number is the session's own
   REQUIRE(nobodys->put(damage(orc), 41));
@@ -69,12 +69,12 @@ TEST_CASE("an input carries session and user, whichever way a session's bytes co
     both.insert(both.end(), more.begin(), more.end());
     return both;
   }();
-  r.host().push_batch(two, 6, 42, 2);  // two inputs
+  r.host().push_batch(two, {.session = 6, .user = 2, .request = 42});  // two inputs
 
   const auto seen = [](const std::vector<Envelope>& envelopes) {
     std::vector<std::array<std::uint64_t, 3>> all;
     for (const Envelope& each : envelopes)
-      if (each.kind != InputKind::flush) all.push_back({each.user, each.author, each.request});
+      if (each.kind != InputKind::flush) all.push_back({each.user, each.session, each.request});
     return all;
   };
   const std::vector<std::array<std::uint64_t, 3>> expected{{2, 5, 40}, {2, 5, 41}, {2, 6, 41},
@@ -88,7 +88,7 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
   Watched w({.shortcuts = shortcuts});
   EntityRegistry& r = w.registry;
   r.add_type<Update>();
-  // What handlers push is no input, whoever caused it.
+  // What handlers post is no input, whoever caused it.
   const auto s = r.subscribe("again", [](const game::Damage& hit, game::Health&, Entity self, Outbox& out) {
     if (hit.amount > 0) out.post(self, game::Damage{.amount = hit.amount - 1});
   });
@@ -118,8 +118,9 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
   };
   std::uint64_t due = 1000;
   for (const auto& way : ways) {
-    r.host().push_batch(damage(orc), 5, 1, 2);
-    r.host().push_batch(damage_at(r.now_ns() + due, orc), 5, 2, 2);  // its delivery is no input, and nobody's
+    r.host().push_batch(damage(orc), {.session = 5, .user = 2, .request = 1});
+    r.host().push_batch(damage_at(r.now_ns() + due, orc),
+                        {.session = 5, .user = 2, .request = 2});  // its delivery is no input, and nobody's
     REQUIRE(lane->put(damage(orc), 3));
     r.flush();
     w.sink.told.clear();
@@ -127,7 +128,7 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
     r.flush();
     r.advance(2 * due);
     REQUIRE_FALSE(w.sink.told.empty());
-    for (const Envelope& each : w.sink.told) CHECK((each.user == 0 && each.author == 0 && each.request == 0));
+    for (const Envelope& each : w.sink.told) CHECK((each.user == 0 && each.session == 0 && each.request == 0));
   }
 }
 
@@ -136,10 +137,10 @@ TEST_CASE("a user without a session says for whom the host did it, and the batch
   EntityRegistry& r = w.registry;
   BatchBuilder builder;
   builder.append(r.host().storage().ids().peek(), Create{});
-  const Receipt receipt = r.host().push_batch(builder.bytes(), 0, 0, 2);
+  const Receipt receipt = r.host().push_batch(builder.bytes(), {.user = 2});
   CHECK(receipt.refused == 0);  // a session would need a grant for it
   REQUIRE(w.sink.told.size() == 1);
-  CHECK((w.sink.told[0].user == 2 && w.sink.told[0].author == 0 && w.sink.told[0].drawn == 1));
+  CHECK((w.sink.told[0].user == 2 && w.sink.told[0].session == 0 && w.sink.told[0].drawn == 1));
 }
 
 TEST_CASE("an input that is withdrawn and told again has its user both times") {

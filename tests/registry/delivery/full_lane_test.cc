@@ -14,7 +14,7 @@ using namespace muster;
 namespace {
 
 struct Heard {
-  std::uint64_t author, request;
+  std::uint64_t session, request;
   float amount;
   std::uint32_t count;
   bool operator==(const Heard&) const = default;
@@ -24,11 +24,11 @@ struct Heard {
 struct Sink final : InputSink {
   std::vector<Heard> heard;
   void on_input(const Envelope& envelope, std::span<const std::byte> bytes) override {
-    if (envelope.author == 0 || bytes.empty()) return;
+    if (envelope.session == 0 || bytes.empty()) return;
     const BatchView batch(bytes);
     game::Damage first;
     std::memcpy(&first, batch.payload(0), sizeof first);
-    heard.push_back({envelope.author, envelope.request, first.amount, batch.count()});
+    heard.push_back({envelope.session, envelope.request, first.amount, batch.count()});
   }
 };
 

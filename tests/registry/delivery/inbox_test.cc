@@ -27,7 +27,7 @@ struct Recorder : InputSink {
 
 }  // namespace
 
-TEST_CASE("what a lane was given arrives at flush, after what was posted, with author and request") {
+TEST_CASE("what a lane was given arrives at flush, after what was posted, with session and request") {
   EntityRegistry registry;
   std::vector<float> seen;
   const auto s =
@@ -50,10 +50,10 @@ TEST_CASE("what a lane was given arrives at flush, after what was posted, with a
   REQUIRE(recorder.inputs.size() == 5);
   CHECK(recorder.inputs[0].kind == InputKind::post);
   CHECK(recorder.inputs[1].kind == InputKind::inbox);
-  CHECK(recorder.inputs[1].author == 7);
+  CHECK(recorder.inputs[1].session == 7);
   CHECK(recorder.inputs[1].request == 200);
   CHECK(recorder.inputs[2].request == 201);
-  CHECK(recorder.inputs[3].author == 8);
+  CHECK(recorder.inputs[3].session == 8);
   CHECK(recorder.inputs[3].request == 100);
   CHECK(recorder.inputs[4].kind == InputKind::flush);
   for (std::size_t i = 1; i < recorder.inputs.size(); ++i)

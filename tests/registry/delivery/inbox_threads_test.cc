@@ -41,9 +41,9 @@ class Bell {
 };
 
 struct Requests : InputSink {
-  std::map<std::uint64_t, std::vector<std::uint64_t>> by_author;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> by_session;
   void on_input(const Envelope& envelope, std::span<const std::byte>) override {
-    if (envelope.kind == InputKind::inbox) by_author[envelope.author].push_back(envelope.request);
+    if (envelope.kind == InputKind::inbox) by_session[envelope.session].push_back(envelope.request);
   }
 };
 
@@ -85,7 +85,7 @@ TEST_CASE(
   for (std::uint32_t i = 0; i < messages; ++i) expected[i] = i;
   for (std::uint32_t w = 0; w < writers; ++w) {
     CHECK(seen[targets[w].index] == expected);
-    CHECK(requests.by_author[w + 1] == std::vector<std::uint64_t>(expected.begin(), expected.end()));
+    CHECK(requests.by_session[w + 1] == std::vector<std::uint64_t>(expected.begin(), expected.end()));
   }
   registry.host().remove_sink(requests);
 }

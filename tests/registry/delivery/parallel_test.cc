@@ -264,7 +264,7 @@ TEST_CASE("usagi 30: children of one parent are split, and come to the same as o
   CHECK(four.profile().pass_counters().branches == 20 * 16);
 }
 
-TEST_CASE("on_begin is called on the pushing thread, after the handlers it waits for, and its no is obeyed") {
+TEST_CASE("on_begin is called on the registry's thread, after the handlers it waits for, and its no is obeyed") {
   ThreadPool pool(4);
   EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
   registry.create_many(5000, Health{}, Count{}, Armor{});
@@ -298,7 +298,7 @@ TEST_CASE("on_begin is called on the pushing thread, after the handlers it waits
   registry.each<Armor>([](const Armor& armor) { REQUIRE(armor.factor == 3); });
 }
 
-TEST_CASE("who reads the past is told of every column before it changes, on the pushing thread") {
+TEST_CASE("who reads the past is told of every column before it changes, on the registry's thread") {
   struct Reader final : ColumnPreserver {
     std::thread::id here = std::this_thread::get_id();
     std::map<std::pair<const Chunk*, std::uint32_t>, std::vector<std::byte>> kept;
@@ -438,7 +438,7 @@ TEST_CASE("a handler that asks for timers all the time is not cut for long, and 
   CHECK(turns < 100 * 8);  // where it was cut each time: tens of tasks in each of 100 passes
 }
 
-TEST_CASE("a light pass runs on the pushing thread alone") {
+TEST_CASE("a light pass runs on the registry's thread alone") {
   ThreadPool pool(2);
   EntityRegistry registry({.executor = &pool});
   registry.create_many(1000, Position{}, Velocity{});

@@ -39,7 +39,7 @@ Subscription bouncing(EntityRegistry& registry) {
 
 }  // namespace
 
-TEST_CASE("who hears what handlers push is told once of each, in order, and of no input") {
+TEST_CASE("who hears what handlers post is told once of each, in order, and of no input") {
   EntityRegistry registry;
   const Entity a = registry.create("a", game::Health{}), b = registry.create("b", game::Health{});
   const auto bounce = bouncing(registry);

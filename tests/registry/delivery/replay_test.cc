@@ -77,7 +77,7 @@ void check_replay(const Game& original, RegistryOptions options = {}) {
     INFO("input " << i);
     const Recorded &a = original.journal.inputs[i], &b = again.journal.inputs[i];
     CHECK(b.bytes == a.bytes);
-    CHECK((b.envelope.sequence == a.envelope.sequence && b.envelope.author == a.envelope.author &&
+    CHECK((b.envelope.sequence == a.envelope.sequence && b.envelope.session == a.envelope.session &&
            b.envelope.user == a.envelope.user && b.envelope.request == a.envelope.request &&
            b.envelope.kind == a.envelope.kind && b.envelope.resumed == a.envelope.resumed &&
            b.envelope.drawn == a.envelope.drawn));
@@ -121,7 +121,7 @@ TEST_CASE("a replay does what inputs of every kind did") {
   REQUIRE(other->put(hit.bytes(), 43));
   r.post(a, game::Ping{.hops = 2});
   r.flush();
-  r.host().push_batch(create_later(150, {granted.index + 4, 1}), 7, 3, 3);
+  r.host().push_batch(create_later(150, {granted.index + 4, 1}), {.session = 7, .user = 3, .request = 3});
   r.advance(60);
   TemplateTree tree("squad");
   tree.set("", game::Health{.value = 9});

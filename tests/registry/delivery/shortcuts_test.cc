@@ -301,7 +301,8 @@ TEST_CASE("a few messages of a session come to what they come to where somebody 
         }
         // What waits is delivered before.
         if (random() % 20 == 0) r.post(entities[random() % entities.size()], Heal{.amount = 2});
-        side.note(r.host().push_batch(builder.bytes(), 1 + random() % 3, random() % 2, 5));
+        side.note(
+            r.host().push_batch(builder.bytes(), {.session = 1 + random() % 3, .user = 5, .request = random() % 2}));
       }
     }
     for (const auto& side : sides) {
@@ -328,7 +329,7 @@ TEST_CASE("a sink that looks at receipts is told what became of a few messages o
     registry.host().add_sink(inputs);
     BatchBuilder builder;
     for (int i = 0; i < count; ++i) builder.append(i % 3 == 0 ? e : i % 3 == 1 ? bare : gone, Damage{.amount = 1});
-    const Receipt one = registry.host().push_batch(builder.bytes(), 7);
+    const Receipt one = registry.host().push_batch(builder.bytes(), {.session = 7});
     CHECK(one.handled + one.unhandled + one.dead == static_cast<std::uint32_t>(count));
     CHECK(inputs.told.handled == one.handled);
     CHECK(inputs.told.unhandled == one.unhandled);
@@ -349,7 +350,7 @@ TEST_CASE(
                         registry.subscribe<heals>("heals"));
     BatchBuilder builder;
     builder.append(e, Damage{});
-    const Receipt receipt = registry.host().push_batch(builder.bytes(), 7);
+    const Receipt receipt = registry.host().push_batch(builder.bytes(), {.session = 7});
     CHECK(receipt.handled == 1);
     CHECK(receipt.cut_short == (most < 5));
     CHECK(registry.get<Health>(e).value == static_cast<float>(std::min<std::uint64_t>(most, 5)));
@@ -373,13 +374,13 @@ TEST_CASE("where a sink throws at a session's message, nothing of it happens, an
   registry.host().add_sink(throwing);
   BatchBuilder builder;
   builder.append(e, Heal{.amount = 1});
-  CHECK(registry.host().push_batch(builder.bytes(), 7).handled == 1);
+  CHECK(registry.host().push_batch(builder.bytes(), {.session = 7}).handled == 1);
   const std::uint64_t before = registry.sequence();
   throwing.throws = true;
-  CHECK_THROWS(registry.host().push_batch(builder.bytes(), 7));
+  CHECK_THROWS(registry.host().push_batch(builder.bytes(), {.session = 7}));
   throwing.throws = false;
   CHECK(registry.sequence() == before);
-  const Receipt next = registry.host().push_batch(builder.bytes(), 7);
+  const Receipt next = registry.host().push_batch(builder.bytes(), {.session = 7});
   CHECK(next.sequence == before + 1);
   CHECK(throwing.last == before + 1);
   CHECK(registry.get<Health>(e).value == 2);

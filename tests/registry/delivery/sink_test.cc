@@ -82,7 +82,7 @@ TEST_CASE("every outermost input passes the sink, sealed, numbered and in order,
   CHECK(seen[6].envelope.kind == InputKind::flush);
   CHECK(seen[6].bytes.empty());
   CHECK(registry.sequence() == before + 7);
-  for (const Recorded& one : seen.inputs) CHECK(one.envelope.author == 0);
+  for (const Recorded& one : seen.inputs) CHECK(one.envelope.session == 0);
 }
 
 TEST_CASE("sealed bytes do not change when a handler changes its copy of the message") {

@@ -37,7 +37,7 @@ struct Journal final : InputSink {
   bool wants_receipts(InputKind) const noexcept override { return receipts; }
 };
 
-/// A world with handlers that push, create and die, and sinks before and behind the journal that may be full.
+/// A world with handlers that post, create and die, and sinks before and behind the journal that may be full.
 struct World {
   explicit World(bool shortcuts, bool several)
       : registry({.shortcuts = shortcuts}),
@@ -120,7 +120,7 @@ std::vector<WayIn> ways_in() {
          BatchBuilder batches;
          batches.append(w.registry.host().storage().ids().peek(), Damage{});
          batches.append_world(Update{.dt = 1});
-         w.registry.host().push_batch(batches.bytes(), 0, 0);
+         w.registry.host().push_batch(batches.bytes());
        }},
       {"flush of posts of several types",
        [](World& w) {

@@ -8,7 +8,7 @@
 
 using namespace muster;
 
-TEST_CASE("a spread pass whose handlers push asks for no memory once warm") {
+TEST_CASE("a spread pass whose handlers post asks for no memory once warm") {
   ThreadPool pool(4);
   EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
   registry.create_many(5000, game::Health{}, game::Count{});

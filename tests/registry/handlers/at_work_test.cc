@@ -87,7 +87,7 @@ TEST_CASE("the handler that is being called can be asked for, and the entity it 
     calls.insert(calls.end(), {" game.Damage 0 x1", "begins game.Damage 0 x1"});
     sees(0, calls);
   }
-  SECTION("what a handler pushes, and who follows a change") {
+  SECTION("what a handler posts, and who follows a change") {
     handlers.add(registry.subscribe("begin", [&](const game::Heal&, const game::Health&, Outbox& out) {
       look();
       out.post(e[5], game::Ping{});

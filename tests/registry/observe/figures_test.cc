@@ -132,7 +132,7 @@ TEST_CASE("figures of handlers that take turns message by message count each for
   CHECK(of_handler(registry, "hit").ns > 0);
 }
 
-TEST_CASE("figures of passes, spans, subtrees and of what handlers push") {
+TEST_CASE("figures of passes, spans, subtrees and of what handlers post") {
   EntityRegistry registry;
   const auto tick = registry.subscribe(
       "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Heal{}); });

@@ -162,7 +162,7 @@ std::string step(World& world, Random random) {
     case 19: {
       BatchBuilder few;
       for (int i = 0; i < 3; ++i) few.append(one(), game::Damage{.amount = 1});
-      tell_receipt(r.host().push_batch(few.front().bytes(), 5, 6, 7));
+      tell_receipt(r.host().push_batch(few.front().bytes(), {.session = 5, .user = 7, .request = 6}));
       break;
     }
     case 20: tell_receipt(r.set_handler_enabled(random.percent(50) ? "heal" : "lean", random.percent(60))); break;

@@ -188,7 +188,7 @@ TEST_CASE("a list that cannot be written changes nobody's rights", "[users]") {
 TEST_CASE("what sessions do over the wire is told with their user, the owner's token is nobody's", "[users]") {
   struct Told final : InputSink {
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
-      if (!batch.empty() && envelope.author != 0) told.push_back({envelope.author, envelope.user});
+      if (!batch.empty() && envelope.session != 0) told.push_back({envelope.session, envelope.user});
     }
     std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
   } sink;
@@ -211,7 +211,7 @@ TEST_CASE("what sessions do over the wire is told with their user, the owner's t
   const auto edits = [&](Client& by, std::uint64_t user) {
     const Entity made = by.create({}, "").value();
     REQUIRE(by.destroy(made));
-    for (int i = 0; i < 2; ++i) expected.emplace_back(by.welcome().author, user);
+    for (int i = 0; i < 2; ++i) expected.emplace_back(by.welcome().session, user);
   };
   edits(page, 1);
   edits(bob, 2);

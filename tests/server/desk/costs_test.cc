@@ -347,7 +347,7 @@ TEST_CASE("each bound of an edit is met exactly; the least that is more is refus
     BatchBuilder builder;
     later(c, builder);
     c.from.timers.push_back(c.registry.host().next_timer());
-    c.registry.host().push_batch(builder.bytes(), 7, 1);
+    c.registry.host().push_batch(builder.bytes(), {.session = 7, .request = 1});
   };
   const std::vector<Bound> bounds = {
       {"depth_max", 5, [](Court& c, BatchBuilder& to) { to.append(c.own[0], Create{.parent = c.line[4]}); },

@@ -28,7 +28,7 @@ struct Timed {
     for (const std::uint32_t id : made) inner.append({id, 1}, Create{});
     timed.append_timed(due_ns, 0, inner.front());
     const TimerId timer = registry.host().next_timer();
-    registry.host().push_batch(timed.bytes(), 7, 1);
+    registry.host().push_batch(timed.bytes(), {.session = 7, .request = 1});
     return timer;
   }
   void cancel(TimerId timer, TimerIds* told) {
@@ -50,7 +50,7 @@ struct Timed {
 void tell(EntityRegistry& registry, const std::string& text) {
   BatchBuilder builder;
   session::append(builder, InternText{.text = text});
-  registry.host().push_batch(builder.bytes(), 7, 1);
+  registry.host().push_batch(builder.bytes(), {.session = 7, .request = 1});
 }
 bool knows(const EntityRegistry& registry, const std::string& text) { return !registry.text(text_of(text)).empty(); }
 

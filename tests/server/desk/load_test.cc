@@ -82,7 +82,7 @@ TEST_CASE("other threads are told how much a thread has used to within a span, a
   CHECK(behind == 0);
 }
 
-TEST_CASE("each edit of a session is counted with what it waited for, in the processor time of the world's thread") {
+TEST_CASE("each edit of a session is counted with what it waited for, in the processor time of the world thread") {
   LiveWorld world;
   Client client = world.client();
   Client other = world.client();

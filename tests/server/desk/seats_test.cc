@@ -58,7 +58,7 @@ TEST_CASE("a session that takes another seat keeps its connection, rights and nu
   HandDesk world;
   const auto one = world.join("one", session::Role::edit, {}, 5);
   const auto connection = one->connection();
-  const std::uint64_t author = one->author, session_id = one->session_id;
+  const std::uint64_t number = one->number, secret = one->secret;
   const auto granted = world.answer_to<session::Granted>(*one, session::RequestGrant{.count = 8}, 1);
   create(world, *one, 2, granted.first);
   CHECK(answer(world, *one, 2) == "ack");
@@ -91,10 +91,10 @@ TEST_CASE("a session that takes another seat keeps its connection, rights and nu
   CHECK(one->connection() == connection);
   CHECK(connection->session() == one);
   CHECK_FALSE(connection->outgoing.closed());
-  CHECK((one->author == author && one->session_id == session_id && one->user == 5));
+  CHECK((one->number == number && one->secret == secret && one->user == 5));
   CHECK(one->rights.role == session::Role::edit);
   CHECK(world.desk->sessions() == 1);
-  CHECK(world.answer_to<session::Sessions>(*one, session::ListSessions{}).authors == std::vector{author});
+  CHECK(world.answer_to<session::Sessions>(*one, session::ListSessions{}).sessions == std::vector{number});
 
   // With ids of its own it edits again.
   const auto anew = world.answer_to<session::Granted>(*one, session::RequestGrant{.count = 4}, 8);

@@ -458,7 +458,7 @@ TEST_CASE("a reload or a schema that does not work says why, and a session is th
   CHECK(user->rights.role == session::Role::edit);
   CHECK(user->name == "ann");
   CHECK(user->kind == "editor");
-  CHECK(user->author != one->author);
-  CHECK(user->author >> 32 == one->author >> 32);
-  CHECK(user->session_id != one->session_id);
+  CHECK(user->number != one->number);
+  CHECK(user->number >> 32 == one->number >> 32);
+  CHECK(user->secret != one->secret);
 }

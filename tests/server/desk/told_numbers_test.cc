@@ -201,14 +201,14 @@ TEST_CASE("the clock is told with each of its numbers, to who follows it when it
   HandDesk world({}, numbers.host());
   world.registry.advance(500);
   const auto one = world.join("one"), other = world.join("other");
-  const auto check = [&](const session::ClockState& state, std::uint64_t author) {
+  const auto check = [&](const session::ClockState& state, std::uint64_t session) {
     CHECK(state.sequence == world.registry.sequence());
     CHECK(state.tick == 13);
     CHECK(state.clock_ns == 500);
     CHECK(state.hz == 25);
     CHECK(state.speed == numbers.pace.speed);
     CHECK(state.saved_sequence == numbers.saved);
-    CHECK(state.author == author);
+    CHECK(state.session == session);
     CHECK(state.paused == (numbers.pace.paused ? 1 : 0));
     CHECK(state.steps == numbers.pace.steps);
   };
@@ -224,15 +224,15 @@ TEST_CASE("the clock is told with each of its numbers, to who follows it when it
   world.settle();
   CHECK(world.heard(*one).empty());
   // Somebody else sets it: who follows is told of it, and by whom.
-  check(world.answer_to<session::ClockState>(*other, session::SetClock{.speed = 8, .paused = 2}, 2), other->author);
+  check(world.answer_to<session::ClockState>(*other, session::SetClock{.speed = 8, .paused = 2}, 2), other->number);
   CHECK(numbers.pace == Pace{.speed = 8, .paused = true, .steps = 6});
-  check(told(*one), other->author);
+  check(told(*one), other->number);
   // Each of its numbers stays where it is not said.
   const auto frames = world.answers(*one, session::SetClock{.speed = 0, .paused = 2, .steps = 4}, 3);
   REQUIRE(frames.size() == 2);  // it follows, too
   CHECK(frames[0].header.request == 3);
   CHECK(frames[1].header.request == 0);
-  for (const Received& frame : frames) check(session::read<session::ClockState>(frame.batch()), one->author);
+  for (const Received& frame : frames) check(session::read<session::ClockState>(frame.batch()), one->number);
   CHECK(numbers.pace == Pace{.speed = 8, .paused = true, .steps = 10});
   world.heard(*one);
   world.answers(*other, session::SetClock{.paused = 1, .steps = 3}, 4);
@@ -254,10 +254,10 @@ TEST_CASE("the clock is told with each of its numbers, to who follows it when it
   CHECK(numbers.pace.speed == 8);
   world.settle();
   CHECK(world.heard(*one).empty());
-  // The world was saved; the host set the clock, and nobody is its author then.
+  // The world was saved; the host set the clock, and no session did.
   ++numbers.saved;
   world.settle();
-  check(told(*one), other->author);
+  check(told(*one), other->number);
   numbers.pace.paused = true;
   world.settle();
   check(told(*one), 0);

@@ -14,7 +14,7 @@
 using namespace muster;
 using muster::testing::HandDesk;
 
-TEST_CASE("who asks for the sessions is told each with what it did and what it is told, by author, page by page",
+TEST_CASE("who asks for the sessions is told each with what it did and what it is told, by number, page by page",
           "[desk]") {
   HandDesk world;
   const auto first = world.join("first", session::Role::view),
@@ -35,7 +35,7 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
   const auto told = world.answer_to<session::Sessions>(*first, session::ListSessions{});
   CHECK(told.sequence == world.registry.sequence());
   CHECK_FALSE(told.more);
-  CHECK(told.authors == std::vector{first->author, second->author, third->author});
+  CHECK(told.sessions == std::vector{first->number, second->number, third->number});
   CHECK(told.users == std::vector<std::uint64_t>{0, 7, 0});
   CHECK(told.names == std::vector<std::string>{"first", "second", "third"});
   CHECK(told.kinds == std::vector<std::string>{"test", "test", "test"});
@@ -62,19 +62,19 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
   CHECK(told.watch_bytes[0] + told.watch_bytes[2] + told.answer_bytes[2] == 0);
 
   for (const std::uint32_t limit : {1u, 2u, 3u}) {
-    std::vector<std::uint64_t> authors;
+    std::vector<std::uint64_t> sessions;
     session::ListSessions question{.limit = limit};
     for (int pages = 0; pages < 5; ++pages) {
       const auto page = world.answer_to<session::Sessions>(*third, question);
-      CHECK(page.authors.size() <= limit);
-      CHECK(page.names.size() == page.authors.size());
-      authors.insert(authors.end(), page.authors.begin(), page.authors.end());
+      CHECK(page.sessions.size() <= limit);
+      CHECK(page.names.size() == page.sessions.size());
+      sessions.insert(sessions.end(), page.sessions.begin(), page.sessions.end());
       if (!page.more) break;
-      question.after = page.authors.back();
+      question.after = page.sessions.back();
     }
-    CHECK(authors == told.authors);
+    CHECK(sessions == told.sessions);
   }
-  CHECK(world.answer_to<session::Sessions>(*third, session::ListSessions{.after = third->author}).authors.empty());
+  CHECK(world.answer_to<session::Sessions>(*third, session::ListSessions{.after = third->number}).sessions.empty());
 }
 
 TEST_CASE("what a session was told is a sum that does not fall when its watches end", "[desk]") {
@@ -103,7 +103,7 @@ TEST_CASE("whose session was ended by a fault is told, the newest first; who lef
   HandDesk world;
   const auto asks = world.join("asks"), left = world.join("left"), first = world.join("first"),
              second = world.join("second", session::Role::edit, {}, 7);
-  CHECK(world.answer_to<session::Ended>(*asks, session::ListEnded{}).authors.empty());
+  CHECK(world.answer_to<session::Ended>(*asks, session::ListEnded{}).sessions.empty());
   session::Fault why;
   why.closes = true;
   why.code = session::FaultCode::silent;
@@ -118,7 +118,7 @@ TEST_CASE("whose session was ended by a fault is told, the newest first; who lef
   }
   const auto told = world.answer_to<session::Ended>(*asks, session::ListEnded{});
   CHECK(told.sequence == world.registry.sequence());
-  CHECK(told.authors == std::vector{second->author, first->author});
+  CHECK(told.sessions == std::vector{second->number, first->number});
   CHECK(told.users == std::vector<std::uint64_t>{7, 0});
   CHECK(told.names == std::vector<std::string>{"second", "first"});
   CHECK(told.kinds == std::vector<std::string>{"test", "test"});
@@ -127,7 +127,7 @@ TEST_CASE("whose session was ended by a fault is told, the newest first; who lef
                                                  static_cast<std::uint16_t>(session::FaultCode::silent)});
   CHECK(told.ago_ns.size() == 2);
   CHECK(told.ago_ns[0] <= told.ago_ns[1]);
-  CHECK(world.answer_to<session::Ended>(*asks, session::ListEnded{.limit = 1}).authors == std::vector{second->author});
+  CHECK(world.answer_to<session::Ended>(*asks, session::ListEnded{.limit = 1}).sessions == std::vector{second->number});
 }
 
 TEST_CASE("a page of sessions ends where it has as many bytes as are allowed", "[desk]") {
@@ -138,8 +138,8 @@ TEST_CASE("a page of sessions ends where it has as many bytes as are allowed", "
   for (int i = 0; i < 50; ++i) all.push_back(world.join("somebody"));
   const auto page = world.answer_to<session::Sessions>(*all[0], session::ListSessions{});
   CHECK(page.more);
-  CHECK(page.authors.size() >= 5);
-  CHECK(page.authors.size() < 20);
+  CHECK(page.sessions.size() >= 5);
+  CHECK(page.sessions.size() < 20);
 }
 
 TEST_CASE(
@@ -245,13 +245,13 @@ TEST_CASE("who may not begin a trace because another session records one is told
   const auto one = world.join("one"), other = world.join("other"), nameless = world.join("");
   const auto refused = [&](const auto& to) { return world.answer_to<session::Fault>(*to, session::BeginTrace{}).text; };
   (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
-  const std::string number = std::to_string(one->author & 0xffffffff);
+  const std::string number = std::to_string(one->number & 0xffffffff);
   CHECK(refused(other) == "the world is already being recorded by session " + number + " (one)");
   CHECK(refused(one) == "this session is already recording the world");
   (void)world.answer_to<session::TraceText>(*one, session::EndTrace{});
   (void)world.answer_to<session::TraceBegun>(*nameless, session::BeginTrace{});
   CHECK(refused(other) ==
-        "the world is already being recorded by session " + std::to_string(nameless->author & 0xffffffff));
+        "the world is already being recorded by session " + std::to_string(nameless->number & 0xffffffff));
 }
 
 TEST_CASE("who has ended its trace may begin another", "[desk]") {

@@ -47,13 +47,13 @@ TEST_CASE("two sessions of one user have requests and grants of their own, and o
   HandDesk world;
   Told told(world.registry);
   const auto page = of_user(world, 3), cli = of_user(world, 3), other = of_user(world, 4, "bob");
-  CHECK((page->author != cli->author && page->user == 3 && cli->user == 3 && other->user == 4));
+  CHECK((page->number != cli->number && page->user == 3 && cli->user == 3 && other->user == 4));
 
   const auto pages = world.answer_to<session::Granted>(*page, session::RequestGrant{.count = 4}, 7);
   const auto clis = world.answer_to<session::Granted>(*cli, session::RequestGrant{.count = 4}, 7);
   CHECK(pages.first != clis.first);
   // What the desk does for them is the desk's own.
-  for (const Envelope& grant : told.of<Grant>()) CHECK((grant.user == 0 && grant.author == 0));
+  for (const Envelope& grant : told.of<Grant>()) CHECK((grant.user == 0 && grant.session == 0));
 
   // Under one number of a request, each with an id of its own, and one with the other's.
   create(world, *page, 8, pages.first);
@@ -63,10 +63,10 @@ TEST_CASE("two sessions of one user have requests and grants of their own, and o
   world.settle();
   const std::vector<Envelope> creates = told.of<Create>();
   std::vector<std::array<std::uint64_t, 3>> senders;
-  for (const Envelope& each : creates) senders.push_back({each.user, each.author, each.request});
-  CHECK(std::ranges::count(senders, std::array<std::uint64_t, 3>{3, page->author, 8}) == 1);
-  CHECK(std::ranges::count(senders, std::array<std::uint64_t, 3>{3, cli->author, 8}) == 1);
-  for (const Envelope& each : creates) CHECK(each.user == (each.author == other->author ? 4 : 3));
+  for (const Envelope& each : creates) senders.push_back({each.user, each.session, each.request});
+  CHECK(std::ranges::count(senders, std::array<std::uint64_t, 3>{3, page->number, 8}) == 1);
+  CHECK(std::ranges::count(senders, std::array<std::uint64_t, 3>{3, cli->number, 8}) == 1);
+  for (const Envelope& each : creates) CHECK(each.user == (each.session == other->number ? 4 : 3));
 
   const auto answers = [&](Session& to) {
     std::vector<std::string> all;
@@ -96,7 +96,7 @@ TEST_CASE("every edit of a session has its user, timed ones and those that are r
   const auto all = [&] {
     std::vector<std::uint64_t> users;
     for (const auto& [envelope, type] : told.inputs)
-      if (envelope.author != 0) users.push_back(envelope.user);
+      if (envelope.session != 0) users.push_back(envelope.user);
     told.inputs.clear();
     return users;
   };
@@ -132,11 +132,11 @@ TEST_CASE(
   (void)world.answer_to<session::Templates>(*ann, templates);
   auto defined = told.of<DefineTemplate>();
   REQUIRE(defined.size() == 1);
-  CHECK((defined[0].user == 3 && defined[0].author == 0));
+  CHECK((defined[0].user == 3 && defined[0].session == 0));
   (void)world.answer_to<session::Templates>(*owner, templates);
   defined = told.of<DefineTemplate>();
   REQUIRE(defined.size() == 1);
-  CHECK((defined[0].user == 0 && defined[0].author == 0));
+  CHECK((defined[0].user == 0 && defined[0].session == 0));
 }
 
 TEST_CASE("a desk has the epoch of its host, and draws one where that has none") {
@@ -147,5 +147,5 @@ TEST_CASE("a desk has the epoch of its host, and draws one where that has none")
       again({}, [](HandWorld& host) { host.known.epoch = 17; });
   CHECK(of_host.desk->epoch() == 17);
   // Another desk of one epoch gives its sessions other numbers, so that a journal's sessions stay apart.
-  CHECK(of_host.join()->author != again.join()->author);
+  CHECK(of_host.join()->number != again.join()->number);
 }

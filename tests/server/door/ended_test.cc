@@ -13,7 +13,7 @@ namespace {
 session::Welcome come_again(const LiveWorld& world, std::uint64_t before) {
   RawClient client(world.address());
   session::Hello hello = hello_with();
-  hello.session = before;
+  hello.secret = before;
   client.send_message(hello);
   const auto answer = client.receive();
   REQUIRE(answer.has_value());
@@ -56,13 +56,13 @@ TEST_CASE("a client that did not read its answers is told so when it comes again
   session::append(beat, session::GetSchema{});
   for (std::uint64_t i = 100; i < 1100; ++i) append_frame(beats, beat.bytes(), i);
   (void)deaf.send_what_goes(beats);
-  for (int i = 0; i < 500 && come_again(world, before.session).ended.empty(); ++i) std::this_thread::sleep_for(10ms);
-  const auto again = come_again(world, before.session);
+  for (int i = 0; i < 500 && come_again(world, before.secret).ended.empty(); ++i) std::this_thread::sleep_for(10ms);
+  const auto again = come_again(world, before.secret);
   CHECK(again.ended_code == session::FaultCode::slow_reader);
   CHECK(again.ended == "the client does not read its answers: 65536 bytes wait");
   // It is told to who names that session, and to nobody else.
   CHECK(come_again(world, 0).ended.empty());
-  CHECK(come_again(world, before.session + 1).ended.empty());
+  CHECK(come_again(world, before.secret + 1).ended.empty());
 }
 
 TEST_CASE("a client that took nothing for too long is told so when it comes again", "[door]") {

@@ -146,7 +146,7 @@ TEST_CASE("a session's name is shown as one line of moderate length, cut between
   LiveWorldOptions options;
   options.log = [&](const std::string& line) {
     const std::lock_guard lock(mutex);
-    if (line.starts_with("welcomed")) lines.push_back(line.substr(0, line.find(", author")));
+    if (line.starts_with("welcomed")) lines.push_back(line.substr(0, line.find(", number")));
   };
   LiveWorld world(options);
   const std::string tower = "\xe5\xa1\x94";

@@ -24,7 +24,7 @@ TEST_CASE("a copy of a world that runs opens as the world was when the copy was 
     CHECK(report->group >= 1);
     CHECK(report->bytes == std::filesystem::file_size(copy));
     open.edit();
-    open.world.commit();
+    open.world.save();
     CHECK(back_up(path, folder / "later.muster")->checkpoint == 2);
   }
   FileWorld again(copy);

@@ -19,11 +19,12 @@ inline Handlers install(EntityRegistry& registry) {
 /// Open and recording until it goes.
 struct FileWorld {
   explicit FileWorld(const std::string& path)
-      : world(path, install, {.hz = 10'000, .code = "file test", .durability = Durability::commit, .autosave = {}}) {
+      : world(path, install,
+              {.hz = 10'000, .code = "file test", .durability = Durability::each_flush, .autosave = {}}) {
     EntityRegistry& r = world.registry();
     if (!world.is_new()) return;
     for (const char* name : {"orc", "elf", "tower"}) r.create(name, game::Health{.value = 100}).or_stop();
-    world.commit();
+    world.save();
   }
   /// Inputs from the host and from a session, on the disk when it returns. The sequence of the last one; ticks come behind it.
   std::uint64_t edit() {

@@ -101,7 +101,7 @@ TEST_CASE("a world whose checkpoint holds everything has an empty journal, and o
   CHECK(lines(path, {}).empty());
   made.edit();
   CHECK_FALSE(lines(path, {}).empty());
-  made.world.commit();
+  made.world.save();
   CHECK(lines(path, {}).empty());
   const auto shown = show_journal(path, {}, [](const std::string&) {});
   CHECK(shown->sequence == made.world.registry().sequence());

@@ -59,7 +59,7 @@ TEST_CASE("a world that is open is verified by a copy, which is gone afterwards"
     CHECK(report->durable >= edited);
     CHECK(temporary.names().empty());
     open.edit();
-    open.world.commit();
+    open.world.save();
   }
   ::unsetenv("TMPDIR");
   REQUIRE(verify(path));

@@ -104,7 +104,7 @@ def a_message_that_kills_the_server_takes_nothing_with_it_that_was_durable(folde
     """It was not on the disk itself, so the next start does not hear of it."""
     folder.put("counter_first")
     for times in range(3):
-        folder.serves("--durability", "commit", **DEADLY)
+        folder.serves("--durability", "each_flush", **DEADLY)
         equal(folder.json("info")["error"], "")
         if times > 0:
             equal((folder.count(), folder.names()), (times, ["counter", *[f"made{i}" for i in range(times)]]))

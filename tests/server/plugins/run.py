@@ -129,7 +129,7 @@ def a_reload_that_fails_leaves_the_running_build(folder):
 
 def a_reload_whose_types_have_other_layouts_opens_the_world_again_and_converts_it(folder):
     folder.put("counter_first")
-    folder.serve_counter("--durability", "commit")
+    folder.serve_counter("--durability", "each_flush")
     for _ in range(3):
         folder.step()
     token = json.loads((folder.path / "w.muster-server.json").read_text())

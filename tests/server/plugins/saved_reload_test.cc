@@ -20,7 +20,7 @@ using muster::testing::PluginFolder;
 namespace {
 
 using Report = std::expected<CheckpointReport, WorldError>;
-constexpr std::uint64_t author = 5;
+constexpr std::uint64_t its_session = 5;
 
 /// A world and its plugin, as muster-server has them.
 struct Life {
@@ -28,10 +28,10 @@ struct Life {
     plugins.load(folder.path("counter.so"));
     world.emplace(
         path, [this](EntityRegistry& registry) { return plugins.install(registry); },
-        WorldOptions{.code = plugins.code("test"), .durability = Durability::commit, .autosave = {}});
+        WorldOptions{.code = plugins.code("test"), .durability = Durability::each_flush, .autosave = {}});
     if (world->is_new()) {
       plugins.begin(registry());
-      world->commit();
+      world->save();
     }
   }
   EntityRegistry& registry() { return world->registry(); }
@@ -41,12 +41,12 @@ struct Life {
   }
   /// What a session creates: `count` that count from `value` on.
   Entity create(int value, std::uint32_t count) {
-    const Entity first = registry().host().grant(count, author);
+    const Entity first = registry().host().grant(count, its_session);
     BatchBuilder builder;
     for (std::uint32_t i = 0; i < count; ++i)
       builder.append_rows(Entity{first.index + i, first.generation}, Create{},
                           counter::Count{.value = value + static_cast<int>(i)});
-    registry().host().push_batch(builder.bytes(), author, 1, 1);
+    registry().host().push_batch(builder.bytes(), {.session = its_session, .user = 1, .request = 1});
     return first;
   }
   void step() { registry().push(registry().find_path("/counter"), counter::Step{}); }
@@ -136,7 +136,7 @@ TEST_CASE(
         }
       };
       edit(4);
-      life.world->commit();
+      life.world->save();
       edit(2);
       life.wait([&] { return life.world->durable_sequence() == life.registry().sequence(); });
       std::optional<Report> told;
@@ -145,7 +145,7 @@ TEST_CASE(
         const test::WriteLock nothing_is_written(path);
         edit(before);
         begun = life.registry().hash();
-        REQUIRE(life.world->begin_commit([&](Report report) { told = std::move(report); }));
+        REQUIRE(life.world->begin_save([&](Report report) { told = std::move(report); }));
         life.step();  // a column that is to be kept
         folder.put("counter", reload.build);
         REQUIRE(life.reload(reload.of_other_layout).has_value() == reload.succeeds);
@@ -160,7 +160,7 @@ TEST_CASE(
       life.wait([&] { return told.has_value(); });
       if (!*told) {  // the machine stood for two seconds
         REQUIRE(told->error().code() == WorldErrorCode::in_use);
-        life.world->commit();
+        life.world->save();
       }
       life.wait([&] { return life.world->durable_sequence() == life.registry().sequence(); });
       const std::uint64_t hash = life.registry().hash(), sequence = life.registry().sequence();
@@ -182,7 +182,7 @@ TEST_CASE(
         Life again(first, copy);
         CHECK(again.registry().hash() == begun);
       }
-      life.world->commit();
+      life.world->save();
       life.world.reset();
       Life again(reload.succeeds && !reload.exact ? next : first, path);
       CHECK(again.registry().hash() == hash);

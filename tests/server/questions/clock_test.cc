@@ -59,7 +59,7 @@ class Ticking {
                 },
                 {.hz = hz});
     world.registry().create("orc", arena::Health{.value = 0}).or_stop();
-    world.commit();
+    world.save();
     const std::string users = folder / "w.muster-users";
     tokens_ = tokens_by_role(users);
     Server server(world, {.listen = "127.0.0.1:0", .token = token, .users_file = users});
@@ -108,14 +108,14 @@ TEST_CASE("a session in control pauses the clock, steps and lets it go on; edits
   CHECK(at_first->hz == 500);
   CHECK(at_first->speed == 1);
   CHECK(at_first->paused == 0);
-  CHECK(at_first->author == 0);
+  CHECK(at_first->session == 0);
   for (std::uint64_t tick = at_first->tick; tick < at_first->tick + 3; tick = client.ask<session::GetClock>()->tick) {
   }
   const auto paused = client.ask(session::SetClock{.paused = 1});
   REQUIRE(paused.has_value());
   CHECK(paused->paused == 1);
   CHECK(paused->speed == 1);
-  CHECK(paused->author == client.welcome().author);
+  CHECK(paused->session == client.welcome().session);
   const Entity orc = client.entity("orc").value();
   REQUIRE(client.set(orc, arena::Health{.value = 10}).has_value());
   std::this_thread::sleep_for(20ms);  // ten ticks
@@ -240,7 +240,7 @@ TEST_CASE(
   REQUIRE(client.ask(session::SetClock{.paused = 1}).has_value());
   const session::ClockState paused = next(0);
   CHECK(paused.paused == 1);
-  CHECK(paused.author == client.welcome().author);
+  CHECK(paused.session == client.welcome().session);
   CHECK(paused.saved_sequence == before.saved_sequence);
   REQUIRE(client.ask(session::SetClock{.paused = 1, .steps = 50}).has_value());
   session::ClockState stepped = next(0);
@@ -267,10 +267,10 @@ TEST_CASE("a server whose host has no clock says so") {
   CHECK(refusal(client.ask(session::SetClock{.paused = 1})) == ": no_clock");
 }
 
-TEST_CASE("a clock that its host sets has no author until a session sets it again") {
+TEST_CASE("a clock that its host sets has no session until a session sets it again") {
   EntityRegistry registry;
   const ServerLimits limits;
-  const auto session = made_session({}, {.author = 7});
+  const auto session = made_session({}, {.number = 7});
   Pace pace;
   HandWorld world;
   world.gives_pace = [&] { return pace; };
@@ -286,12 +286,12 @@ TEST_CASE("a clock that its host sets has no author until a session sets it agai
       clock.get(asked, false);
     else
       clock.set(asked, question);
-    std::vector<std::uint64_t> authors;
+    std::vector<std::uint64_t> sessions;
     take_all_frames(*session->outgoing(), [&](const WireFrame& frame) {
-      authors.push_back(session::read<session::ClockState>(BatchView(frame.batch)).author);
+      sessions.push_back(session::read<session::ClockState>(BatchView(frame.batch)).session);
     });
-    REQUIRE(authors.size() == 1);
-    return authors.front();
+    REQUIRE(sessions.size() == 1);
+    return sessions.front();
   };
   CHECK(ask(session::GetClock{}) == 0);
   CHECK(ask(session::SetClock{.paused = 1}) == 7);

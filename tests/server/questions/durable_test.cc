@@ -65,7 +65,7 @@ class Served {
                 },
                 {.hz = options.hz, .durability = options.durability, .autosave = options.autosave});
     world.registry().create("orc", arena::Health{.value = 100}).or_stop();
-    world.commit();
+    world.save();
     const std::string users = folder / "w.muster-users";
     tokens_ = tokens_by_role(users);
     Server server(
@@ -107,8 +107,9 @@ session::Fault refused(Client& client) {
 }  // namespace
 
 TEST_CASE("who waits for it is told when an edit is on the disk, whatever the server writes by itself") {
-  const auto [durability, autosave] = GENERATE(std::pair(Durability::commit, 0ms), std::pair(Durability::batched, 0ms),
-                                               std::pair(Durability::checkpoint, 20ms));
+  const auto [durability, autosave] =
+      GENERATE(std::pair(Durability::each_flush, 0ms), std::pair(Durability::batched, 0ms),
+               std::pair(Durability::checkpoint, 20ms));
   const Served world({.durability = durability, .autosave = autosave});
   Client client = world.client(session::Role::edit);
   for (int i = 0; i < 5; ++i) {
@@ -128,7 +129,7 @@ TEST_CASE("who waits for it is told when an edit is on the disk, whatever the se
 }
 
 TEST_CASE("a viewer may follow what is durable, and is told under request 0") {
-  const Served world({.durability = Durability::commit});
+  const Served world({.durability = Durability::each_flush});
   RawClient viewer(world.address());
   viewer.hello(world.token_of(session::Role::view));
   viewer.send_message(session::FollowDurable{}, 7);
@@ -166,8 +167,9 @@ TEST_CASE("nobody waits for what this server never writes by itself; a save make
 
 TEST_CASE(
     "where the disk fails all sessions are told, edits are refused and questions answered, until a save succeeds") {
-  const auto [durability, autosave] = GENERATE(std::pair(Durability::commit, 0ms), std::pair(Durability::batched, 0ms),
-                                               std::pair(Durability::checkpoint, 20ms));
+  const auto [durability, autosave] =
+      GENERATE(std::pair(Durability::each_flush, 0ms), std::pair(Durability::batched, 0ms),
+               std::pair(Durability::checkpoint, 20ms));
   Served world({.durability = durability, .autosave = autosave});
   Client client = world.client();
   RawClient other(world.address());

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Processor time of the world's thread. A slice is about 2 ms, and what these questions cost where they are not cut, or not counted
+/// Processor time of the world thread. A slice is about 2 ms, and what these questions cost where they are not cut, or not counted
 /// before, is seconds: far from both, so that neither a busy machine nor a slow build decides.
 constexpr auto turn_max = 400ms;
 

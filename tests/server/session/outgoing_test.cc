@@ -92,7 +92,7 @@ TEST_CASE(
   CHECK(queue.out.waiting().bytes() == queue.frame());
   CHECK(queue.room == 0);
   CHECK(queue.take() == Requests{7});
-  const FrameEnvelope envelope{.sequence = 5, .author = 6, .author_request = 7, .clock_ns = 8};
+  const FrameEnvelope envelope{.sequence = 5, .session = 6, .sender_request = 7, .clock_ns = 8};
   queue.out.data(queue.batch, 9, 0, &envelope);
   queue.out.control(queue.batch, 10, frame_more, &envelope);
   CHECK(queue.take() == Requests{10, 9});
@@ -100,8 +100,8 @@ TEST_CASE(
   FrameEnvelope told;
   std::memcpy(&told, &queue.bytes[sizeof(FrameHeader)], sizeof told);
   CHECK(told.sequence == 5);
-  CHECK(told.author == 6);
-  CHECK(told.author_request == 7);
+  CHECK(told.session == 6);
+  CHECK(told.sender_request == 7);
   CHECK(told.clock_ns == 8);
 }
 
@@ -202,35 +202,35 @@ TEST_CASE("how much control waits is known without a lock whenever something was
 TEST_CASE("how old what waits is counts until it was sent, and what it waits for is told", "[outgoing]") {
   using session::WaitsFor;
   Queue queue;
-  const auto line = [&](std::uint64_t later_ns = 0) { return queue.out.line(steady_ns() + later_ns); };
-  CHECK(line(1000).oldest_ns == 0);
+  const auto backlog = [&](std::uint64_t later_ns = 0) { return queue.out.backlog(steady_ns() + later_ns); };
+  CHECK(backlog(1000).oldest_ns == 0);
   queue.control();
-  CHECK(line(1000).oldest_ns == 0);  // an answer is no value
+  CHECK(backlog(1000).oldest_ns == 0);  // an answer is no value
   queue.out.watch_control(queue.batch, 1);
-  CHECK(line(1000).oldest_ns == 0);
+  CHECK(backlog(1000).oldest_ns == 0);
   queue.data(1);
   queue.data(2);
-  CHECK(line(1'000'000'000).oldest_ns >= 1'000'000'000);
-  CHECK(line().waits_for == WaitsFor::nothing);
+  CHECK(backlog(1'000'000'000).oldest_ns >= 1'000'000'000);
+  CHECK(backlog().waits_for == WaitsFor::nothing);
   queue.take();
   queue.data(3);
-  CHECK(line(1'000'000'000).oldest_ns >= 1'000'000'000);  // it is with the writer
-  CHECK(line().waits_for == WaitsFor::line);
-  CHECK(line(5'000'000'000).stuck_ns >= 5'000'000'000);
+  CHECK(backlog(1'000'000'000).oldest_ns >= 1'000'000'000);  // it is with the writer
+  CHECK(backlog().waits_for == WaitsFor::line);
+  CHECK(backlog(5'000'000'000).stuck_ns >= 5'000'000'000);
   const std::uint64_t before_ns = steady_ns();
   queue.out.went_on();
-  CHECK(queue.out.line(before_ns).stuck_ns == 0);
+  CHECK(queue.out.backlog(before_ns).stuck_ns == 0);
   queue.out.sent();
-  CHECK(line().waits_for == WaitsFor::nothing);
-  CHECK(line(1'000'000'000).oldest_ns >= 1'000'000'000);  // the third
+  CHECK(backlog().waits_for == WaitsFor::nothing);
+  CHECK(backlog(1'000'000'000).oldest_ns >= 1'000'000'000);  // the third
   queue.out.credit(1);
-  CHECK(line().waits_for == WaitsFor::credit);
-  CHECK(line(3'000'000'000).stuck_ns >= 3'000'000'000);
+  CHECK(backlog().waits_for == WaitsFor::credit);
+  CHECK(backlog(3'000'000'000).stuck_ns >= 3'000'000'000);
   queue.out.credit(1u << 20);
   queue.take();
   queue.out.sent();
-  CHECK(line(1000).oldest_ns == 0);
-  CHECK(line(1000).stuck_ns == 0);
+  CHECK(backlog(1000).oldest_ns == 0);
+  CHECK(backlog(1000).stuck_ns == 0);
 }
 
 TEST_CASE("for a slow line no more is queued than it takes in a tenth of a second, or one batch", "[outgoing]") {
@@ -292,7 +292,7 @@ TEST_CASE("what is dropped for the fault that closes is what the writer has not 
   CHECK(queue.out.waiting().data == taken * queue.frame());
   queue.out.sent();
   CHECK(queue.out.waiting().data == 0);
-  CHECK(queue.out.line(steady_ns() + 1000).oldest_ns == 0);
+  CHECK(queue.out.backlog(steady_ns() + 1000).oldest_ns == 0);
   CHECK(queue.take() == Requests{9});
   queue.out.sent();
   CHECK(queue.out.waiting().bytes() == 0);

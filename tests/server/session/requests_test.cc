@@ -120,8 +120,8 @@ TEST_CASE(
   REQUIRE(requests.add(batch, 2, true));
   CHECK_FALSE(requests.front());
   CHECK_FALSE(requests.was_full());
-  CHECK(requests.hand_over());
-  CHECK_FALSE(requests.hand_over());
+  CHECK(requests.pass_on());
+  CHECK_FALSE(requests.pass_on());
   CHECK(requests.bytes() == 2 * batch.size());
   REQUIRE(requests.front());
   CHECK(requests.front()->request == 1);
@@ -133,7 +133,7 @@ TEST_CASE(
   CHECK_FALSE(requests.has_room(16));  // until it is released
   requests.release(dropped);
   CHECK(requests.has_room(16));
-  CHECK(requests.hand_over());
+  CHECK(requests.pass_on());
   for (std::uint64_t i = 2; i <= 8; ++i) {
     REQUIRE(requests.front());
     CHECK(requests.front()->request == i);
@@ -149,7 +149,7 @@ TEST_CASE(
   std::uint64_t seen = 0;
   for (; many.front(); many.pop()) CHECK(many.front()->request == ++seen);
   CHECK(seen == added - 1);  // the last one began the next pile
-  CHECK(many.hand_over());
+  CHECK(many.pass_on());
   REQUIRE(many.front());
   CHECK(many.front()->request == added);
 }
@@ -163,8 +163,8 @@ TEST_CASE("what waits takes at most four times as much memory as it counts, howe
       const std::vector<std::byte> small(bytes);
       std::uint64_t added = 0;
       while (requests.add(small, ++added, true))
-        if (added % in_a_read == 0) requests.hand_over();
-      requests.hand_over();
+        if (added % in_a_read == 0) requests.pass_on();
+      requests.pass_on();
       CHECK(requests.memory_bytes() <= 4 * requests.bytes());
       for (std::uint64_t i = 1; i < added; ++i) {
         REQUIRE(requests.front());
@@ -232,14 +232,14 @@ TEST_CASE("one that is latest takes the place of the newest, whether that was ha
   };
   REQUIRE(requests.add(steer(1), 1, true, 0, true));
   REQUIRE(requests.add(steer(2), 2, true, 0, true));  // not handed over
-  CHECK(requests.hand_over());
+  CHECK(requests.pass_on());
   REQUIRE(requests.add(steer(3), 3, true, 0, true));  // handed over
-  CHECK_FALSE(requests.hand_over());
+  CHECK_FALSE(requests.pass_on());
   CHECK(requests.bytes() == steer(1).size() + 2 * sizeof(std::uint64_t));
   CHECK(all->bytes == requests.bytes());
   REQUIRE(requests.add(batch, 4, true));
   REQUIRE(requests.add(steer(5), 5, true, 0, true));  // behind another: its own
-  CHECK(requests.hand_over());
+  CHECK(requests.pass_on());
   REQUIRE(requests.front());
   CHECK(requests.front()->request == 3);
   CHECK((requests.front()->overtaken == std::vector<std::uint64_t>{1, 2}));
@@ -265,12 +265,12 @@ TEST_CASE("what one thread adds another takes whole and in order, and all of it 
     for (std::uint64_t i = 1; i <= count; ++i) {
       bytes.assign(48 + 16 * (random() % 30), static_cast<std::byte>(i));
       while (!requests.add(bytes, i, true)) {
-        requests.hand_over();
+        requests.pass_on();
         std::this_thread::yield();
       }
-      if (random() % 10 == 0) requests.hand_over();
+      if (random() % 10 == 0) requests.pass_on();
     }
-    requests.hand_over();
+    requests.pass_on();
   });
   std::size_t later = 0;
   for (std::uint64_t i = 1; i <= count;) {

@@ -180,7 +180,7 @@ TEST_CASE("who is named and is not alive is told of as destroyed", "[follow]") {
   follower.check();
 }
 
-TEST_CASE("messages that handlers push are told where their type is named, with the input that caused them",
+TEST_CASE("messages that handlers post are told where their type is named, with the input that caused them",
           "[follow]") {
   Watched world;
   EntityRegistry& r = world.registry;
@@ -225,7 +225,7 @@ TEST_CASE("messages that handlers push are told where their type is named, with 
   REQUIRE(all.events.size() == 3);
 }
 
-TEST_CASE("of what handlers push in a storm as much is kept as there is room for, and the rest is a Gap", "[follow]") {
+TEST_CASE("of what handlers post in a storm as much is kept as there is room for, and the rest is a Gap", "[follow]") {
   Watched world;
   EntityRegistry& r = world.registry;
   Handlers handlers;

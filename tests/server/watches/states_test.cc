@@ -102,7 +102,7 @@ TEST_CASE("who lost a component and then died before a watch had its turn is tol
   seldom.check();
 }
 
-TEST_CASE("beside the world's thread watches begin with the world as it was, and end with the world as it is",
+TEST_CASE("beside the world thread watches begin with the world as it was, and end with the world as it is",
           "[follow][random]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     INFO("seed " << seed);

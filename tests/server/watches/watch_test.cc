@@ -234,7 +234,7 @@ TEST_CASE("a watch of a subtree follows who comes under it and who leaves", "[wa
   mirror.expect_nothing(client, *watch);
 }
 
-TEST_CASE("events are the very bytes that were sent, with sequence and author", "[watch]") {
+TEST_CASE("events are the very bytes that were sent, with sequence and session", "[watch]") {
   LiveWorld world;
   Client client = world.client(), editor = world.client();
   const auto orc = editor.create({}, "orc", arena::Health{});
@@ -249,7 +249,7 @@ TEST_CASE("events are the very bytes that were sent, with sequence and author", 
   REQUIRE(mirror.events.size() == 1);
   REQUIRE(std::ranges::equal(mirror.events[0].bytes, builder.bytes()));
   REQUIRE(mirror.events[0].envelope.sequence == ack->sequence);
-  REQUIRE(mirror.events[0].envelope.author == editor.welcome().author);
+  REQUIRE(mirror.events[0].envelope.session == editor.welcome().session);
   mirror.expect_nothing(client, *watch);
 }
 

@@ -184,7 +184,7 @@ TEST_CASE("what is kept of values that are watched grows with who has them, not 
   for (const Entity e : {near, far}) {
     BatchBuilder builder;
     builder.append_rows(e, Create{}, arena::Health{});
-    REQUIRE(registry.host().push_batch(builder.bytes(), 5).handled == 1);
+    REQUIRE(registry.host().push_batch(builder.bytes(), {.session = 5}).handled == 1);
   }
   CHECK(found() == std::vector{near, far});
   CHECK(found().empty());

@@ -126,7 +126,7 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "# HELP muster_uptime_seconds Time since the server started.\n"
         "# TYPE muster_uptime_seconds gauge\n"
         "muster_uptime_seconds 5\n"
-        "# HELP muster_world_processor_seconds_total Processor time used by the world's thread.\n"
+        "# HELP muster_world_processor_seconds_total Processor time used by the world thread.\n"
         "# TYPE muster_world_processor_seconds_total counter\n"
         "muster_world_processor_seconds_total 6\n"
         "# HELP muster_memory_bytes Resident memory of the process.\n"

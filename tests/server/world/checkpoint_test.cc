@@ -34,7 +34,7 @@ TEST_CASE("a file holds after every checkpoint exactly the rows of a map, whatev
           rows[key] = {version, random_bytes(random, random() % 5 ? random() % 300 : random() % 90000)};
       }
       for (const auto& [key, row] : rows) changed += row.version == version;
-      const auto report = file->checkpoint({.sequence = version, .tick = 2 * version}, saving(rows));
+      const auto report = file->save({.sequence = version, .tick = 2 * version}, saving(rows));
       REQUIRE(report);
       REQUIRE(report->checkpoint == ++checkpoint);
       REQUIRE(report->rows == rows.size());
@@ -75,13 +75,13 @@ TEST_CASE("a checkpoint of a copy holds what there was when it was made, however
     change();
     last = contents(rows);
     if (random() % 3 == 0) {
-      REQUIRE(file->checkpoint({.sequence = version}, saving_changes(rows)));
+      REQUIRE(file->save({.sequence = version}, saving_changes(rows)));
     } else {
       const std::uint64_t sequence = version;
       const auto before = rows;
       const StateCopy copied = copied_rows(*file, saving_changes(before));
       change();
-      const auto report = file->checkpoint({.sequence = sequence}, copied);
+      const auto report = file->save({.sequence = sequence}, copied);
       REQUIRE(report);
       REQUIRE(*report);
       CHECK((*report)->sequence == sequence);
@@ -99,13 +99,13 @@ TEST_CASE("a checkpoint writes only rows with a new version") {
   std::mt19937_64 random(1);
   Rows rows;
   for (std::uint64_t i = 0; i < 100; ++i) rows[{StateSection::columns, i, 7}] = {1, random_bytes(random, 65536)};
-  REQUIRE(file->checkpoint({}, saving(rows))->rows_written == 100);
-  const auto idle = file->checkpoint({}, saving(rows));
+  REQUIRE(file->save({}, saving(rows))->rows_written == 100);
+  const auto idle = file->save({}, saving(rows));
   REQUIRE(idle->rows_written == 0);
   REQUIRE(idle->rows_removed == 0);
   rows[{StateSection::columns, 5, 7}] = {2, random_bytes(random, 65536)};
   rows.erase({StateSection::columns, 6, 7});
-  const auto one = file->checkpoint({}, saving(rows));
+  const auto one = file->save({}, saving(rows));
   REQUIRE(one->rows_written == 1);
   REQUIRE(one->bytes_written == 65536);
   REQUIRE(one->rows_removed == 1);
@@ -119,17 +119,17 @@ TEST_CASE("a row that comes with another version and the bytes it had is not wri
   std::mt19937_64 random(1);
   Rows rows;
   for (std::uint64_t i = 0; i < 4; ++i) rows[{StateSection::managers, i, 0}] = {1, random_bytes(random, 40'000)};
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   for (auto& [key, row] : rows) row.version = 2;
   rows.at({StateSection::managers, 1, 0}).bytes.back() ^= std::byte{1};
   rows.at({StateSection::managers, 2, 0}).bytes.pop_back();
-  const auto report = file->checkpoint({}, saving(rows));
+  const auto report = file->save({}, saving(rows));
   REQUIRE(report);
   CHECK(report->rows_written == 2);
   CHECK(report->bytes_written == 79'999);
   CHECK(report->rows == 4);
   CHECK((load_all(*file) == contents(rows)));
-  CHECK(file->checkpoint({}, saving(rows))->rows_written == 0);
+  CHECK(file->save({}, saving(rows))->rows_written == 0);
 }
 
 TEST_CASE("a file is asked for chunks that did not change, and holds what was neither asked for nor given no longer") {
@@ -171,7 +171,7 @@ TEST_CASE("a file is asked for chunks that did not change, and holds what was ne
       }
       std::size_t changed = 0;
       for (const auto& [key, row] : rows) changed += row.version == version;
-      const auto report = file->checkpoint({.sequence = version}, random() % 4 ? saving_changes(rows) : saving(rows));
+      const auto report = file->save({.sequence = version}, random() % 4 ? saving_changes(rows) : saving(rows));
       REQUIRE(report);
       REQUIRE(report->rows == rows.size());
       if (round > 0) REQUIRE(report->rows_written == changed);
@@ -191,9 +191,9 @@ TEST_CASE("the first checkpoint of a session compares what it read and writes on
   REQUIRE(load_all(*file));
   for (auto& [key, row] : rows) row.version = 77;
   rows.begin()->second.bytes.push_back(std::byte{1});
-  const auto report = file->checkpoint({}, saving(rows));
+  const auto report = file->save({}, saving(rows));
   REQUIRE(report->rows_written == 1);
-  REQUIRE(file->checkpoint({}, saving(rows))->rows_written == 0);
+  REQUIRE(file->save({}, saving(rows))->rows_written == 0);
   REQUIRE(load_all(*file) == contents(rows));
 }
 
@@ -231,8 +231,8 @@ TEST_CASE("the sequence, tick, code identity and number of a checkpoint are read
   const std::string path = directory / "w.muster";
   {
     auto file = WorldFile::open(path);
-    REQUIRE(file->checkpoint({.sequence = 5, .tick = 6, .code = "plugin 3"}, saving({})));
-    REQUIRE(file->checkpoint({.sequence = 50, .tick = 60, .code = "plugin 4"}, saving({})));
+    REQUIRE(file->save({.sequence = 5, .tick = 6, .code = "plugin 3"}, saving({})));
+    REQUIRE(file->save({.sequence = 50, .tick = 60, .code = "plugin 4"}, saving({})));
   }
   auto file = WorldFile::open(path);
   REQUIRE(file);
@@ -269,11 +269,11 @@ TEST_CASE("a save that throws leaves the previous checkpoint") {
   {
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
-    REQUIRE_THROWS_AS(file->checkpoint({},
-                                       [](StateSink& sink) {
-                                         sink.row({}, 1, {});
-                                         throw std::runtime_error("no");
-                                       }),
+    REQUIRE_THROWS_AS(file->save({},
+                                 [](StateSink& sink) {
+                                   sink.row({}, 1, {});
+                                   throw std::runtime_error("no");
+                                 }),
                       std::runtime_error);
     REQUIRE(load_all(*file) == contents(rows));
   }
@@ -289,7 +289,7 @@ TEST_CASE("a path may be relative, also of a world that is still to be created")
     if (!file) FAIL(file.error().what());
     // It stays the same file wherever the process goes.
     std::filesystem::current_path(before);
-    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(file->save({}, saving({})));
     CHECK(file->path() == "w.muster");
   }
   CHECK(read_world(directory / "w.muster") == Contents{});

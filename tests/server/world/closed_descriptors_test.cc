@@ -26,7 +26,7 @@ void print_everywhere() {
   }
 }
 
-enum class Closes { before_it_has_a_world, before_the_first_commit };
+enum class Closes { before_it_has_a_world, before_the_first_save };
 
 /// A process of its own: makes a world, or edits it, and prints between any two steps. Its exit status says how it went.
 int run_program(const std::string& path, unsigned closed, Closes closes, bool is_killed) {
@@ -46,12 +46,12 @@ int run_program(const std::string& path, unsigned closed, Closes closes, bool is
   };
   try {
     if (closes == Closes::before_it_has_a_world) close_them();
-    World world(path, {}, {.hz = 1000, .durability = Durability::commit, .autosave = {}});
+    World world(path, {}, {.hz = 1000, .durability = Durability::each_flush, .autosave = {}});
     print_everywhere();
-    if (closes == Closes::before_the_first_commit) close_them();
+    if (closes == Closes::before_the_first_save) close_them();
     const std::string number = std::to_string(world.registry().sequence());
     (void)world.registry().create("town" + number);
-    world.commit();
+    world.save();
     print_everywhere();
     (void)world.registry().create("tower" + number);
     const std::uint64_t edited = world.registry().sequence();
@@ -74,7 +74,7 @@ int run_program(const std::string& path, unsigned closed, Closes closes, bool is
 
 TEST_CASE("a program that closed its standard descriptors prints into no file of its world") {
   const Directory directory;
-  for (const Closes closes : {Closes::before_it_has_a_world, Closes::before_the_first_commit})
+  for (const Closes closes : {Closes::before_it_has_a_world, Closes::before_the_first_save})
     for (unsigned closed = 1; closed < 8; ++closed)
       for (const bool is_killed : {false, true}) {
         CAPTURE(static_cast<int>(closes), closed, is_killed);

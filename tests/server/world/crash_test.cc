@@ -38,7 +38,7 @@ pid_t start_saver(const std::string& path, int report) {
   if (!file || !load_all(*file)) ::_exit(1);
   for (std::uint64_t n = file->meta().checkpoint + 1;; ++n) {
     const Rows rows = state_at(n);
-    if (!file->checkpoint({.sequence = n}, saving(rows))) ::_exit(2);
+    if (!file->save({.sequence = n}, saving(rows))) ::_exit(2);
     if (::write(report, &n, sizeof n) != sizeof n) ::_exit(3);
   }
 }
@@ -96,7 +96,7 @@ TEST_CASE("a process killed while it creates its world leaves nothing that is in
     const auto read = load_all(*file);
     if (!read) FAIL(read.error().what());
     REQUIRE(*read == contents(state_at(file->meta().checkpoint)));
-    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(file->save({}, saving({})));
   }
 }
 
@@ -110,7 +110,7 @@ std::uint64_t crashed_world(const std::string& path) {
   if (child == 0) {
     auto file = WorldFile::open(path);
     for (std::uint64_t n = 1; n <= 5; ++n)
-      if (!file->checkpoint({}, saving(state_at(n)))) ::_exit(1);
+      if (!file->save({}, saving(state_at(n)))) ::_exit(1);
     ::kill(::getpid(), SIGKILL);
   }
   ::close(ends[0]);
@@ -180,7 +180,7 @@ TEST_CASE("a file copied without the -wal of a running world is its older checkp
   int older = 0, refused = 0;
   auto file = WorldFile::open(path);
   for (std::uint64_t n = 1; n <= 80; ++n) {
-    REQUIRE(file->checkpoint({}, saving(state_at(n))));
+    REQUIRE(file->save({}, saving(state_at(n))));
     write_file(copy, read_file(path));
     ::unlink((copy + "-lock").c_str());
     auto copied = WorldFile::open(copy);

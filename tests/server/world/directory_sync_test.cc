@@ -76,10 +76,10 @@ TEST_CASE("the directory of a new world is synced behind its name, before the fi
         auto file = WorldFile::open(path);
         REQUIRE(file);
         CHECK(good_syncs().empty());
-        REQUIRE(file->checkpoint({}, saving(one_row(1))));
+        REQUIRE(file->save({}, saving(one_row(1))));
         const std::string parent = std::filesystem::canonical(std::filesystem::path(world).parent_path()).string();
         CHECK(good_syncs() == std::vector<std::string>{parent});
-        REQUIRE(file->checkpoint({}, saving(one_row(2))));
+        REQUIRE(file->save({}, saving(one_row(2))));
         CHECK(good_syncs().size() == 1);  // a name that is there stays there
       }
       std::filesystem::current_path(before);
@@ -97,14 +97,14 @@ TEST_CASE("a directory that cannot be synced fails the first checkpoint, leaves 
   auto file = WorldFile::open(world);
   REQUIRE(file);
   for (int i = 0; i < 2; ++i) {
-    const auto failed = file->checkpoint({}, saving(one_row(1)));
+    const auto failed = file->save({}, saving(one_row(1)));
     REQUIRE_FALSE(failed);
     CHECK(std::string(failed.error().what()).find("its directory cannot be synced: Input/output error") !=
           std::string::npos);
     CHECK(file->is_new());
     CHECK(directory.names() == std::vector<std::string>{"w.muster-lock"});
   }
-  REQUIRE(file->checkpoint({}, saving(one_row(2))));
+  REQUIRE(file->save({}, saving(one_row(2))));
   CHECK(good_syncs().size() == 3);
   CHECK_FALSE(file->is_new());
   REQUIRE(load_all(*file) == contents(one_row(2)));

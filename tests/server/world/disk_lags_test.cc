@@ -40,19 +40,19 @@ TEST_CASE(
     "a world that is to go on where the disk lags does, says that nothing is recorded, and saves itself when it can") {
   HeldDisk disk;
   constexpr std::size_t waiting_max = 2u << 20;
-  Saved world(Durability::commit, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, waiting_max);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, waiting_max);
+  world.first_save();
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);
     world.push();
-    world.hand_over_idle(start);
+    world.write_due_idle(start);
     world.wait_durable();
     const std::uint64_t durable = world.saver.durable();
     disk.held = true;
     int times = 0;
     for (; !world.saver.error() && times < 100; ++times) {
       push_much(world);
-      world.saver.hand_over(start);
+      world.saver.write_due(start);
     }
     // What waits has its bound, and was handed over before the disk lagged.
     CHECK(times > 4);
@@ -61,7 +61,7 @@ TEST_CASE(
     CHECK(world.saver.error()->ends_with(
         "w.muster: 2 MiB wait for the disk, which is slower than what is to be written"));
     push_much(world);
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     CHECK(world.saver.waits() == 0);
     CHECK(world.saver.durable() == durable);
     CHECK_FALSE(world.saver.is_saving());
@@ -69,28 +69,28 @@ TEST_CASE(
     disk.held = false;
     // It is woken when the disk has what waited, and begins a save that nobody asked for.
     world.wait([&] {
-      world.saver.hand_over(start);
+      world.saver.write_due(start);
       return world.saver.error() == nullptr && !world.saver.is_saving();
     });
     CHECK(static_cast<std::uint64_t>(world.wakes) > wakes);
     CHECK(world.saver.saved() == world.registry.sequence());
   }
   world.push();
-  world.hand_over_idle(start);
+  world.write_due_idle(start);
   world.wait_durable();
   CHECK(run_sql(world.directory / "w.muster", "SELECT count(*) FROM journal") == "1\n");
 }
 
 TEST_CASE("what was handed over before the disk lagged is written") {
   HeldDisk disk;
-  Saved world(Durability::commit, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, 2u << 20);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 0, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on, 2u << 20);
+  world.first_save();
   disk.held = true;
   std::uint64_t recorded = 0;
   while (!world.saver.error()) {
     recorded = world.registry.sequence();
     push_much(world);
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
   }
   disk.held = false;
   // It is handed over by the MiB, four times as many inputs.
@@ -98,32 +98,32 @@ TEST_CASE("what was handed over before the disk lagged is written") {
   CHECK(world.saver.durable() <= recorded);
   CHECK(recorded > 4000);
   // Whoever asks for a save gets one, and all is well.
-  world.first_commit();
+  world.first_save();
   CHECK(world.saver.error() == nullptr);
   CHECK(world.saver.durable() == world.registry.sequence());
 }
 
 TEST_CASE("a world whose journal is as long as it may be goes on likewise while a save is still being written") {
   HeldDisk disk;
-  Saved world(Durability::commit, 0ns, 1u << 20, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 1u << 20, 256u << 20, {.vfs = disk.disk.name()}, DiskLags::go_on);
+  world.first_save();
   disk.held = true;
   for (int times = 0; !world.saver.error() && times < 100; ++times) {
     push_much(world);
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
   }
   REQUIRE(world.saver.error());
   CHECK(world.saver.error()->find("which is the limit, and it is still being written") != std::string::npos);
   CHECK(world.saver.is_saving());
   disk.held = false;
   world.wait([&] {
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     return world.saver.error() == nullptr && !world.saver.is_saving();
   });
   world.push();
-  world.saver.hand_over(start);
+  world.saver.write_due(start);
   world.wait([&] {
-    world.saver.hand_over(start);
+    world.saver.write_due(start);
     return world.saver.durable() == world.registry.sequence();
   });
 }

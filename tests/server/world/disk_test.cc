@@ -26,14 +26,14 @@ TEST_CASE("a full disk fails a checkpoint, the previous one stays, and a later o
   const std::string path = directory / "w.muster";
   auto file = WorldFile::open(path, {.vfs = disk.name()});
   Rows rows = some_rows(1, 20, 1);
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   const Contents before = contents(rows);
 
   for (const auto& [key, row] : some_rows(2, 60, 2)) rows[key] = row;
   rows.erase(rows.begin());
   disk.free_bytes = free_bytes;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto full = file->checkpoint({}, saving(rows));
+    const auto full = file->save({}, saving(rows));
     REQUIRE_FALSE(full);
     CHECK(full.error().code() == WorldErrorCode::disk_full);
     CHECK(std::string(full.error().what()) == path + ": the disk is full while writing a checkpoint");
@@ -43,13 +43,13 @@ TEST_CASE("a full disk fails a checkpoint, the previous one stays, and a later o
   REQUIRE(load_all(*file) == before);
 
   disk.free_bytes = -1;
-  const auto report = file->checkpoint({}, saving(rows));
+  const auto report = file->save({}, saving(rows));
   REQUIRE(report);
   CHECK(report->checkpoint == 2);
   REQUIRE(load_all(*file) == contents(rows));
 }
 
-TEST_CASE("a full disk while a world is created leaves nothing, and a later commit creates it") {
+TEST_CASE("a full disk while a world is created leaves nothing, and a later save creates it") {
   FaultyDisk disk("faulty");
   const Directory directory;
   const std::string path = directory / "w.muster";
@@ -57,14 +57,14 @@ TEST_CASE("a full disk while a world is created leaves nothing, and a later comm
   const Rows rows = some_rows(1, 20, 1);
   for (const std::int64_t free_bytes : {0, 4096, 20000}) {
     disk.free_bytes = free_bytes;
-    const auto full = file->checkpoint({}, saving(rows));
+    const auto full = file->save({}, saving(rows));
     REQUIRE_FALSE(full);
     CHECK(std::string(full.error().what()) == path + ": the disk is full while creating the file");
     CHECK(file->is_new());
     CHECK(directory.names() == std::vector<std::string>{"w.muster-lock"});
   }
   disk.free_bytes = -1;
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   REQUIRE(load_all(*file) == contents(rows));
 }
 
@@ -80,17 +80,17 @@ TEST_CASE("a disk that fails at any operation fails a checkpoint, and the file h
     const Contents before = contents(rows);
     {
       auto file = WorldFile::open(path, {.vfs = disk.name()});
-      REQUIRE(file->checkpoint({}, saving(rows)));
+      REQUIRE(file->save({}, saving(rows)));
       for (const auto& [key, row] : some_rows(2, 12, 2)) rows[key] = row;
       disk.operations_left = operations;
-      const auto report = file->checkpoint({}, saving(rows));
+      const auto report = file->save({}, saving(rows));
       whole = report.has_value();
       disk.operations_left = -1;
       if (!whole) {
         CHECK(report.error().code() == WorldErrorCode::io);
         REQUIRE(load_all(*file) == before);
         if (operations % 2) {
-          REQUIRE(file->checkpoint({}, saving(rows)));
+          REQUIRE(file->save({}, saving(rows)));
           REQUIRE(load_all(*file) == contents(rows));
           continue;
         }
@@ -117,7 +117,7 @@ TEST_CASE("a power cut at any moment leaves the last checkpoint that was reporte
     Rows rows = some_rows(random(), 10, 1);
     {
       auto file = WorldFile::open(path);
-      REQUIRE(file->checkpoint({}, saving(rows)));
+      REQUIRE(file->save({}, saving(rows)));
     }
     disk.remember = true;
     std::uint64_t version = 1;
@@ -137,7 +137,7 @@ TEST_CASE("a power cut at any moment leaves the last checkpoint that was reporte
           for (const auto& [key, row] : some_rows(random(), 6, version)) rows[key] = row;
           if (random() % 3 == 0) rows.erase(rows.begin());
           next = contents(rows);
-          if (!file->checkpoint({.sequence = version}, saving(rows))) break;
+          if (!file->save({.sequence = version}, saving(rows))) break;
           reported = next;
         }
         disk.operations_left = 0;

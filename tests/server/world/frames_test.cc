@@ -61,7 +61,7 @@ TEST_CASE(
     // 60 ticks of 16666666.67 ns: the parts below one ns are carried, not lost.
     CHECK(world.registry().now_ns() >= 999'999'999);
     CHECK(world.registry().now_ns() <= 1'000'000'000);
-    world.commit();
+    world.save();
   }
   World world(path, install, {.hz = 200});
   CHECK(world.tick() == 60);
@@ -73,7 +73,7 @@ TEST_CASE("ticks are counted on where they were saved") {
   {
     World world(directory / "w.muster", install, saved_by_hand({.hz = 1000}));
     for (int i = 0; i < 5; ++i) REQUIRE(world.next_frame());
-    world.commit();
+    world.save();
     REQUIRE(world.next_frame().tick == 6);  // not saved
   }
   World world(directory / "w.muster", install, saved_by_hand({.hz = 1000}));
@@ -228,7 +228,7 @@ TEST_CASE("wake makes a world that sleeps flush once more") {
   world.remove_visitor(count);
 }
 
-TEST_CASE("a visitor may commit after a flush") {
+TEST_CASE("a visitor may save after a flush") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
@@ -238,7 +238,7 @@ TEST_CASE("a visitor may commit after a flush") {
       std::uint64_t checkpoint = 0;
       void before_flush() override {}
       void after_flush(EntityRegistry&) override {
-        if (const auto saved = world->try_commit()) checkpoint = saved->checkpoint;
+        if (const auto saved = world->try_save()) checkpoint = saved->checkpoint;
         world->stop();
       }
     } save;
@@ -278,7 +278,7 @@ TEST_CASE("a world of several workers, saved half-way and read back by one of a 
     fill(world.registry());
     tick(world.registry(), 20);
     CHECK(world.registry().profile().pass_counters().spread >= 20);
-    world.commit();
+    world.save();
   }
   World one(directory / "one.muster", installing);
   fill(one.registry());

@@ -48,21 +48,21 @@ TEST_CASE("the size of a journal counts what came since the save that succeeded 
 TEST_CASE(
     "at four fifths of the bytes that a journal may have the world is saved, though nobody asked, and it is said "
     "once") {
-  Saved world(Durability::commit, 0ns, 4 * mib);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 4 * mib);
+  world.first_save();
   const std::uint64_t saved = world.saver.saved();
   Time now = start;
   while (world.saver.journal_bytes() < 4 * mib / 5 * 4) {
     REQUIRE_FALSE(world.saver.is_saving());
     REQUIRE(world.warnings.empty());
     push_much(world);
-    world.hand_over_idle(now += 1ms);
+    world.write_due_idle(now += 1ms);
     world.wait_durable();
   }
   CHECK(world.saver.saved() == saved);
   CHECK(world.saver.size_warning() == "the journal has 3 MiB behind the last save, of 4 MiB that are allowed");
   world.push();
-  world.hand_over_idle(now += 1ms);
+  world.write_due_idle(now += 1ms);
   CHECK(world.saver.is_saving());
   world.wait([&] { return !world.saver.is_saving(); });
   CHECK(world.saver.saved() == world.registry.sequence());
@@ -73,19 +73,19 @@ TEST_CASE(
   CHECK(world.saver.error() == nullptr);
   // The file has no more than is counted.
   world.push();
-  world.hand_over_idle(now += 1ms);
+  world.write_due_idle(now += 1ms);
   world.wait_durable();
   CHECK(world.saver.journal_bytes() > 0);
   CHECK(world.saver.journal_bytes() < 1000);
 }
 
 TEST_CASE("a journal that is full waits for the save that is under way") {
-  Saved world(Durability::commit, 0ns, mib);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, mib);
+  world.first_save();
   for (int i = 0; i < 8; ++i) push_much(world);
-  world.saver.hand_over(start);
+  world.saver.write_due(start);
   CHECK(world.saver.journal_bytes() > mib);
-  world.saver.hand_over(start + 1ms);
+  world.saver.write_due(start + 1ms);
   CHECK_FALSE(world.saver.is_saving());
   CHECK(world.saver.journal_bytes() == 0);
   CHECK(world.saver.saved() == world.registry.sequence());
@@ -94,9 +94,9 @@ TEST_CASE("a journal that is full waits for the save that is under way") {
 TEST_CASE("however often a world is saved, or a save is given up, its file has no more than two states and a journal") {
   const bool given_up = GENERATE(false, true);
   CAPTURE(given_up);
-  Saved world(Durability::commit, 0ns, 0, given_up ? 64u << 10 : 256u << 20);
+  Saved world(Durability::each_flush, 0ns, 0, given_up ? 64u << 10 : 256u << 20);
   std::vector<Entity> many = world.registry.create_many(20'000, game::Health{.value = 1}, game::Armor{.factor = 1});
-  world.first_commit();
+  world.first_save();
   const auto pages = [&](const char* of) {
     return std::stoull(run_sql(world.directory / "w.muster", std::string("PRAGMA ") + of));
   };
@@ -111,12 +111,12 @@ TEST_CASE("however often a world is saved, or a save is given up, its file has n
     bool told = false;
     REQUIRE(world.saver.begin([&](const Saver::Report& report) { told = report.has_value(); }));
     change();
-    world.hand_over_idle(now += 1ms);
+    world.write_due_idle(now += 1ms);
     world.wait([&] { return told; });
     world.wait_durable();
   }
   CHECK(world.warnings.empty() != given_up);
-  world.first_commit();
+  world.first_save();
   CHECK(run_sql(world.directory / "w.muster", "SELECT count(*) FROM state") ==
         run_sql(world.directory / "w.muster", "SELECT value FROM meta WHERE name = 'rows'"));
   CHECK(run_sql(world.directory / "w.muster", "SELECT count(*) FROM journal") == "0\n");
@@ -126,16 +126,16 @@ TEST_CASE("however often a world is saved, or a save is given up, its file has n
 }
 
 TEST_CASE("what another program that reads keeps in the -wal is said once, and once more when it comes again") {
-  Saved world(Durability::commit, 0ns, 20 * mib);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 20 * mib);
+  world.first_save();
   const auto save_much = [&] {
     for (int i = 0; i < 4; ++i) {
       push_much(world);
-      world.hand_over_idle(Saver::Clock::now());
+      world.write_due_idle(Saver::Clock::now());
       world.wait_durable();
     }
-    world.first_commit();
-    world.saver.hand_over(Saver::Clock::now());
+    world.first_save();
+    world.saver.write_due(Saver::Clock::now());
   };
   for (int times = 1; times <= 2; ++times) {
     for (int i = 0; i < 20; ++i) save_much();
@@ -158,15 +158,15 @@ TEST_CASE("what another program that reads keeps in the -wal is said once, and o
 
 TEST_CASE(
     "where a world cannot be saved its journal ends at its bound, edits are refused, and it goes on when it can") {
-  Saved world(Durability::commit, 0ns, 2 * mib);
-  world.first_commit();
+  Saved world(Durability::each_flush, 0ns, 2 * mib);
+  world.first_save();
   // A file in which no row can stand beside the one it replaces, and groups can.
   world.edit("CREATE UNIQUE INDEX narrow ON state(section, key, column_)");
-  world.first_commit();
+  world.first_save();
   Time now = start;
   while (!world.saver.error()) {
     push_much(world);
-    world.saver.hand_over(now += 10ms);
+    world.saver.write_due(now += 10ms);
     world.wait([&] { return !world.saver.is_saving(); });
     REQUIRE(world.saver.journal_bytes() < 4 * mib);
   }
@@ -178,20 +178,20 @@ TEST_CASE(
   const std::uint64_t bytes = world.saver.journal_bytes();
   for (int i = 0; i < 10; ++i) {
     push_much(world);
-    world.saver.hand_over(now += 10ms);
+    world.saver.write_due(now += 10ms);
   }
   CHECK(world.saver.durable() == durable);
   CHECK(world.saver.journal_bytes() == bytes);
   CHECK(world.saver.due());  // it is tried again, though nothing is recorded
 
   world.edit("DROP INDEX narrow");
-  world.saver.hand_over(now + 2s);
+  world.saver.write_due(now + 2s);
   world.wait([&] { return !world.saver.is_saving(); });
   CHECK(world.saver.error() == nullptr);
   CHECK(world.saver.saved() == world.registry.sequence());
   CHECK(world.saver.journal_bytes() < mib);
   world.push();
-  world.hand_over_idle(now + 3s);
+  world.write_due_idle(now + 3s);
   world.wait_durable();
 }
 

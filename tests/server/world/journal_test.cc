@@ -80,7 +80,7 @@ TEST_CASE("a group lies in its row as it is drawn") {
   const std::string path = directory / "w.muster";
   {
     auto file = WorldFile::open(path);
-    REQUIRE(file->checkpoint({.sequence = 40}, saving({})));
+    REQUIRE(file->save({.sequence = 40}, saving({})));
     JournalGroup group{.first = 41,
                        .last = 43,
                        .first_tick = 7,
@@ -113,7 +113,7 @@ TEST_CASE("a checkpoint contains the groups before it, and the chain goes on beh
     REQUIRE(load_all(*file));
     Groups groups;
     REQUIRE(take_all(*file, groups));
-    REQUIRE(file->checkpoint({.sequence = made_up_group(9).last}, saving({})));
+    REQUIRE(file->save({.sequence = made_up_group(9).last}, saving({})));
     REQUIRE(take_all(*file, groups)->groups == 0);
     JournalGroup next = made_up_group(10);
     REQUIRE(file->append(next));
@@ -133,7 +133,7 @@ TEST_CASE("a checkpoint contains the groups before it, and the chain goes on beh
     JournalGroup ninth = made_up_group(9);
     ninth.epoch = 1;
     REQUIRE(file->append(ninth));
-    REQUIRE(file->checkpoint({.sequence = ninth.last}, saving({})));
+    REQUIRE(file->save({.sequence = ninth.last}, saving({})));
   }
   run_sql(directory / "other.muster", "ATTACH '" + path +
                                           "' AS other; INSERT INTO codes SELECT * FROM other.codes; "
@@ -149,7 +149,7 @@ TEST_CASE("a group that does not follow is refused and leaves nothing; one befor
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code() == WorldErrorCode::setup);
   CHECK(refused.error().detail() == "inputs cannot be recorded before the first checkpoint");
-  REQUIRE(file->checkpoint({.sequence = 5}, saving({})));
+  REQUIRE(file->save({.sequence = 5}, saving({})));
   refused = file->append(group);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().detail() ==
@@ -173,7 +173,7 @@ TEST_CASE("nothing is written over groups that were not read") {
   const std::string text =
       "holds inputs that were recorded after checkpoint 1 and not read since; nothing is written over them";
   CHECK(file->append(next).error().detail() == text);
-  CHECK(file->checkpoint({.sequence = 200}, saving({})).error().detail() == text);
+  CHECK(file->save({.sequence = 200}, saving({})).error().detail() == text);
   // Neither where who reads them refuses one.
   const auto taken = file->journal([](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (group.id == 2) return std::unexpected("its second record is none");
@@ -182,7 +182,7 @@ TEST_CASE("nothing is written over groups that were not read") {
   REQUIRE_FALSE(taken);
   CHECK(taken.error().code() == WorldErrorCode::incompatible);
   CHECK(taken.error().detail() == "the journal is refused: group 2 (inputs 102 to 103): its second record is none");
-  CHECK(file->checkpoint({.sequence = 200}, saving({})).error().detail() == text);
+  CHECK(file->save({.sequence = 200}, saving({})).error().detail() == text);
   // Who stops before the end has seen what it wanted.
   std::uint64_t seen = 0;
   const auto some = file->journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
@@ -279,7 +279,7 @@ TEST_CASE(
     REQUIRE(load_all(*file));
     Groups groups;
     REQUIRE(take_all(*file, groups));
-    REQUIRE(file->checkpoint({.sequence = made_up_group(7).last}, saving({})));
+    REQUIRE(file->save({.sequence = made_up_group(7).last}, saving({})));
   }
   write_file(directory / "older.muster", whole);
   run_sql(path, "ATTACH '" + directory / "older.muster" +
@@ -367,7 +367,7 @@ TEST_CASE(
         return true;
       };
       whole = add(3);
-      if (whole) checkpoint = whole = file->checkpoint({.sequence = made_up_group(5).last}, saving({})).has_value();
+      if (whole) checkpoint = whole = file->save({.sequence = made_up_group(5).last}, saving({})).has_value();
       whole = whole && add(2);
       most = std::max(most, reported);
       disk.operations_left = whole ? -1 : 0;
@@ -502,7 +502,7 @@ TEST_CASE("a power cut at any moment leaves every group that was reported") {
           JournalGroup next = made_up_group(reported + 1);
           if (!file->append(next)) break;
           ++reported;
-          if (random() % 5 == 0 && !file->checkpoint({.sequence = next.last}, saving({}))) break;
+          if (random() % 5 == 0 && !file->save({.sequence = next.last}, saving({}))) break;
         }
         disk.operations_left = 0;
       }

@@ -43,7 +43,7 @@ inline void make_journal(const std::string& path, std::uint64_t count, WorldFile
   auto file = WorldFile::open(path, std::move(options));
   Rows rows;
   rows[{StateSection::texts, 0, 0}] = {1, Bytes(300, std::byte{3})};
-  if (!file || !file->checkpoint({.sequence = 100, .tick = 9}, saving(rows))) std::abort();
+  if (!file || !file->save({.sequence = 100, .tick = 9}, saving(rows))) std::abort();
   for (std::uint64_t id = 1; id <= count; ++id) {
     JournalGroup group = made_up_group(id);
     if (!file->append(group) || group.id != id) std::abort();

@@ -116,7 +116,7 @@ inline Rows make_world(const std::string& path, std::uint64_t seed = 7, std::siz
   for (std::uint64_t version = 1; version <= 3; ++version) {
     for (int i = 0; i < 12; ++i)
       rows[random_key(random)] = {version, random_bytes(random, random() % (random() % 3 ? 100 : bytes_max))};
-    if (!file->checkpoint({.sequence = version, .tick = version}, saving(rows))) std::abort();
+    if (!file->save({.sequence = version, .tick = version}, saving(rows))) std::abort();
   }
   return rows;
 }

@@ -32,11 +32,11 @@ struct Level {
     const auto give = [&](StateSink& sink) { registry.save(sink); };
     if (way == Way::copied) {
       std::optional<StateCopy> none;
-      const auto report = file->checkpoint({}, file->preserve(give, 0, 1u << 20, none));
+      const auto report = file->save({}, file->preserve(give, 0, 1u << 20, none));
       REQUIRE((report && *report));
       return **report;
     }
-    const auto report = file->checkpoint({}, give);
+    const auto report = file->save({}, give);
     REQUIRE(report);
     return *report;
   }

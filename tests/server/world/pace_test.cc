@@ -188,7 +188,7 @@ TEST_CASE("how a world's clock runs is not saved") {
   {
     World world(directory / "w.muster", install, {.hz = 1000});
     REQUIRE(world.set_pace({.speed = 0.25, .paused = true}));
-    world.commit();
+    world.save();
   }
   World world(directory / "w.muster", install, {.hz = 1000});
   CHECK(world.pace() == Pace{});

@@ -61,7 +61,7 @@ struct Engine {
             .create("e" + std::to_string(i), game::Position{},
                     game::Velocity{.by = {.x = static_cast<float>(i) / 3, .y = 0, .z = 0}}, game::Health{.value = 1000})
             .or_stop();
-      world.commit();
+      world.save();
     }
   }
   void frame() {
@@ -275,22 +275,22 @@ TEST_CASE("a world that one thread made belongs to the one that polls it first")
   const Directory directory;
   std::optional<World> world;
   std::thread([&] {
-    world.emplace(directory / "w.muster", install, WorldOptions{.durability = Durability::commit, .autosave = {}});
+    world.emplace(directory / "w.muster", install, WorldOptions{.durability = Durability::each_flush, .autosave = {}});
     world->registry().create("orc", game::Health{.value = 10}).or_stop();
-    world->commit();
+    world->save();
   }).join();
   CHECK(world->poll(1ms).tick == 1);
-  CHECK(world->try_commit().has_value());
+  CHECK(world->try_save().has_value());
 }
 
 TEST_CASE("polls tell of a save that was begun, and begin those that are due by themselves") {
   const Directory directory;
   World world(directory / "w.muster", install, {.autosave = 1ms});
   world.registry().create("orc", game::Health{.value = 10}).or_stop();
-  world.commit();
+  world.save();
   bool told = false;
   REQUIRE(world.poll(1ms));
-  REQUIRE(world.begin_commit([&](const auto& report) { told = report.has_value(); }));
+  REQUIRE(world.begin_save([&](const auto& report) { told = report.has_value(); }));
   while (!told) (void)world.poll(0ns);
   REQUIRE(world.poll(1ms));
   const std::uint64_t sequence = world.registry().sequence();
@@ -300,7 +300,7 @@ TEST_CASE("polls tell of a save that was begun, and begin those that are due by 
 
 TEST_CASE("a world of frames of any length that is killed goes on with the same state and the same clock") {
   const Directory directory;
-  const auto durability = GENERATE(Durability::commit, Durability::batched);
+  const auto durability = GENERATE(Durability::each_flush, Durability::batched);
   const std::string path = directory / "w.muster";
   Engine whole(directory / "whole.muster", Durability::checkpoint);
   for (const std::uint64_t frames : {1, 2, 300, 700}) {

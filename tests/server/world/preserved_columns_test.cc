@@ -213,7 +213,7 @@ TEST_CASE("each of several readers of the past has its own") {
 TEST_CASE("what is saved in the background, change after change, is what the file has") {
   Saved world(Durability::batched, 0ns);
   const std::vector<Entity> many = world.registry.create_many(8'000, game::Health{}, game::Armor{});
-  world.first_commit();
+  world.first_save();
   std::mt19937_64 random(5);
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
@@ -242,7 +242,7 @@ TEST_CASE("what is saved in the background, change after change, is what the fil
 TEST_CASE("a world keeps the memory of what it copied for a save, for the next one") {
   Saved world(Durability::checkpoint, 0ns);
   const std::vector<Entity> many = world.registry.create_many(100'000, game::Health{}, game::Armor{});
-  world.first_commit();
+  world.first_save();
   const auto change_all = [&](float value) {
     for (const Entity e : many) world.registry.set(e, game::Health{.value = value});
   };
@@ -264,13 +264,13 @@ TEST_CASE("a world keeps the memory of what it copied for a save, for the next o
 TEST_CASE("a world keeps the memory of a large group that is on the disk, for the next one") {
   Saved world(Durability::batched, 0ns);
   const std::vector<Entity> many = world.registry.create_many(100'000, game::Health{});
-  world.first_commit();
+  world.first_save();
   std::uint64_t spare = 0;
   for (int time = 0; time < 5; ++time) {
     world.registry.push(many, game::Damage{.amount = 1});
     const std::uint64_t without = world.saver.spare_bytes();
     if (time > 1) CHECK(without < spare);  // the group that is open has it
-    world.hand_over_idle(Saver::Clock::now() + time * 1h);
+    world.write_due_idle(Saver::Clock::now() + time * 1h);
     world.wait([&] { return world.saver.spare_bytes() > without; });
     if (time > 1) CHECK(world.saver.spare_bytes() == spare);
     CHECK(world.saver.durable() == world.registry.sequence());
@@ -283,7 +283,7 @@ TEST_CASE(
     "a save that is given up at the bound of what is kept is begun again and said; the third time the world waits") {
   Saved world(Durability::checkpoint, 0ns, 0, 1u << 10);
   const std::vector<Entity> many = world.registry.create_many(4'000, game::Health{}, game::Armor{});
-  world.first_commit();
+  world.first_save();
   float value = 0;
   const auto change_all = [&] {
     for (const Entity e : many) world.registry.set(e, game::Health{.value = value});
@@ -325,7 +325,7 @@ TEST_CASE(
   CHECK(world.warnings.size() == 3);
 }
 
-TEST_CASE("a world that ends while a commit is under way has it on the disk, though it was given up") {
+TEST_CASE("a world that ends while a save is under way has it on the disk, though it was given up") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   const auto install = [](EntityRegistry& registry) {
@@ -336,13 +336,13 @@ TEST_CASE("a world that ends while a commit is under way has it on the disk, tho
   {
     World world(path, install, saved_by_hand({.preserved_bytes_max = 1}));
     many = world.registry().create_many(4'000, game::Health{.value = 1});
-    world.commit();
+    world.save();
     const auto change_all = [&](float value) {
       for (const Entity e : many) world.registry().set(e, game::Health{.value = value});
     };
     change_all(2);
     const WriteLock nothing_is_written(path);
-    REQUIRE(world.begin_commit([](const auto&) { FAIL("the world ended before"); }));
+    REQUIRE(world.begin_save([](const auto&) { FAIL("the world ended before"); }));
     change_all(3);
   }
   const World world(path, install);

@@ -34,7 +34,7 @@ Handlers install(EntityRegistry& registry) {
           })};
 }
 
-WorldOptions recorded(Durability durability = Durability::commit, std::string code = "game 1") {
+WorldOptions recorded(Durability durability = Durability::each_flush, std::string code = "game 1") {
   return {.hz = 20'000, .code = std::move(code), .durability = durability, .autosave = {}};
 }
 
@@ -49,9 +49,9 @@ struct Life {
     EntityRegistry& r = world.registry();
     if (world.is_new()) {
       populate(r);
-      world.commit();
+      world.save();
     }
-    for (std::uint64_t author = 1; author <= 3; ++author) lanes.push_back(r.host().inbox().open_lane(author));
+    for (std::uint64_t session = 1; session <= 3; ++session) lanes.push_back(r.host().inbox().open_lane(session));
   }
   bool tick() {
     const Frame frame = world.next_frame();
@@ -115,28 +115,28 @@ struct Uninterrupted final : FlushVisitor, InputSink {
   std::vector<std::pair<Envelope, std::vector<std::byte>>> inputs;
 };
 
-/// Begins a commit now and then, where nothing lies in a lane.
-struct Committing final : FlushVisitor {
-  Committing(World& of, std::uint64_t ticks) : world(of), every(ticks) { world.add_visitor(*this); }
-  ~Committing() override { world.remove_visitor(*this); }
-  Committing(const Committing&) = delete;
-  Committing& operator=(const Committing&) = delete;
+/// Begins a save now and then, where nothing lies in a lane.
+struct Saving final : FlushVisitor {
+  Saving(World& of, std::uint64_t ticks) : world(of), every(ticks) { world.add_visitor(*this); }
+  ~Saving() override { world.remove_visitor(*this); }
+  Saving(const Saving&) = delete;
+  Saving& operator=(const Saving&) = delete;
   void before_flush() override {}
   void after_flush(EntityRegistry&) override {
-    if (every > 0 && world.tick() % every == every - 1) (void)world.begin_commit([](const auto&) {});
+    if (every > 0 && world.tick() % every == every - 1) (void)world.begin_save([](const auto&) {});
   }
   World& world;
   const std::uint64_t every;
 };
 
 /// Lives `ticks` ticks in a process of its own that ends without warning, and says after each what is durable. The last it said.
-std::uint64_t die_after(const std::string& path, Durability durability, std::uint64_t ticks, std::uint64_t commit_at) {
+std::uint64_t die_after(const std::string& path, Durability durability, std::uint64_t ticks, std::uint64_t save_at) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     Life life(path, recorded(durability));
-    const Committing committing(life.world, commit_at);
+    const Saving saving(life.world, save_at);
     while (life.world.tick() < ticks && life.tick()) {
       const std::uint64_t durable = life.world.durable_sequence();
       if (::write(ends[1], &durable, sizeof durable) != sizeof durable) ::_exit(1);
@@ -158,12 +158,12 @@ std::uint64_t die_after(const std::string& path, Durability durability, std::uin
 TEST_CASE("a world that was killed goes on at its durable sequence, with the state of one that was not") {
   const Directory directory;
   const Uninterrupted whole(directory / "whole.muster", 2000);
-  const auto durability = GENERATE(Durability::commit, Durability::batched);
-  const std::uint64_t commit_at = GENERATE(0, 300);
-  CAPTURE(static_cast<int>(durability), commit_at);
+  const auto durability = GENERATE(Durability::each_flush, Durability::batched);
+  const std::uint64_t save_at = GENERATE(0, 300);
+  CAPTURE(static_cast<int>(durability), save_at);
   const std::string path = directory / "w.muster";
   for (const std::uint64_t ticks : {1, 7, 400, 1100, 1999}) {
-    const std::uint64_t told = die_after(path, durability, ticks, commit_at);
+    const std::uint64_t told = die_after(path, durability, ticks, save_at);
     const Life life(path, recorded(durability));
     const World& world = life.world;
     CAPTURE(ticks, told, world.registry().sequence(), world.recovery_report().text());
@@ -178,10 +178,10 @@ TEST_CASE("a world that was killed goes on at its durable sequence, with the sta
   }
 }
 
-TEST_CASE("a world that ends without a commit goes on where it was, where inputs are recorded") {
+TEST_CASE("a world that ends without a save goes on where it was, where inputs are recorded") {
   const Directory directory;
   const std::string path = directory / "w.muster";
-  const auto durability = GENERATE(Durability::commit, Durability::batched);
+  const auto durability = GENERATE(Durability::each_flush, Durability::batched);
   std::uint64_t hash = 0, sequence = 0;
   for (int start = 0; start < 4; ++start) {
     Life life(path, recorded(durability));
@@ -190,7 +190,7 @@ TEST_CASE("a world that ends without a commit goes on where it was, where inputs
       CHECK(life.world.registry().sequence() == sequence);
       CHECK(life.world.tick() == 50 * static_cast<std::uint64_t>(start));
       CHECK(life.world.recovery_report().inputs ==
-            sequence - 40);  // the first commit, of names and entities, is the last one
+            sequence - 40);  // the first save, of names and entities, is the last one
       CHECK(life.world.recovery_report().exact());
     }
     for (int i = 0; i < 50; ++i) REQUIRE(life.tick());
@@ -199,7 +199,7 @@ TEST_CASE("a world that ends without a commit goes on where it was, where inputs
   }
 }
 
-TEST_CASE("without a journal a world that ends without a commit is as of the last one") {
+TEST_CASE("without a journal a world that ends without a save is as of the last one") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   std::uint64_t hash = 0;
@@ -225,7 +225,7 @@ TEST_CASE("a journal is done again by a world that keeps none itself") {
   }
   Life life(path, recorded(Durability::checkpoint));
   CHECK(life.world.registry().hash() == hash);
-  life.world.commit();
+  life.world.save();
   const Life again(directory / "other.muster", recorded());
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("other code gets the edits of a journal, saves them at once, and says 
     sequence = r.sequence();
   }
   for (int start = 0; start < 2; ++start) {
-    const Life life(path, recorded(Durability::commit, "game 2"));
+    const Life life(path, recorded(Durability::each_flush, "game 2"));
     const World& world = life.world;
     CHECK(world.registry().get<game::Health>(e).value == 17);
     CHECK(world.registry().sequence() == sequence);
@@ -283,7 +283,7 @@ TEST_CASE(
     REQUIRE(r.alive(spawned[0]));
   }
   for (int start = 0; start < 2; ++start) {
-    const Life life(path, recorded(Durability::commit, "game 2"));
+    const Life life(path, recorded(Durability::each_flush, "game 2"));
     const EntityRegistry& r = life.world.registry();
     CHECK(r.host().find_template("camp") != nullptr);
     REQUIRE(r.alive(spawned[0]));
@@ -346,12 +346,12 @@ TEST_CASE("whatever the disk fails at, and however often, what was durable comes
   const std::string path = directory / "w.muster";
   std::uint64_t recovered = 0;
   for (std::uint64_t round = 0, ticks = 0; ticks < 1000; ++round) {
-    WorldOptions options = recorded(random() % 2 ? Durability::commit : Durability::batched);
+    WorldOptions options = recorded(random() % 2 ? Durability::each_flush : Durability::batched);
     if (random() % 4 > 0) options.autosave = std::chrono::microseconds(random() % 3000 + 1);
     std::uint64_t told = 0;
     {
       Life life(path, options);
-      const Committing committing(life.world, random() % 2 ? 0 : 3 + random() % 40);
+      const Saving saving(life.world, random() % 2 ? 0 : 3 + random() % 40);
       for (std::uint64_t left = random() % 120 + 1; left > 0; --left) {
         if (random() % 30 == 0) failing.disk.operations_left = static_cast<std::int64_t>(random() % 60);
         if (random() % 15 == 0) failing.disk.operations_left = -1;
@@ -393,7 +393,7 @@ TEST_CASE("where no inputs are recorded the world says that it cannot save itsel
   CHECK(life.world.autosave_error() == nullptr);
 }
 
-TEST_CASE("where the disk fails inputs are not recorded, the world says so, and a commit that succeeds mends it") {
+TEST_CASE("where the disk fails inputs are not recorded, the world says so, and a save that succeeds mends it") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   FaultyDisk disk("faulty-recording");
@@ -408,7 +408,7 @@ TEST_CASE("where the disk fails inputs are not recorded, the world says so, and 
     Life life(path, recorded());
     for (int i = 0; i < 5; ++i) REQUIRE(life.tick());
     CHECK(life.world.recording_error() == nullptr);
-    life.world.commit();  // nothing is being written now
+    life.world.save();  // nothing is being written now
     disk.operations_left = 0;
     const std::uint64_t durable = life.world.durable_sequence();
     for (int i = 0; i < 20'000 && !life.world.recording_error(); ++i) REQUIRE(life.tick());
@@ -416,12 +416,12 @@ TEST_CASE("where the disk fails inputs are not recorded, the world says so, and 
     CHECK(life.world.recording_error()->starts_with(path + ": "));
     for (int i = 0; i < 50; ++i) REQUIRE(life.tick());
     CHECK(life.world.durable_sequence() == durable);
-    CHECK_FALSE(life.world.try_commit());
+    CHECK_FALSE(life.world.try_save());
     CHECK(life.world.recording_error());
 
     disk.operations_left = -1;
     std::optional<bool> saved;
-    REQUIRE(life.world.begin_commit([&](const auto& report) { saved = report.has_value(); }));
+    REQUIRE(life.world.begin_save([&](const auto& report) { saved = report.has_value(); }));
     for (int i = 0; i < 20'000 && !saved; ++i) REQUIRE(life.tick());
     CHECK(saved == true);
     CHECK(life.world.recording_error() == nullptr);
@@ -446,7 +446,7 @@ TEST_CASE("a tick is as long as the tick's number says, whatever was before it i
       now = world.next_frame().now_ns;
       CHECK(whole.next_frame().now_ns == now);
     }
-    world.commit();
+    world.save();
   }
   CHECK(now == 30 * 1'000'000'000ull / 7000);
 }

@@ -142,7 +142,7 @@ TEST_CASE("a damaged part of a manager refuses the file, saying which, and so do
     for (std::uint32_t i = 0; i < 12; ++i) heights.set(i, 1);
     auto file = WorldFile::open(path);
     REQUIRE(file);
-    REQUIRE(file->checkpoint({}, [&](StateSink& sink) { registry.save(sink); }));
+    REQUIRE(file->save({}, [&](StateSink& sink) { registry.save(sink); }));
   }
   const std::string whole = read_file(path);
   const auto load = [&]() -> std::string {
@@ -185,7 +185,7 @@ TEST_CASE("a row that was changed, moved, lost, doubled or brought back from an 
   rows[{StateSection::grants, 0, 0}] = {1, Bytes(10, std::byte{8})};
   {
     auto file = WorldFile::open(path);
-    REQUIRE(file->checkpoint({}, saving(rows)));
+    REQUIRE(file->save({}, saving(rows)));
   }
   const std::string whole = read_file(path);
   const auto damage = [&](const std::string& sql) {
@@ -216,7 +216,7 @@ TEST_CASE("a row that was changed, moved, lost, doubled or brought back from an 
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
     rows[{StateSection::columns, 3, 0xabcdef01}] = {2, Bytes(2000, std::byte{9})};
-    REQUIRE(file->checkpoint({}, saving(rows)));
+    REQUIRE(file->save({}, saving(rows)));
   }
   write_file(directory / "older.muster", whole);
   run_sql(
@@ -236,7 +236,7 @@ TEST_CASE("an older copy put in the place of a world is refused until somebody s
   {
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
-    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(file->save({}, saving({})));
   }
   write_file(path, older);
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
@@ -254,7 +254,7 @@ TEST_CASE("another world put in the place of one is no older copy") {
   make_world(directory / "a.muster-lock-unrelated");
   {
     auto file = WorldFile::open(directory / "b.muster");
-    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(file->save({}, saving({})));
   }
   write_file(directory / "a.muster", read_file(directory / "b.muster"));
   CHECK(read_world(directory / "a.muster") == Contents{});
@@ -309,7 +309,7 @@ TEST_CASE("a second owner is refused, naming the process that holds the world, b
   CHECK(refusal(directory / "../" + directory.path().filename().string() + "/w.muster", WorldErrorCode::in_use) == us);
   // The refused ones took nothing from the holder.
   REQUIRE(load_all(*file));
-  REQUIRE(file->checkpoint({}, saving({})));
+  REQUIRE(file->save({}, saving({})));
   CHECK(refusal(path, WorldErrorCode::in_use) == us);
 }
 
@@ -320,12 +320,12 @@ TEST_CASE("a world of two names (hard links) is not opened by either, and its ow
   {
     auto file = WorldFile::open(path);
     REQUIRE(file);
-    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(file->save({}, saving({})));
     REQUIRE(::link(path.c_str(), link.c_str()) == 0);
     CHECK(refusal(link, WorldErrorCode::in_use) == several);
     CHECK(is_refused_elsewhere(link, several));
     REQUIRE(load_all(*file));
-    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(file->save({}, saving({})));
   }
   // Nobody has it open; but a -wal that a crash left beside one name would be unknown to the other.
   CHECK(refused_unchanged(directory, link, WorldErrorCode::in_use) == several);
@@ -343,7 +343,7 @@ TEST_CASE("a world that is moved while it is open has one owner all the same") {
   for (const bool created : {true, false}) {
     auto file = WorldFile::open(path);
     REQUIRE(file);
-    if (created) REQUIRE(file->checkpoint({}, saving({})));
+    if (created) REQUIRE(file->save({}, saving({})));
     REQUIRE(::rename(path.c_str(), moved.c_str()) == 0);
     CHECK(is_refused_elsewhere(moved, "in use by another process under another path"));
     REQUIRE(::rename(moved.c_str(), path.c_str()) == 0);

@@ -7,7 +7,7 @@
 
 namespace muster::test {
 
-/// Returns the options without journal and automatic saves: everything since the last commit is
+/// Returns the options without journal and automatic saves: everything since the last save is
 /// lost with the world.
 inline WorldOptions saved_by_hand(WorldOptions options = {}) {
   options.durability = Durability::checkpoint;

@@ -43,7 +43,7 @@ struct Saved {
     saver.opened();
   }
   void push() { registry.push(unit, game::Damage{}); }
-  void first_commit() { REQUIRE(saver.commit()); }
+  void first_save() { REQUIRE(saver.save()); }
   /// Until it is so; the queue has a thread of its own.
   template <class F>
   void wait(F&& until) {
@@ -54,9 +54,9 @@ struct Saved {
     REQUIRE(until());
   }
   /// What was pushed goes to the queue at once: with the work before it done, though told of, the queue may be busy for a moment yet.
-  void hand_over_idle(Saver::Clock::time_point now) {
+  void write_due_idle(Saver::Clock::time_point now) {
     wait([&] { return saver.due().has_value(); });
-    saver.hand_over(now);
+    saver.write_due(now);
   }
   void wait_durable() {
     wait([&] { return saver.durable() == registry.sequence(); });

@@ -14,8 +14,8 @@ using namespace muster::test;
 
 namespace {
 
-using State = CheckpointStep::State;
-const CheckpointSlice one_row{.bytes = 1, .time = std::chrono::hours(1)};
+using State = SaveStep::State;
+const SaveSlice one_row{.bytes = 1, .time = std::chrono::hours(1)};
 
 std::string sql(const std::string& path, const std::string& text) {
   sqlite3* connection = nullptr;
@@ -89,7 +89,7 @@ TEST_CASE(
     REQUIRE(load_all(*file));
     Groups read;
     REQUIRE(take_all(*file, read));
-    if (session == 0) REQUIRE(file->checkpoint({.sequence = 100}, saving(rows)));
+    if (session == 0) REQUIRE(file->save({.sequence = 100}, saving(rows)));
     Contents current = contents(rows);
     for (int round = 0; round < 8; ++round) {
       ++version;
@@ -99,10 +99,10 @@ TEST_CASE(
       const StateCopy copied = copied_rows(*file, saving(rows));
       const Contents next = contents(rows);
       const std::uint64_t number = file->meta().checkpoint;
-      file->begin_checkpoint(stamp, copied);
+      file->begin_save(stamp, copied);
       for (;;) {
         if (random() % 3 == 0) add_group(*file, groups);
-        const auto step = file->step_checkpoint(random() % 4 ? one_row : CheckpointSlice{});
+        const auto step = file->step_save(random() % 4 ? one_row : SaveSlice{});
         if (!step) FAIL(step.error().what());
         const Found found = after_kill(path, directory);
         CHECK(found.groups == groups);
@@ -128,12 +128,12 @@ TEST_CASE(
         REQUIRE(after_kill(path, directory).rows == current);
       }
       if (random() % 4 == 0) {
-        REQUIRE(file->checkpoint({.sequence = groups == 0 ? 100 : made_up_group(groups).last}, saving(rows)));
+        REQUIRE(file->save({.sequence = groups == 0 ? 100 : made_up_group(groups).last}, saving(rows)));
         current = contents(rows);
         REQUIRE(after_kill(path, directory).rows == current);
       }
     }
-    REQUIRE(file->checkpoint({.sequence = groups == 0 ? 100 : made_up_group(groups).last}, saving(rows)));
+    REQUIRE(file->save({.sequence = groups == 0 ? 100 : made_up_group(groups).last}, saving(rows)));
   }
   CHECK(sql(path, "SELECT count(*) FROM state") == std::to_string(rows.size()));
   CHECK(sql(path, "SELECT count(*) FROM state WHERE bytes IS NULL") == "0");
@@ -148,14 +148,14 @@ TEST_CASE("a checkpoint in steps passes over rows that have the bytes they had, 
   {
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
-    REQUIRE(file->checkpoint({}, saving(rows)));
+    REQUIRE(file->save({}, saving(rows)));
     for (auto& [key, row] : rows) row.version += 1000;
     rows.begin()->second.bytes.push_back(std::byte{1});
     const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp;
-    file->begin_checkpoint(stamp, copied);
-    auto step = file->step_checkpoint();
-    while (step && step->state == State::more) step = file->step_checkpoint();
+    file->begin_save(stamp, copied);
+    auto step = file->step_save();
+    while (step && step->state == State::more) step = file->step_save();
     REQUIRE(step);
     CHECK(step->report.rows_written == 1);
   }
@@ -170,15 +170,15 @@ TEST_CASE(
   std::mt19937_64 random(1);
   Rows rows;
   for (std::uint64_t i = 0; i < 400; ++i) rows[{StateSection::columns, i, 7}] = {1, random_bytes(random, 1000)};
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   for (std::uint64_t i = 0; i < 400; i += 2) rows[{StateSection::columns, i, 7}] = {2, random_bytes(random, 1000)};
   rows[{StateSection::columns, 200, 7}].bytes = random_bytes(random, 50'000);
   const StateCopy copied = copied_rows(*file, saving(rows));
   const CheckpointStamp stamp;
-  file->begin_checkpoint(stamp, copied);
+  file->begin_save(stamp, copied);
   int steps = 1;
   for (;; ++steps) {
-    const auto step = file->step_checkpoint({.bytes = 10'000, .time = std::chrono::hours(1)});
+    const auto step = file->step_save({.bytes = 10'000, .time = std::chrono::hours(1)});
     REQUIRE(step);
     if (step->state != State::done) continue;
     CHECK(step->report.rows_written == 200);
@@ -197,16 +197,16 @@ TEST_CASE(
   auto file = WorldFile::open(path);
   std::mt19937_64 random(1);
   Rows rows = some_rows(random, 20, 1, 100);
-  REQUIRE(file->checkpoint({.sequence = 100}, saving(rows)));
-  const CheckpointSlice hurried{.time = std::chrono::hours(1), .hurries = [] { return true; }, .bytes_min = 1};
+  REQUIRE(file->save({.sequence = 100}, saving(rows)));
+  const SaveSlice hurried{.time = std::chrono::hours(1), .hurries = [] { return true; }, .bytes_min = 1};
   std::uint64_t groups = 0;
   for (std::uint64_t round = 1; round <= 20; ++round) {
     for (auto& [key, row] : rows) row = {round + 1, random_bytes(random, 100 + round)};
     const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp{.sequence = groups == 0 ? 100 : made_up_group(groups).last};
-    file->begin_checkpoint(stamp, copied);
+    file->begin_save(stamp, copied);
     do add_group(*file, groups);
-    while (file->step_checkpoint(hurried)->state != State::done);
+    while (file->step_save(hurried)->state != State::done);
     do add_group(*file, groups);
     while (file->remove_past(hurried).value());
     // As many as came since it was begun: while rows were written, and while those before it and the groups of the past were removed.
@@ -220,14 +220,14 @@ TEST_CASE("rows that were replaced or removed are gone from the file some steps 
   auto file = WorldFile::open(path);
   std::mt19937_64 random(1);
   Rows rows = some_rows(random, 60, 1);
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   const std::size_t before = rows.size();
   for (int i = 0; i < 10; ++i) rows.erase(rows.begin());
   for (auto& [key, row] : rows) row = {2, random_bytes(random, row.bytes.size() + 1)};
   const StateCopy copied = copied_rows(*file, saving(rows));
   const CheckpointStamp stamp;
-  file->begin_checkpoint(stamp, copied);
-  while (file->step_checkpoint(one_row)->state != State::done) {
+  file->begin_save(stamp, copied);
+  while (file->step_save(one_row)->state != State::done) {
   }
   CHECK(sql(path, "SELECT count(*) FROM state") == std::to_string(2 * before));
   CHECK(sql(path, "SELECT count(*) FROM state WHERE bytes IS NULL") == "10");
@@ -246,13 +246,13 @@ TEST_CASE("what a killed checkpoint left does not count, and is removed by the n
   const Contents before = contents(rows);
   {
     auto file = WorldFile::open(path);
-    REQUIRE(file->checkpoint({}, saving(rows)));
+    REQUIRE(file->save({}, saving(rows)));
     for (int i = 0; i < 5; ++i) rows.erase(rows.begin());
     for (auto& [key, row] : rows) row = {2, random_bytes(random, 100)};
     const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp;
-    file->begin_checkpoint(stamp, copied);
-    for (int i = 0; i < 20; ++i) REQUIRE(file->step_checkpoint(one_row)->state == State::more);
+    file->begin_save(stamp, copied);
+    for (int i = 0; i < 20; ++i) REQUIRE(file->step_save(one_row)->state == State::more);
     for (const char* part : {"", "-wal"}) write_file(copy + part, read_file(path + part));
   }
   const bool in_steps = GENERATE(false, true);
@@ -262,13 +262,13 @@ TEST_CASE("what a killed checkpoint left does not count, and is removed by the n
   if (in_steps) {
     const StateCopy copied = copied_rows(*file, saving(rows));
     const CheckpointStamp stamp;
-    file->begin_checkpoint(stamp, copied);
-    while (file->step_checkpoint(one_row)->state != State::done) {
+    file->begin_save(stamp, copied);
+    while (file->step_save(one_row)->state != State::done) {
     }
     while (file->remove_past().value()) {
     }
   } else {
-    REQUIRE(file->checkpoint({}, saving(rows)));
+    REQUIRE(file->save({}, saving(rows)));
   }
   CHECK(file->meta().checkpoint == 2);
   CHECK(sql(copy, "SELECT count(*) FROM state") == std::to_string(rows.size()));
@@ -291,13 +291,13 @@ TEST_CASE(
     bool failed = false, done = false;
     {
       auto file = WorldFile::open(path, {.merge_bytes = 9000, .vfs = disk.name()});
-      if (const auto first = file->checkpoint({.sequence = 100}, saving(rows)); !first) FAIL(first.error().what());
+      if (const auto first = file->save({.sequence = 100}, saving(rows)); !first) FAIL(first.error().what());
       for (const auto& [key, row] : some_rows(random, 6, 2)) rows[key] = row;
       rows.erase(rows.begin());
       const CheckpointStamp stamp{.sequence = 100};
       const StateCopy copied = copied_rows(*file, saving(rows));
       disk.operations_left = operations;
-      file->begin_checkpoint(stamp, copied);
+      file->begin_save(stamp, copied);
       while (!failed) {
         JournalGroup next = made_up_group(groups + 1);
         if (file->append(next))
@@ -311,7 +311,7 @@ TEST_CASE(
           if (more && !*more) break;
           continue;
         }
-        const auto step = file->step_checkpoint({.bytes = 6000, .time = std::chrono::hours(1)});
+        const auto step = file->step_save({.bytes = 6000, .time = std::chrono::hours(1)});
         failed = !step;
         done = step && step->state == State::done;
       }
@@ -326,9 +326,9 @@ TEST_CASE(
         if (!done) {
           const StateCopy again = copied_rows(*file, saving(rows));
           const CheckpointStamp later{.sequence = file->durable()};
-          file->begin_checkpoint(later, again);
+          file->begin_save(later, again);
           for (;;) {
-            const auto step = file->step_checkpoint(one_row);
+            const auto step = file->step_save(one_row);
             if (!step) FAIL(step.error().what());
             if (step->state == State::done) break;
           }
@@ -370,7 +370,7 @@ TEST_CASE(
     Rows rows = some_rows(random, 8, 1);
     {
       auto file = WorldFile::open(path);
-      REQUIRE(file->checkpoint({.sequence = 100}, saving(rows)));
+      REQUIRE(file->save({.sequence = 100}, saving(rows)));
     }
     disk.remember = true;
     Contents reported = contents(rows), next;
@@ -384,9 +384,9 @@ TEST_CASE(
         next = contents(rows);
         const StateCopy copied = copied_rows(*file, saving(rows));
         const CheckpointStamp stamp{.sequence = groups == 0 ? 100 : made_up_group(groups).last};
-        file->begin_checkpoint(stamp, copied);
+        file->begin_save(stamp, copied);
         for (;;) {
-          const auto step = file->step_checkpoint({.bytes = random() % 9000, .time = std::chrono::hours(1)});
+          const auto step = file->step_save({.bytes = random() % 9000, .time = std::chrono::hours(1)});
           good = step.has_value();
           if (!good) break;
           if (step->state == State::done) {
@@ -427,18 +427,18 @@ TEST_CASE(
   std::mt19937_64 random(1);
   Rows rows = some_rows(random, 20, 1);
   auto file = WorldFile::open(path);
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   for (auto& [key, row] : rows) row = {2, random_bytes(random, row.bytes.size() + 1)};
   const CheckpointStamp stamp;
   const StateCopy copied = copied_rows(*file, saving(rows));
-  file->begin_checkpoint(stamp, copied);
-  REQUIRE(file->step_checkpoint(one_row)->state == State::more);
+  file->begin_save(stamp, copied);
+  REQUIRE(file->step_save(one_row)->state == State::more);
   sql(path, "DELETE FROM state WHERE id % 2");
-  REQUIRE(file->step_checkpoint(one_row)->state == State::stale);
-  CHECK(file->step_checkpoint(one_row).error().detail() == "no checkpoint was begun");
+  REQUIRE(file->step_save(one_row)->state == State::stale);
+  CHECK(file->step_save(one_row).error().detail() == "no checkpoint was begun");
   const StateCopy whole = copied_rows(*file, saving(rows));
-  file->begin_checkpoint(stamp, whole);
-  const auto step = file->step_checkpoint(one_row);
+  file->begin_save(stamp, whole);
+  const auto step = file->step_save(one_row);
   REQUIRE(step);
   CHECK(step->state == State::done);
   CHECK(step->report.rows_written == rows.size());

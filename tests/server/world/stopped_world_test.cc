@@ -47,7 +47,7 @@ Handlers install(EntityRegistry& registry) {
 }
 
 WorldOptions recorded(std::string code = "game 1") {
-  return {.hz = 20'000, .code = std::move(code), .durability = Durability::commit, .autosave = {}};
+  return {.hz = 20'000, .code = std::move(code), .durability = Durability::each_flush, .autosave = {}};
 }
 
 /// Ticks until this one, each with a Ping of that number.
@@ -62,7 +62,7 @@ void tick_until(World& world, std::uint64_t tick) {
 void edit(World& world, Entity e, float amount) {
   BatchBuilder builder;
   builder.append(e, game::Damage{.amount = amount});
-  world.registry().host().push_batch(builder.bytes(), 7, 1);
+  world.registry().host().push_batch(builder.bytes(), {.session = 7, .request = 1});
 }
 
 /// Does it in a process of its own, and says whether that died of it.
@@ -88,7 +88,7 @@ struct Bombed {
     REQUIRE(dies([&] {
       World world(path, install, recorded());
       const Entity made = world.registry().create("e", game::Health{.value = 1000});
-      world.commit();
+      world.save();
       tick_until(world, 10);
       edit(world, made, 666);
       edit(world, made, 4);
@@ -146,11 +146,11 @@ TEST_CASE(
     CHECK_FALSE(world.set_pace({.paused = true, .steps = 1}));
     edit(world, bombed.e, 1);
     edit(world, bombed.e, 1);
-    const auto saved = world.try_commit();
+    const auto saved = world.try_save();
     REQUIRE_FALSE(saved);
     CHECK(saved.error().code() == WorldErrorCode::stopped);
     bool told = false;
-    CHECK(world.begin_commit([&](const auto& report) { told = !report; }));
+    CHECK(world.begin_save([&](const auto& report) { told = !report; }));
     CHECK(told);
     world.stop();
     CHECK_FALSE(world.next_frame());
@@ -200,7 +200,7 @@ TEST_CASE("a world with several inputs that its process dies of goes on without 
   REQUIRE(dies([&] {
     World world(path, install, recorded());
     const Entity made = world.registry().create("e", game::Health{.value = 1000});
-    world.commit();
+    world.save();
     tick_until(world, 10);
     for (int i = 0; i < 3; ++i) {
       edit(world, made, 666);
@@ -294,15 +294,15 @@ TEST_CASE("a world is not stopped where its process died once, or of other code,
 TEST_CASE("a world whose process dies twice in one tick opens stopped before it, whatever was recorded of it") {
   const Directory directory;
   const std::string path = directory / "w.muster";
-  const auto durability = GENERATE(Durability::commit, Durability::checkpoint);
+  const auto durability = GENERATE(Durability::each_flush, Durability::checkpoint);
   WorldOptions options = recorded();
   options.durability = durability;
   {
     World world(path, install, options);
     (void)world.registry().create("e", game::Health{.value = 1000});
-    world.commit();
+    world.save();
     tick_until(world, 5);
-    world.commit();
+    world.save();
   }
   const auto run = [&](std::uint64_t more) {
     return dies([&] {
@@ -370,13 +370,13 @@ TEST_CASE("20 crashes leave no ids to sessions that are gone, and the clock of a
   for (std::uint64_t start = 0; start < 20; ++start)
     REQUIRE(dies([&] {
       World world(path, install, recorded());
-      if (world.is_new()) world.commit();
+      if (world.is_new()) world.save();
       for (std::uint64_t session = 1; session <= 3; ++session) {
         (void)world.next_frame();
         (void)world.registry().host().grant(100, session);
       }
       tick_until(world, std::max(start * 7 + 7, *died_in + 1));
-      if (start % 3 == 0) world.commit();
+      if (start % 3 == 0) world.save();
       for (const std::uint64_t last = world.registry().sequence(); world.durable_sequence() < last;)
         (void)world.next_frame();
       *died_in = world.tick();
@@ -400,13 +400,13 @@ TEST_CASE("a world that was killed while a handler did not return opens stopped 
   watched.watchdog = std::chrono::milliseconds(300);
   watched.on_hang = [](const std::string&) { die(); };
   SECTION("in a tick, whatever was recorded of it") {
-    watched.durability = GENERATE(Durability::commit, Durability::checkpoint);
+    watched.durability = GENERATE(Durability::each_flush, Durability::checkpoint);
     const auto run = [&] {
       return dies([&] {
         World world(path, install, watched);
         if (world.is_new()) {
           (void)world.registry().create("e", game::Health{.value = 1000});
-          world.commit();
+          world.save();
         }
         hanging_ping = 12;
         tick_until(world, 30);
@@ -457,9 +457,9 @@ TEST_CASE("a world that stands before a tick says what is due in it, how that is
     const Entity made = world.registry().create("e", game::Health{.value = 1000});
     timer = world.registry().post_at(12'000'000, made, game::Ping{.hops = 777});
     (void)world.registry().post_at(60'000'000'000, made, game::Ping{.hops = 1});
-    world.commit();
+    world.save();
     tick_until(world, 5);
-    world.commit();
+    world.save();
     saved = world.saved_sequence();
   }
   REQUIRE(dies([&] {
@@ -512,11 +512,11 @@ TEST_CASE("a world is not stopped before an input that a handler returned from a
     };
     World world(path, install, watched);
     (void)world.registry().create("e", game::Health{.value = 1000});
-    world.commit();
+    world.save();
     hanging_ping = 12;
     tick_until(world, 12);
     while (told < 2) (void)world.next_frame();
-    world.commit();
+    world.save();
     world.registry().push(game::Ping{.hops = 1});
     die();
   }));

@@ -69,11 +69,11 @@ TEST_CASE("the first checkpoint of a world of format 1 makes it one of format 2,
   std::uint64_t hash = 0;
   {
     World world(path, install, saved_by_hand({.hz = 60}));
-    const CheckpointReport report = world.commit();
+    const CheckpointReport report = world.save();
     CHECK(report.checkpoint == 3);
     CHECK(report.original == kept);
     CHECK(report.rows_written == report.rows);
-    CHECK(world.commit().original == "");
+    CHECK(world.save().original == "");
     hash = world.registry().hash();
   }
   CHECK(directory.names() == std::vector<std::string>{"w.muster", "w.muster-format1", "w.muster-lock"});
@@ -83,7 +83,7 @@ TEST_CASE("the first checkpoint of a world of format 1 makes it one of format 2,
     World world(path, install, saved_by_hand({.hz = 60}));
     check_values(world);
     CHECK(world.registry().hash() == hash);
-    CHECK(world.commit().original == "");
+    CHECK(world.save().original == "");
   }
   write_file(directory / "old.muster", original());
   CHECK(read_world(kept).value() == read_world(directory / "old.muster").value());
@@ -99,20 +99,20 @@ TEST_CASE("a file that has the original's name already is left alone") {
   write_file(path + "-format1", "mine");
   write_file(path + "-format1-2", "mine too");
   World world(path, install, saved_by_hand());
-  CHECK(world.commit().original == path + "-format1-3");
+  CHECK(world.save().original == path + "-format1-3");
   CHECK(read_file(path + "-format1") == "mine");
   CHECK(read_file(path + "-format1-2") == "mine too");
 }
 
-TEST_CASE("a commit that is begun takes a world of format 1 over too") {
+TEST_CASE("a save that is begun takes a world of format 1 over too") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   write_file(path, original());
   World world(path, install, saved_by_hand({.hz = 60}));
   std::string kept;
   REQUIRE(
-      world.begin_commit([&](std::expected<CheckpointReport, WorldError> report) { kept = report.value().original; }));
-  world.commit();
+      world.begin_save([&](std::expected<CheckpointReport, WorldError> report) { kept = report.value().original; }));
+  world.save();
   CHECK(kept == path + "-format1");
   CHECK(format_of(path) == 2);
 }
@@ -129,7 +129,7 @@ TEST_CASE("inputs are recorded only after a world of format 1 was taken over") {
   CHECK(file->append(group).error().detail() == "inputs cannot be recorded before the first checkpoint");
   Rows rows;
   for (const auto& [key, bytes] : *all) rows[key] = {1, bytes};
-  REQUIRE(file->checkpoint({.sequence = 12}, saving(rows)));
+  REQUIRE(file->save({.sequence = 12}, saving(rows)));
   CHECK_FALSE(file->is_older());
   REQUIRE(file->append(group));
   CHECK(load_all(*file).value() == *all);
@@ -175,7 +175,7 @@ TEST_CASE(
       all = load_all(*file).value();
       for (const auto& [key, bytes] : all) rows[key] = {1, bytes};
       disk.operations_left = operations;
-      whole = file->checkpoint({.sequence = 12}, saving(rows)).has_value();
+      whole = file->save({.sequence = 12}, saving(rows)).has_value();
       disk.operations_left = 0;
     }
     disk.operations_left = -1;
@@ -185,7 +185,7 @@ TEST_CASE(
     REQUIRE((!whole || !file->is_older()));
     if (file->is_older()) {
       ++untouched;
-      const auto report = file->checkpoint({.sequence = 12}, saving(rows));
+      const auto report = file->save({.sequence = 12}, saving(rows));
       if (!report) FAIL(report.error().what());
       REQUIRE(report->original == path + "-format1");
       REQUIRE(load_all(*file) == all);

@@ -38,7 +38,7 @@ TEST_CASE("the sqlite3 program opens a world, closed or running") {
   auto file = WorldFile::open(path);
   REQUIRE(load_all(*file));
   CHECK(sqlite3_says(path, "SELECT count(*) FROM state JOIN section_names USING(section)") == count);
-  REQUIRE(file->checkpoint({}, saving({})));
+  REQUIRE(file->save({}, saving({})));
   CHECK(sqlite3_says(path, "SELECT count(*) FROM state") == "0\n");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("what another program writes into the state of a running world is writ
   CHECK(sqlite3_says(path,
                      "DELETE FROM state WHERE id % 2; VACUUM; CREATE TABLE notes(text); "
                      "INSERT INTO notes VALUES('mine')") == "");
-  const auto report = file->checkpoint({}, saving(rows));
+  const auto report = file->save({}, saving(rows));
   REQUIRE(report);
   CHECK(report->rows_written == rows.size());
   REQUIRE(load_all(*file) == contents(rows));
@@ -67,13 +67,13 @@ TEST_CASE(
   Rows rows = make_world(path);
   auto file = WorldFile::open(path);
   REQUIRE(load_all(*file));
-  REQUIRE(file->checkpoint({}, saving(rows)));
+  REQUIRE(file->save({}, saving(rows)));
   const StateCopy copied = copied_rows(*file, saving_changes(rows));
   CHECK(sqlite3_says(path, "DELETE FROM state WHERE id % 2") == "");
-  const auto stale = file->checkpoint({}, copied);
+  const auto stale = file->save({}, copied);
   REQUIRE(stale);
   CHECK_FALSE(*stale);
-  const auto report = file->checkpoint({}, saving_changes(rows));
+  const auto report = file->save({}, saving_changes(rows));
   REQUIRE(report);
   CHECK(report->rows_written == rows.size());
   REQUIRE(load_all(*file) == contents(rows));
@@ -91,12 +91,12 @@ TEST_CASE("a program that holds a write transaction delays a checkpoint, and is 
   std::fputs("BEGIN IMMEDIATE;\n.shell sleep 4\nROLLBACK;\n", holder);
   std::fflush(holder);
   ::usleep(500000);
-  const auto report = file->checkpoint({}, saving({}));
+  const auto report = file->save({}, saving({}));
   REQUIRE_FALSE(report);
   CHECK(report.error().code() == WorldErrorCode::in_use);
   CHECK(report.error().detail() == "another program holds the database while writing a checkpoint");
   ::pclose(holder);
-  REQUIRE(file->checkpoint({}, saving({})));
+  REQUIRE(file->save({}, saving({})));
 }
 
 }  // namespace tools_test

@@ -78,7 +78,7 @@ std::string refusal(const std::string& path, WorldErrorCode code, const World::I
 
 }  // namespace
 
-TEST_CASE("a world is filled and committed, and comes back with the same ids, names, order, values and hash") {
+TEST_CASE("a world is filled and saved, and comes back with the same ids, names, order, values and hash") {
   const Directory directory;
   const std::string path = directory / "level1.muster";
   std::string before;
@@ -93,7 +93,7 @@ TEST_CASE("a world is filled and committed, and comes back with the same ids, na
     registry.create_under(orc, "", game::Armor{.factor = 3}).or_stop();
     registry.destroy(registry.create("gone", game::Health{}));
     registry.push(orc, game::Damage{.amount = 7});
-    const CheckpointReport report = world.commit();
+    const CheckpointReport report = world.save();
     CHECK(report.checkpoint == 1);
     CHECK(report.sequence == registry.sequence());
     CHECK(world.durable_sequence() == registry.sequence());
@@ -126,11 +126,11 @@ TEST_CASE(
     first = world.registry().host().grant(1000, 77);
     BatchBuilder used, create, timed;
     used.append(Entity{first.index + 1, 1}, Create{});
-    world.registry().host().push_batch(used.bytes(), 77);
+    world.registry().host().push_batch(used.bytes(), {.session = 77});
     create.append(Entity{first.index + 500, 1}, Create{});
     timed.append_timed(1000, 0, create.front());
-    world.registry().host().push_batch(timed.bytes(), 77);
-    world.commit();
+    world.registry().host().push_batch(timed.bytes(), {.session = 77});
+    world.save();
     hash = world.registry().hash();
   }
   struct Told final : InputSink {
@@ -154,7 +154,7 @@ TEST_CASE(
   CHECK(registry.alive({first.index + 500, 1}));
 }
 
-TEST_CASE("what was not committed is gone") {
+TEST_CASE("what was not saved is gone") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
@@ -166,7 +166,7 @@ TEST_CASE("what was not committed is gone") {
     World world(path, install, saved_by_hand());
     CHECK(world.is_new());
     world.registry().create("b").or_stop();
-    world.commit();
+    world.save();
     world.registry().create("c").or_stop();
   }
   World world(path, install, saved_by_hand());
@@ -176,7 +176,7 @@ TEST_CASE("what was not committed is gone") {
 }
 
 TEST_CASE(
-    "random programs: every commit leaves exactly the rows of a whole save, and a world read back goes on alike") {
+    "random programs: every save leaves exactly the rows of a save from nothing, and a world read back goes on alike") {
   const std::uint64_t seed = GENERATE(range(1, 31));
   CAPTURE(seed);
   std::mt19937_64 random(seed);
@@ -232,7 +232,7 @@ TEST_CASE(
     REQUIRE(made[0] == made[1]);
     if (made[0]) known.push_back(made[0]);
     if (random() % 4 == 0) {
-      const auto report = world->try_commit();
+      const auto report = world->try_save();
       if (!report) FAIL(report.error().what());
       if (random() % 6 == 0) {
         AllRows whole;
@@ -267,11 +267,11 @@ TEST_CASE("posts and timers that wait are saved, whenever they came, and deliver
     World world(path, install);
     orc = world.registry().create("orc", game::Health{.value = 100});
     world.registry().post(orc, game::Damage{.amount = 1});
-    world.commit();
+    world.save();
     world.registry().post(orc, game::Damage{.amount = 2});  // extends the batch that was saved
-    world.commit();
+    world.save();
     timer = world.registry().post_at(1000, orc, game::Damage{.amount = 40});
-    world.commit();
+    world.save();
   }
   World world(path, install);
   CHECK(world.registry().get<game::Health>(orc).value == 100);
@@ -282,24 +282,24 @@ TEST_CASE("posts and timers that wait are saved, whenever they came, and deliver
   CHECK(world.registry().get<game::Health>(orc).value == 57);
 }
 
-TEST_CASE("a commit writes only what changed") {
+TEST_CASE("a save writes only what changed") {
   const Directory directory;
   World world(directory / "w.muster", install);
   const auto many = world.registry().create_many(100'000, game::Health{.value = 5}, game::Armor{});
-  const std::uint64_t all = world.commit().bytes_written;
+  const std::uint64_t all = world.save().bytes_written;
   CHECK(all > 100'000 * 16);
   world.registry().push(many[50'000], game::Damage{.amount = 1});
-  CHECK(world.commit().bytes_written < 100'000);
+  CHECK(world.save().bytes_written < 100'000);
 }
 
-TEST_CASE("a commit behind which nothing changed writes nothing, and reports the checkpoint that is there") {
+TEST_CASE("a save behind which nothing changed writes nothing, and reports the checkpoint that is there") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   World world(path, install, saved_by_hand());
   (void)world.registry().create("orc", game::Health{.value = 5});
-  const CheckpointReport first = world.commit();
+  const CheckpointReport first = world.save();
   const std::string file = read_file(path), wal = read_file(path + "-wal");
-  const CheckpointReport again = world.commit();
+  const CheckpointReport again = world.save();
   CHECK(again.checkpoint == first.checkpoint);
   CHECK(again.sequence == first.sequence);
   CHECK(again.rows == first.rows);
@@ -316,14 +316,14 @@ TEST_CASE("a world opened by a program without its types keeps them, and saves t
   {
     World world(path, install);
     orc = world.registry().create("orc", game::Health{.value = 30}, game::Armor{.factor = 2});
-    world.commit();
+    world.save();
     before = seen(world.registry());
   }
   {
     World world(path, nothing);
     CHECK(seen(world.registry()) == before);
     world.registry().rename(orc, "ork");
-    world.commit();
+    world.save();
   }
   World world(path, install);
   CHECK(world.registry().get<game::Health>(orc).value == 30);
@@ -331,13 +331,13 @@ TEST_CASE("a world opened by a program without its types keeps them, and saves t
 }
 
 TEST_CASE(
-    "a component that was saved with another layout is converted, told, and has the new one after the next commit") {
+    "a component that was saved with another layout is converted, told, and has the new one after the next save") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
     World world(path, install, saved_by_hand());
     world.registry().create("orc", game::Armor{.factor = 0.5f}).or_stop();
-    world.commit();
+    world.save();
   }
   const std::string before = read_file(path);
   const std::string changed = read_file(MUSTER_CHANGED_SCHEMA);
@@ -359,7 +359,7 @@ TEST_CASE(
   {
     World world(path, with_changed, saved_by_hand());
     check(world, told);
-    world.commit();
+    world.save();
   }
   check(World(path, with_changed, saved_by_hand()), {});
 }
@@ -370,7 +370,7 @@ TEST_CASE("a component whose values cannot be converted refuses the file, naming
   {
     World world(path, install);
     world.registry().create("orc", game::Health{.value = 30}).or_stop();
-    world.commit();
+    world.save();
   }
   const std::string changed = read_file(MUSTER_CHANGED_SCHEMA);
   REQUIRE_FALSE(changed.empty());
@@ -389,7 +389,7 @@ TEST_CASE("an install that throws is the world's error, and the file is as befor
   const std::string path = directory / "w.muster";
   {
     World world(path, install);
-    world.commit();
+    world.save();
   }
   CHECK(refusal(path, WorldErrorCode::setup, [](EntityRegistry&) -> Handlers {
           throw std::runtime_error("the plugin is too old");
@@ -404,7 +404,7 @@ TEST_CASE("a world that is open is refused to a second one, and options that mak
   const Directory directory;
   const std::string path = directory / "w.muster";
   World world(path, install);
-  world.commit();
+  world.save();
   CHECK(refusal(path, WorldErrorCode::in_use, install) == path + ": in use by process " + std::to_string(::getpid()));
   CHECK(refusal(directory / "no.muster", WorldErrorCode::missing, install, {.open = OpenMode::open_existing}) ==
         directory / "no.muster: no such file");
@@ -418,7 +418,7 @@ TEST_CASE("people with an SQL tool find the types with their fields") {
   {
     World world(path, install);
     world.registry().create("orc", game::Health{.value = 30}).or_stop();
-    world.commit();
+    world.save();
   }
   auto database = Database::open(path, false, "", path);
   REQUIRE(database);
@@ -429,7 +429,7 @@ TEST_CASE("people with an SQL tool find the types with their fields") {
   CHECK(*fields == "amount:float @0, from:muster.Entity @8");
 }
 
-TEST_CASE("a world opens though a handler wrote what no enum has, reports it, and has it right after the next commit") {
+TEST_CASE("a world opens though a handler wrote what no enum has, reports it, and has it right after the next save") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   const auto wrong = [](EntityRegistry& registry) -> Handlers {
@@ -443,19 +443,19 @@ TEST_CASE("a world opens though a handler wrote what no enum has, reports it, an
     World world(path, wrong, saved_by_hand());
     CHECK(world.load_report().mended == 0);
     who = world.registry().create("orc", game::Oath{});
-    world.commit();
+    world.save();
     world.registry().push(who, game::Damage{});
-    REQUIRE(world.try_commit());
+    REQUIRE(world.try_save());
   }
   const game::Oath right{.team = game::Team::blue, .loyal = true};
-  for (const bool commits : {false, true}) {
+  for (const bool saves : {false, true}) {
     World world(path, nothing, saved_by_hand());
     REQUIRE(world.load_report().mended == 2);
     const MendedState& first = world.load_report().listed[0];
     CHECK(first.entity == who);
     CHECK(first.type + "." + first.field + " " + first.found + " " + first.put == "game.Oath.team 77 1");
     CHECK(std::memcmp(world.registry().find(who, TypeTraits<game::Oath>::id), &right, sizeof right) == 0);
-    if (commits) world.commit();
+    if (saves) world.save();
   }
   World world(path, wrong, saved_by_hand());
   CHECK(world.load_report().mended == 0);

@@ -10,11 +10,11 @@ export interface MessageLine {
   sequence: bigint;
   clock_ns: bigint;
   /** The session that sent it; 0n for the world itself. */
-  author: bigint;
+  session: bigint;
   /** Id of its session's request. */
   request: bigint;
   /**
-   * True if the message is not an input: a handler pushed it, or a timer delivered it. Sequence and
+   * True if the message is not an input: a handler posted it, or a timer delivered it. Sequence and
    * session are then those of the input that caused it.
    */
   is_pushed: boolean;
@@ -118,8 +118,8 @@ export class Messages {
     const about = {
       sequence: envelope?.sequence ?? 0n,
       clock_ns: envelope?.clock_ns ?? 0n,
-      author: envelope?.author ?? 0n,
-      request: envelope?.author_request ?? 0n,
+      session: envelope?.session ?? 0n,
+      request: envelope?.sender_request ?? 0n,
       is_pushed: received.is_pushed,
       at: new Date(),
     };

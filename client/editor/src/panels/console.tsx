@@ -60,7 +60,7 @@ export function Console(): JSX.Element {
                 type="text"
                 role="searchbox"
                 aria-label="Filter messages"
-                placeholder="Filter: type, entity, author"
+                placeholder="Filter: type, entity, session"
                 spellcheck={false}
                 value={filter.value}
                 onInput={(event) => (filter.value = event.currentTarget.value)}
@@ -138,20 +138,20 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   }
   /** Unknown for messages from other sessions. */
   function refusal(line: MessageLine): 'all' | 'some' | undefined {
-    const is_mine = !line.is_pushed && line.author === model.client.value?.welcome.author;
+    const is_mine = !line.is_pushed && line.session === model.client.value?.welcome.session;
     return is_mine ? model.messages.refused.value.get(line.request) : undefined;
   }
   function from_text(line: MessageLine): string {
-    return line.is_pushed ? 'pushed' : author_text(line.author);
+    return line.is_pushed ? 'pushed' : sender_text(line.session);
   }
   function from_title(line: MessageLine): string | undefined {
     if (line.type === '') return undefined;
-    if (!line.is_pushed) return `session ${line.author}`;
-    return `Pushed by a handler or delivered by a timer, with input ${line.sequence} from ${author_text(line.author)}`;
+    if (!line.is_pushed) return `session ${line.session}`;
+    return `Posted by a handler or delivered by a timer, with input ${line.sequence} from ${sender_text(line.session)}`;
   }
-  function author_text(author: bigint): string {
-    if (author === 0n) return 'world';
-    return author === model.client.value?.welcome.author ? 'you' : `session ${author.toString(16).slice(-4)}`;
+  function sender_text(session: bigint): string {
+    if (session === 0n) return 'world';
+    return session === model.client.value?.welcome.session ? 'you' : `session ${session.toString(16).slice(-4)}`;
   }
   const first = Math.max(0, Math.floor(top / line_height) - 2);
   const last = Math.min(lines.length, Math.ceil((top + height) / line_height) + 2);
@@ -165,7 +165,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         <div class={`message-head ${hz > 0 ? '' : 'has-no-ticks'}`} aria-hidden="true">
           <span class="message-sequence">input</span>
           <span class="message-tick">tick</span>
-          <span class="message-author">from</span>
+          <span class="message-sender">from</span>
           <span class="message-type">message</span>
           <span class="message-target">to</span>
           <span class="message-value">content</span>
@@ -207,7 +207,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
               <span class="message-tick" title="Tick">
                 {hz > 0 ? Math.round((Number(line.clock_ns) / 1e9) * hz) : ''}
               </span>
-              <span class="message-author" title={from_title(line)}>
+              <span class="message-sender" title={from_title(line)}>
                 {line.type === '' ? '' : from_text(line)}
               </span>
               <span class="message-type" title={line.type}>

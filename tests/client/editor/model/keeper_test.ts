@@ -81,10 +81,10 @@ test('a page is live once it was opened, and says hello as what it is', async (t
 test('who connects again says how far it came, and is told where the server was started anew', async (t) => {
   const { hands, keeper, server, opened } = kept(t);
   const said = ({ sent }: Scripted): unknown[] => {
-    const { session, last_sequence } = sent[0].value as session.Hello;
-    return [session, last_sequence];
+    const { secret, last_sequence } = sent[0].value as session.Hello;
+    return [secret, last_sequence];
   };
-  const starts = [7n, 7n, 8n, 8n].map((epoch, i) => server(true, { server: epoch, session: BigInt(i + 1), sequence: 40n }));
+  const starts = [7n, 7n, 8n, 8n].map((epoch, i) => server(true, { epoch, secret: BigInt(i + 1), sequence: 40n }));
   keeper.start();
   await hands.turn();
   for (const played of starts.slice(0, -1)) {

@@ -26,7 +26,7 @@ async function opened(t: TestContext) {
   /** An input as it came: flags of frame.ts. */
   const event = (plan: BatchPlan | Uint8Array, sequence = 5n, flags = 4): void => {
     const batch = plan instanceof Uint8Array ? plan : encode_batch(plan);
-    server.stream.receive(encode_frame(batch, watch(), flags, { sequence, author: 3n, author_request: 0n, clock_ns: sequence * 10n }));
+    server.stream.receive(encode_frame(batch, watch(), flags, { sequence, session: 3n, sender_request: 0n, clock_ns: sequence * 10n }));
   };
   const damage = client.types.get('golden.Damage');
   return { hands, client, server, messages, failed, asked, event, damage };
@@ -48,7 +48,7 @@ test('inputs are asked for of every type that the world has, but for those of ev
   assert.deepEqual([world, values, structure, inputs, pushed, rate_max, entities], [true, false, false, true, [], 20, []]);
 });
 
-test('what handlers push is asked for where it is wanted, and types that the world learns', async (t) => {
+test('what handlers post is asked for where it is wanted, and types that the world learns', async (t) => {
   const { client, server, messages, asked, failed } = await opened(t);
   messages.show_pushed(true); // nobody is asked yet
   messages.learned();
@@ -95,7 +95,7 @@ test('a line says whose message it was, to whom, and what is in it with its comp
   event({ kind: 'each', type: damage, messages: [{ target: nil, value }] }, 7n, 4 | 8);
   const rows = [{ type: client.types.get('golden.Config'), value: { speed: 2 } }];
   event({ kind: 'each', type: client.types.get('muster.Create'), messages: [{ target: entity(9), value: { parent: entity(1) }, rows }] }, 8n);
-  const about = { author: 3n, request: 0n, due_ns: 0n, is_pushed: false, more: 0, type: 'golden.Damage', value };
+  const about = { session: 3n, request: 0n, due_ns: 0n, is_pushed: false, more: 0, type: 'golden.Damage', value };
   const [first, second, third, create] = lines(play);
   assert.deepEqual(first, { ...about, sequence: 5n, clock_ns: 50n, target: entity(1) });
   assert.deepEqual(second, { ...about, sequence: 6n, clock_ns: 60n, target: null });
@@ -163,7 +163,7 @@ test('what is to come says when, gaps have no type, and a state is no input', as
   server.tell(muster.Create, { parent: nil }, { request, flags: 2, sequence: 9n, target: entity(8) });
   const [timed, gap, ...rest] = lines(play);
   assert.deepEqual([timed.due_ns, timed.type, timed.target, timed.value.amount], [77n, 'golden.Damage', entity(1), 4]);
-  assert.deepEqual([gap.type, gap.target, gap.sequence, gap.author, gap.due_ns, gap.more, gap.value], ['', null, 0n, 0n, 0n, 0, { after: 5n, through: 9n, lost: 4n }]);
+  assert.deepEqual([gap.type, gap.target, gap.sequence, gap.session, gap.due_ns, gap.more, gap.value], ['', null, 0n, 0n, 0n, 0, { after: 5n, through: 9n, lost: 4n }]);
   assert.deepEqual(rest, []);
 });
 
@@ -218,7 +218,7 @@ test('of two sessions the later one is listened to', async (t) => {
   assert.deepEqual(messages.lines.value, []);
   other.server.stream.receive(encode_frame(encode_batch(one), other.server.request_of(session.Follow), 4));
   hands.pass(100);
-  assert.deepEqual(messages.lines.value.map(({ sequence, clock_ns, author }) => [sequence, clock_ns, author]), [[0n, 0n, 0n]]);
+  assert.deepEqual(messages.lines.value.map(({ sequence, clock_ns, session }) => [sequence, clock_ns, session]), [[0n, 0n, 0n]]);
 });
 
 test('a session that answers when another one is followed already is not the one that is asked', async (t) => {

@@ -59,7 +59,7 @@ TEST_CASE("golden worlds open with what is listed, are saved, and open again wit
     World world = open(path);
     const Listing found = list(world);
     check_listed(name, found.opened + found.state);
-    world.commit();
+    world.save();
     saved = list(world).state;
     CHECK(saved == found.state);
   }
@@ -84,7 +84,7 @@ TEST_CASE("golden worlds open likewise to a program that knows nothing of their 
   }
   World stranger = open(path, "");
   CHECK(list(stranger).state == known);
-  stranger.commit();
+  stranger.save();
 }
 
 TEST_CASE("a golden world's manager gets what it saved, also after a save by a program that has none") {
@@ -97,7 +97,7 @@ TEST_CASE("a golden world's manager gets what it saved, also after a save by a p
     return sums.sum;
   };
   CHECK(sum() == 42);
-  open(path).commit();
+  open(path).save();
   CHECK(sum() == 42);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("a golden world's manager may be in parts by now: it gets what was one
     world.registry().add_manager(Sums::name, halves);
     CHECK(halves.low == 42);
     const std::uint64_t hash = world.registry().hash();
-    world.commit();
+    world.save();
     CHECK(world.registry().hash() == hash);
     return std::pair(halves.loaded_parts, hash);
   };

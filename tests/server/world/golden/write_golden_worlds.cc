@@ -83,8 +83,8 @@ class Writing final : ValueReferences {
     rows(batch, made, Set{}, parts);
     push(batch);
   }
-  void push(BatchBuilder& batch, std::uint64_t author = 0) {
-    REQUIRE(r.host().push_batch(batch.bytes(), author, author ? ++requests_ : 0).refused == 0);
+  void push(BatchBuilder& batch, std::uint64_t from = 0) {
+    REQUIRE(r.host().push_batch(batch.bytes(), {.session = from, .request = from ? ++requests_ : 0}).refused == 0);
   }
   void timed(std::uint64_t due_ns, BatchBuilder& inner) {
     BatchBuilder batch;
@@ -146,15 +146,15 @@ void write_format2(const std::string& path) {
   w.put_table(say, w.at("/south/fire"), "Say", {{"text", "who goes there?"}, {"volume", "0.5"}});
   w.post(hit);
   w.post(say);
-  w.world.commit();
+  w.world.save();
 }
 
 void write_journal(const std::string& path) {
-  Writing w(path, "now", options(Durability::commit));
+  Writing w(path, "now", options(Durability::each_flush));
   w.create("", "orc", {{"Health", {{"value", "30"}}}});
   w.create("", "elf", {{"Health", {{"team", "green"}}}});
   w.define("Health", {{"value", "77"}}, {{"armor", "1"}});
-  w.world.commit();
+  w.world.save();
   w.ticks(2);
   const Entity mine = w.r.host().grant(10, session);
   BatchBuilder edits, host;
@@ -180,18 +180,18 @@ void write_first(const std::string& path) {
   w.define("Life", {{"points", "77"}, {"team", "blue"}}, {{"seats", "1, 2"}});
   REQUIRE(w.r.spawn("camp", {.name = "south"}));
   w.ticks(2);
-  w.world.commit();
+  w.world.save();
 }
 
 void write_second(const std::string& path) {
-  Writing w(path, "second", options(Durability::commit));
+  Writing w(path, "second", options(Durability::each_flush));
   w.create("", "orc",
            {{"Health", {{"value", "30"}, {"team", "red"}, {"at", "1.5, 2, 3"}, {"seats", "3, 4, 5"}}},
             {"Burden", {{"weight", "12"}}}});
   w.create("/orc", "axe", {{"Health", {{"armor", "1"}, {"marks", "loud"}}}, {"Quiet", {{"since", "3"}}}});
   w.create("", "bard", {{"Bond", {{"to", "/orc/axe"}, {"word", "faith"}}}});
   w.define("Health", {{"value", "77"}, {"team", "green"}}, {{"seats", "1, 2, 3"}});
-  w.world.commit();
+  w.world.save();
   w.ticks(2);
   BatchBuilder edits;
   w.rows(edits, w.at("/bard"), Set{}, {{"Health", {{"value", "5"}, {"team", "blue"}}}});
@@ -234,7 +234,7 @@ void write_waiting(const std::string& path) {
   std::memcpy(posts.append_world(PayloadShape::of(w.type("Hit"))), hit.data(), hit.size());
   std::memcpy(posts.append_subtree(PayloadShape::of(w.type("Hit")), orc, subtree_self), hit.data(), hit.size());
   w.post(posts);
-  w.world.commit();
+  w.world.save();
 }
 
 }  // namespace

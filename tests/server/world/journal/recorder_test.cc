@@ -338,7 +338,7 @@ struct Recorded {
 void session_hits(EntityRegistry& r, Entity e, float amount) {
   BatchBuilder edit;
   edit.append(e, game::Damage{.amount = amount});
-  r.host().push_batch(edit.bytes(), 5, 1);
+  r.host().push_batch(edit.bytes(), {.session = 5, .request = 1});
 }
 
 }  // namespace
@@ -388,7 +388,7 @@ TEST_CASE("of the edits alone those that fail are counted, and the first of them
     for (int i = 0; i < 70; ++i) {
       BatchBuilder edit;  // refused: no such component
       edit.append(units[1], Remove{.component = TypeTraits<game::Armor>::id});
-      live.registry.host().push_batch(edit.bytes(), 5, 1);
+      live.registry.host().push_batch(edit.bytes(), {.session = 5, .request = 1});
     }
     session_hits(live.registry, {900, 1}, 1);
   });
@@ -420,7 +420,7 @@ TEST_CASE("of the edits alone texts, templates and grants are kept, and passes, 
     BatchBuilder create;
     create.append_rows(first, Create{}, game::Health{.value = 7});
     create.append_rows(Entity{first.index + 9, 1}, Create{}, game::Health{.value = 8});
-    r.host().push_batch(create.bytes(), 5, 1);
+    r.host().push_batch(create.bytes(), {.session = 5, .request = 1});
     r.advance(500);
     live.recorder->made_tick(4);
     r.post(units[0], game::Damage{.amount = 30});

@@ -157,7 +157,7 @@ TEST_CASE("a group that was written before users were is read and done again: no
   }
   REQUIRE(inputs.size() == 5);
   for (const Envelope& each : inputs) CHECK(each.user == 0);
-  CHECK(inputs[2].author == its_session);
+  CHECK(inputs[2].session == its_session);
   CHECK(inputs[2].request == 77);
 
   Recovery of_now(now.registry, {.code = RecordedGame::code}), of_before(before.registry, {.code = RecordedGame::code});
@@ -183,11 +183,11 @@ TEST_CASE("the user of an input is read as it was written") {
   for (auto read = reader.next(of.registry.types());; read = reader.next(of.registry.types())) {
     REQUIRE(read.has_value());
     if (!*read) break;
-    if ((*read)->envelope.author == 0) {
+    if ((*read)->envelope.session == 0) {
       CHECK((*read)->envelope.user == 0);
       continue;
     }
-    CHECK((*read)->envelope.author == its_session);
+    CHECK((*read)->envelope.session == its_session);
     CHECK((*read)->envelope.user == its_user);
     ++users;
   }

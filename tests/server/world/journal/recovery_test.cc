@@ -51,7 +51,7 @@ struct Player {
         const Entity first = r.host().grant(4, 5);
         BatchBuilder edit;
         edit.append_rows(first, Create{}, game::Health{.value = 7});
-        r.host().push_batch(edit.bytes(), 5, ++request, 2);
+        r.host().push_batch(edit.bytes(), {.session = 5, .user = 2, .request = ++request});
         made.push_back(first);
         break;
       }
@@ -75,10 +75,10 @@ std::unique_ptr<RecordedGame> loaded(const naive::StateRows& rows, RegistryOptio
   return game;
 }
 
-std::string of_session(float amount, Entity e, EntityRegistry& r, std::uint64_t author = 5, std::uint64_t user = 0) {
+std::string of_session(float amount, Entity e, EntityRegistry& r, std::uint64_t session = 5, std::uint64_t user = 0) {
   BatchBuilder edit;
   edit.append(e, game::Damage{.amount = amount});
-  r.host().push_batch(edit.bytes(), author, 1, user);
+  r.host().push_batch(edit.bytes(), {.session = session, .user = user, .request = 1});
   return {};
 }
 
@@ -192,7 +192,7 @@ TEST_CASE(
   const Entity granted = r.host().grant(3, 5);
   BatchBuilder create;
   create.append_rows({granted.index + 1, 1}, Create{.parent = e}, game::Health{.value = 4});
-  r.host().push_batch(create.bytes(), 5, 2);
+  r.host().push_batch(create.bytes(), {.session = 5, .request = 2});
   const Entity child = r.first_child(f);
   of_session(1, child, r, 6);
   of_session(5, f, r, 6);
@@ -238,7 +238,7 @@ TEST_CASE("by other code sessions have the ids that came back and were granted a
   for (const Entity e : made) {
     BatchBuilder create;
     create.append_rows(e, Create{}, game::Health{.value = 4});
-    REQUIRE(r.host().push_batch(create.bytes(), 7, 1).refused == 0);
+    REQUIRE(r.host().push_batch(create.bytes(), {.session = 7, .request = 1}).refused == 0);
   }
   const auto again = loaded(checkpoint);
   Recovery recovery(again->registry, {.code = "game 2"});
@@ -256,7 +256,7 @@ TEST_CASE("by other code sessions have the ids that came back and were granted a
 TEST_CASE("whose doing an input was is known after a recovery, by the same code and by other code") {
   struct Senders final : InputSink {
     void on_input(const Envelope& envelope, std::span<const std::byte>) override {
-      told.push_back({envelope.sequence, envelope.author, envelope.user});
+      told.push_back({envelope.sequence, envelope.session, envelope.user});
     }
     std::vector<std::array<std::uint64_t, 3>> told;
   };
@@ -278,7 +278,7 @@ TEST_CASE("whose doing an input was is known after a recovery, by the same code 
   tree.set("", game::Health{.value = 9});
   BatchBuilder define;
   define.append_table(TypeTraits<DefineTemplate>::id, Entity{}, encode(tree.compile().value()));
-  REQUIRE(r.host().push_batch(define.bytes(), 0, 0, 3).refused == 0);  // by the host, for a user
+  REQUIRE(r.host().push_batch(define.bytes(), {.user = 3}).refused == 0);  // the host, for a user
   r.host().remove_sink(before);
 
   const auto again = loaded(checkpoint);

@@ -69,7 +69,7 @@ void play(Watched& game, std::uint64_t seed, int steps) {
       case 11: r.post(e, Look{.at = 1}); break;
       case 12: REQUIRE(lane->put(look_at(e), 7)); break;
       case 13: r.post_at(r.now_ns() + below(100), e, Look{.at = 1}); break;
-      case 14: r.host().push_batch(look_at(e), 5, 8, 2); break;
+      case 14: r.host().push_batch(look_at(e), {.session = 5, .user = 2, .request = 8}); break;
       case 15:
         r.post(e, Shout{.text = "here"});
         if (below(8) == 0) r.destroy(e);
@@ -211,10 +211,10 @@ TEST_CASE("where the edits alone are applied, what is not kept keeps its numbers
   const auto damage = [&] {
     BatchBuilder edit;
     edit.append(e, game::Damage{.amount = 2});
-    live.registry.host().push_batch(edit.bytes(), 5, 1);
+    live.registry.host().push_batch(edit.bytes(), {.session = 5, .request = 1});
   };
   damage();
-  for (int i = 0; i < 5; ++i) live.registry.host().push_batch(look_at(e), 5, 2);
+  for (int i = 0; i < 5; ++i) live.registry.host().push_batch(look_at(e), {.session = 5, .request = 2});
   damage();
   Watched again;
   again.load(checkpoint);

@@ -42,11 +42,11 @@ struct Told {
                   registry.add_type<game::Health>();
                   return {};
                 },
-                {.hz = 2000, .durability = Durability::commit, .autosave = {}});
+                {.hz = 2000, .durability = Durability::each_flush, .autosave = {}});
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
       for (int i = 0; i < 2000; ++i) registry.create("e" + std::to_string(i), game::Health{}).or_stop();
-      world.commit();
+      world.save();
     }
     while (const Frame frame = world.next_frame()) {
       registry.create(game::Health{.value = static_cast<float>(frame.tick)});
@@ -161,7 +161,7 @@ std::string made_base(const Folder& folder) {
               },
               {});
   for (int i = 0; i < 2000; ++i) world.registry().create("e" + std::to_string(i), game::Health{}).or_stop();
-  world.commit();
+  world.save();
   return path;
 }
 

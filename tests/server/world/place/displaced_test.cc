@@ -36,7 +36,7 @@ struct Open {
     {
       auto made = WorldFile::open(path);
       REQUIRE(made);
-      REQUIRE(made->checkpoint({.sequence = 100, .tick = 9}, saving(some_rows())));
+      REQUIRE(made->save({.sequence = 100, .tick = 9}, saving(some_rows())));
     }
     file.emplace(WorldFile::open(path).value());
     REQUIRE(load_all(*file));
@@ -59,7 +59,7 @@ struct Open {
     const auto again = append();
     REQUIRE_FALSE(again);
     CHECK(again.error().detail() == done.error().detail());
-    const auto saved = file->checkpoint({.sequence = 200}, saving(some_rows()));
+    const auto saved = file->save({.sequence = 200}, saving(some_rows()));
     REQUIRE_FALSE(saved);
     CHECK(saved.error().code() == WorldErrorCode::displaced);
     return done.error().detail();
@@ -127,7 +127,7 @@ TEST_CASE(
   {
     // As large: SQLite merges nothing into a file that is much too small.
     auto made = WorldFile::open(world.moved);
-    REQUIRE(made->checkpoint({.sequence = 100, .tick = 9}, saving(some_rows())));
+    REQUIRE(made->save({.sequence = 100, .tick = 9}, saving(some_rows())));
   }
   const std::string other = read_file(world.moved), wal = read_file(world.wal);
   overwrite(world.path, other, 0);
@@ -351,7 +351,7 @@ TEST_CASE("a world that was given by a link is displaced when the link leads els
 TEST_CASE("a copy that was written over the file is found though the -wal has the pages in which they differ") {
   Open world;
   const std::string older = world.directory / "older.muster";
-  REQUIRE(world.file->checkpoint({.sequence = 100, .tick = 9}, saving(some_rows())));
+  REQUIRE(world.file->save({.sequence = 100, .tick = 9}, saving(some_rows())));
   world.file.reset();
   const bool same_world = GENERATE(true, false);
   if (same_world)
@@ -364,14 +364,14 @@ TEST_CASE("a copy that was written over the file is found though the -wal has th
     REQUIRE(load_all(file));
     Groups groups;
     REQUIRE(take_all(file, groups));
-    REQUIRE(file.checkpoint({.sequence = 101, .tick = 10}, saving(some_rows())));
+    REQUIRE(file.save({.sequence = 101, .tick = 10}, saving(some_rows())));
   }
   auto file = WorldFile::open(world.path).value();
   REQUIRE(load_all(file));
   Groups groups;
   REQUIRE(take_all(file, groups));
   // All that changes at a save is in the -wal now.
-  REQUIRE(file.checkpoint({.sequence = 102, .tick = 11}, saving(some_rows())));
+  REQUIRE(file.save({.sequence = 102, .tick = 11}, saving(some_rows())));
   fs::resize_file(world.path, fs::file_size(older));
   overwrite(world.path, read_file(older), 0);
   const auto there = file.still_there();

@@ -20,7 +20,7 @@ Handlers install(EntityRegistry& registry) {
   return {};
 }
 
-/// A world in a folder of its own. It has "saved", which was committed, and "edited", which was
+/// A world in a folder of its own. It has "saved", which was saved, and "edited", which was
 /// made after that.
 struct Closed {
   /// `take_away` is called before the world is closed.
@@ -30,7 +30,7 @@ struct Closed {
                                   said.push_back(text);
                                 }});
     (void)world.registry().create("saved", game::Health{.value = 1});
-    world.commit();
+    world.save();
     (void)world.registry().create("edited", game::Health{.value = 2});
     take_away(*this);
   }
@@ -54,7 +54,7 @@ std::string entities(const std::string& path) {
 }  // namespace
 
 TEST_CASE("a world whose file is moved and that is closed at once leaves its state beside it, and says where") {
-  const Closed closed(GENERATE(Durability::checkpoint, Durability::batched, Durability::commit),
+  const Closed closed(GENERATE(Durability::checkpoint, Durability::batched, Durability::each_flush),
                       [](const Closed& world) { fs::rename(world.path, world.moved); });
   REQUIRE(closed.said.size() == 1);
   CHECK_THAT(closed.said.front(), StartsWith(closed.path + ": " + closed.path + " was moved or deleted"));
@@ -71,7 +71,7 @@ TEST_CASE("a world whose file or -wal is deleted or replaced and that is closed 
   enum class Way { deleted, replaced, wal_deleted };
   const Way way = GENERATE(Way::deleted, Way::replaced, Way::wal_deleted);
   std::string other;
-  const Closed closed(GENERATE(Durability::checkpoint, Durability::commit), [&](const Closed& world) {
+  const Closed closed(GENERATE(Durability::checkpoint, Durability::each_flush), [&](const Closed& world) {
     if (way == Way::replaced) {
       make_world(world.moved);
       other = read_file(world.moved);
@@ -87,7 +87,7 @@ TEST_CASE("a world whose file or -wal is deleted or replaced and that is closed 
 }
 
 TEST_CASE("a world that is closed with its file in its place leaves nothing beside it") {
-  const Durability durability = GENERATE(Durability::checkpoint, Durability::batched, Durability::commit);
+  const Durability durability = GENERATE(Durability::checkpoint, Durability::batched, Durability::each_flush);
   const Closed closed(durability, [](const Closed&) {});
   CHECK(closed.said.empty());
   for (const std::string& name : closed.directory.names()) CHECK(name.starts_with("w.muster"));

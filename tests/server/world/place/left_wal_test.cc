@@ -49,7 +49,7 @@ void make_killed(const std::string& path, std::uint64_t groups, std::uint64_t se
   {
     auto made = WorldFile::open(path);
     const Rows rows = some_rows(seed);
-    if (!made || !made->checkpoint({.sequence = 100, .tick = 9}, saving(rows))) std::abort();
+    if (!made || !made->save({.sequence = 100, .tick = 9}, saving(rows))) std::abort();
   }
   killed_after([&] {
     auto file = WorldFile::open(path);
@@ -116,7 +116,7 @@ TEST_CASE(
   REQUIRE(fs::exists(two.path + "-lock"));
   auto file = WorldFile::open(two.path);
   REQUIRE(file);
-  REQUIRE(file->checkpoint({.sequence = 100}, saving({})));
+  REQUIRE(file->save({.sequence = 100}, saving({})));
 }
 
 TEST_CASE("another world in the place of one that was killed does not get its -wal") {
@@ -156,7 +156,7 @@ TEST_CASE("a -wal of another world, or of another time, under the name of a worl
       REQUIRE(load_all(*file));
       Groups groups;
       REQUIRE(take_all(*file, groups));
-      REQUIRE(file->checkpoint({.sequence = made_up_group(3).last}, saving(some_rows(3))));
+      REQUIRE(file->save({.sequence = made_up_group(3).last}, saving(some_rows(3))));
     }
     write_file(two.wal, left);
     CHECK_THAT(two.refused(), Contains(two.wal));
@@ -170,7 +170,7 @@ TEST_CASE("a -wal that makes a world another one is refused where no lock file s
   killed_after([&] {
     auto file = WorldFile::open(two.other);
     if (!file || !load_all(*file)) ::_exit(1);
-    if (!file->checkpoint({.sequence = 500}, saving(some_rows(4)))) ::_exit(2);
+    if (!file->save({.sequence = 500}, saving(some_rows(4)))) ::_exit(2);
     die();
   });
   fs::remove(two.path + "-lock");
@@ -186,20 +186,20 @@ TEST_CASE("an older copy in the place of a world that was killed is refused, or 
     REQUIRE(load_all(*file));
     Groups groups;
     REQUIRE(take_all(*file, groups));
-    REQUIRE(file->checkpoint({.sequence = made_up_group(3).last}, saving(some_rows(3))));
+    REQUIRE(file->save({.sequence = made_up_group(3).last}, saving(some_rows(3))));
   }
   copy(two.path, two.other, {""});
   killed_after([&] {
     auto file = WorldFile::open(two.path);
     if (!file || !load_all(*file)) ::_exit(1);
-    if (!file->checkpoint({.sequence = 500}, saving(some_rows(4)))) ::_exit(2);
+    if (!file->save({.sequence = 500}, saving(some_rows(4)))) ::_exit(2);
     file->begin_merge();
     file->merge_beside();
     file->end_merge();
     // Began anew: the file alone has most of the last checkpoint.
     Rows rows = some_rows(4);
     rows.erase(rows.begin());
-    if (!file->checkpoint({.sequence = 600}, saving(rows))) ::_exit(3);
+    if (!file->save({.sequence = 600}, saving(rows))) ::_exit(3);
     die();
   });
   SECTION("moved there") {
@@ -227,13 +227,13 @@ TEST_CASE("a world that was killed opens where it is, in a copy of its folder, a
     CHECK(read_journal(two.other)->groups == 7);
     auto file = WorldFile::open(two.other);
     // Not before it was read whole.
-    const auto early = file->checkpoint({.sequence = 300}, saving({}));
+    const auto early = file->save({.sequence = 300}, saving({}));
     REQUIRE_FALSE(early);
     CHECK(early.error().code() == WorldErrorCode::setup);
     REQUIRE(load_all(*file));
     Groups groups;
     REQUIRE(take_all(*file, groups));
-    REQUIRE(file->checkpoint({.sequence = made_up_group(7).last}, saving({})));
+    REQUIRE(file->save({.sequence = made_up_group(7).last}, saving({})));
   }
   SECTION("with a lock file of an earlier version") {
     std::string lock = read_file(two.path + "-lock");

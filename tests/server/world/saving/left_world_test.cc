@@ -1,4 +1,4 @@
-// Tests which data is on disk after a program has ended without a commit.
+// Tests which data is on disk after a program has ended without a save.
 #include <catch2/catch.hpp>
 
 #include "include/muster/world.h"
@@ -26,7 +26,7 @@ float health_in(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a world that is left without a commit has every input on disk, with the options that nobody chose") {
+TEST_CASE("a world that is left without a save has every input on disk, with the options that nobody chose") {
   const test::Folder folder;
   const std::string path = folder / "w.muster";
   const bool runs = GENERATE(false, true);
@@ -35,14 +35,14 @@ TEST_CASE("a world that is left without a commit has every input on disk, with t
     CHECK(world.durability() == Durability::batched);
     CHECK(world.autosave() == std::chrono::seconds(2));
     const Entity orc = world.registry().create("orc", game::Health{.value = 30});
-    world.commit();
+    world.save();
     if (runs) REQUIRE(world.next_frame());
     world.registry().push(orc, game::Damage{.amount = 7});
   }
   CHECK(health_in(path) == 23);
 }
 
-TEST_CASE("the first frame saves a new world that its program never commits, and what follows is recorded") {
+TEST_CASE("the first frame saves a new world that its program never saves, and what follows is recorded") {
   const test::Folder folder;
   const std::string path = folder / "w.muster";
   const bool polls = GENERATE(false, true);

@@ -1,4 +1,4 @@
-// World::begin_commit: what is saved is the state of the moment in which it was begun, whatever happens meanwhile.
+// World::begin_save: what is saved is the state of the moment in which it was begun, whatever happens meanwhile.
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -7,7 +7,7 @@
 #include "tests/server/world/made_up_rows.h"
 #include "tests/server/world/saved_by_hand.h"
 
-namespace begun_commit_test {
+namespace begun_save_test {
 
 using namespace muster;
 using namespace muster::test;
@@ -21,7 +21,7 @@ Handlers install(EntityRegistry& registry) {
 
 using Report = std::expected<CheckpointReport, WorldError>;
 
-/// Frames until the commit that was begun is over.
+/// Frames until the save that was begun is over.
 void wait_for(World& world, const std::optional<Report>& told) {
   for (int frame = 0; !told && frame < 20'000; ++frame) REQUIRE(world.next_frame());
   REQUIRE(told.has_value());
@@ -35,12 +35,12 @@ float health_in(const std::string& path) {
 struct Begun {
   explicit Begun(const std::string& path) : world(path, install, saved_by_hand({.hz = 1000})) {
     e = world.registry().create("e", game::Health{.value = 1});
-    world.commit();
+    world.save();
   }
   void set(float value) { world.registry().set(e, game::Health{.value = value}); }
   bool begin() {
     told.reset();
-    return world.begin_commit([this](Report report) { told = std::move(report); });
+    return world.begin_save([this](Report report) { told = std::move(report); });
   }
   World world;
   Entity e;
@@ -49,7 +49,7 @@ struct Begun {
 
 }  // namespace
 
-TEST_CASE("a commit that was begun saves the state of that moment, and is told between inputs when it is on the disk") {
+TEST_CASE("a save that was begun saves the state of that moment, and is told between inputs when it is on the disk") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
@@ -67,16 +67,16 @@ TEST_CASE("a commit that was begun saves the state of that moment, and is told b
   CHECK(health_in(path) == 2);
 }
 
-TEST_CASE("one commit is under way at a time; another that must be done at once waits for it") {
+TEST_CASE("one save is under way at a time; another that must be done at once waits for it") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   {
     Begun of(path);
     of.set(2);
     REQUIRE(of.begin());
-    CHECK_FALSE(of.world.begin_commit([](const Report&) { FAIL("it was not begun"); }));
+    CHECK_FALSE(of.world.begin_save([](const Report&) { FAIL("it was not begun"); }));
     of.set(3);
-    const auto report = of.world.commit();
+    const auto report = of.world.save();
     REQUIRE(of.told.has_value());
     REQUIRE(*of.told);
     CHECK(report.checkpoint == (*of.told)->checkpoint + 1);
@@ -85,32 +85,32 @@ TEST_CASE("one commit is under way at a time; another that must be done at once 
   CHECK(health_in(path) == 3);
 }
 
-TEST_CASE("a world that ends while a commit is under way has it on the disk, and tells nobody") {
+TEST_CASE("a world that ends while a save is under way has it on the disk, and tells nobody") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   std::optional<Report> told;
   {
     Begun of(path);
     of.set(2);
-    REQUIRE(of.world.begin_commit([&](Report report) { told = std::move(report); }));
+    REQUIRE(of.world.begin_save([&](Report report) { told = std::move(report); }));
   }
   CHECK_FALSE(told.has_value());
   CHECK(health_in(path) == 2);
 }
 
-TEST_CASE("a new world is saved at once where a commit of it is begun") {
+TEST_CASE("a new world is saved at once where a save of it is begun") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   World world(path, install);
   world.registry().create("e", game::Health{.value = 5}).or_stop();
   std::optional<Report> told;
-  REQUIRE(world.begin_commit([&](Report report) { told = std::move(report); }));
+  REQUIRE(world.begin_save([&](Report report) { told = std::move(report); }));
   REQUIRE(told.has_value());
   CHECK(*told);
   CHECK_FALSE(world.is_new());
 }
 
-TEST_CASE("commits that are begun and such that are not come to the same, whatever happens between them") {
+TEST_CASE("saves that are begun and such that are not come to the same, whatever happens between them") {
   const std::uint64_t seed = GENERATE(1, 2, 3, 4);
   CAPTURE(seed);
   std::mt19937_64 random(seed);
@@ -135,14 +135,14 @@ TEST_CASE("commits that are begun and such that are not come to the same, whatev
           }
         }
       }
-      if (random() % 3 == 0) of.world.commit();
+      if (random() % 3 == 0) of.world.save();
       if (of.begin() && random() % 2) wait_for(of.world, of.told);
     }
-    of.world.commit();
+    of.world.save();
     hash = registry.hash();
   }
   const World again(path, install);
   CHECK(again.registry().hash() == hash);
 }
 
-}  // namespace begun_commit_test
+}  // namespace begun_save_test
