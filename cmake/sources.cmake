@@ -354,8 +354,12 @@ set(muster_public_headers
   system/mutex.h
 )
 set(muster_schemas
+  schema/clock.fbs
+  schema/content.fbs
   schema/costs.fbs
+  schema/handlers.fbs
   schema/muster.fbs
+  schema/saving.fbs
   schema/scene.fbs
   schema/session.fbs
   schema/users.fbs
