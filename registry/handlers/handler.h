@@ -97,9 +97,9 @@ struct RunContext {
   Delivery* delivery = nullptr;
   /// The handler that is being called, for error messages and observers (see AtWork), or null.
   Shown<const Handler*> running = {};
-  /// Entity::bits() of the entity for which the handler is being called, or 0. A push that calls
-  /// its handler directly leaves the value at 0, to save time, and its target is known from
-  /// RegistryCore::pushed_to. Therefore, code that sets `entity` must reset it to 0 when it is done.
+  /// Entity::bits() of the entity for which the handler is being called, or 0. To save time, a push
+  /// that calls its handler directly leaves the value at 0 and stores its target in
+  /// RegistryCore::pushed_to. Therefore, code that sets `entity` must reset it to 0 afterward.
   Shown<std::uint64_t> entity = {};
   Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork, or 0
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory for item_loops.h

@@ -63,11 +63,11 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// if the session has too many pending bytes. A session may have at most requests_max unanswered
   /// questions; see open_questions. If `latest` is set, only the last pending message of this type
   /// counts; see Requests::put. `came_ns` is the processor time of the world thread at which the
-  /// request arrived; 0 means the current time. The world may not see the batch until hand_over() is
-  /// called, so that several requests can be handed over together.
+  /// request arrived; 0 means the current time. Several batches can be handed over together: the
+  /// world may not see a batch until hand_over() is called.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
                                std::uint64_t came_ns = 0);
-  /// Hands the accepted batches of the session over to the world, and wakes the world.
+  /// Hands the accepted batches of the session, if there are any, over to the world thread.
   void hand_over(Session& session) {
     if (session.requests.hand_over()) wake();
   }

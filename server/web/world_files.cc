@@ -37,8 +37,9 @@ std::string last_name(std::string_view path) {
 
 WorldFiles::WorldFiles(const std::string& folder, std::string world) : world_(std::move(world)) {
   std::error_code failure;
-  folder_ = std::filesystem::canonical(folder, failure).string();  // empty if there is no such folder
-  if (folder_ == "/") folder_.clear();                             // never serve the root directory as a world's folder
+  // Empty if there is no such folder.
+  folder_ = std::filesystem::canonical(folder, failure).string();
+  if (folder_ == "/") folder_.clear();  // never serve the root directory as a world's folder
 }
 
 bool WorldFiles::is_the_worlds(const std::string& name) const {

@@ -1,4 +1,4 @@
-// Tests the companion files that a server in a user's own program writes: its address and its users.
+// Tests the files that a server in a user's own program writes: its address and its users.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
