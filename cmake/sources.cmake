@@ -5,6 +5,7 @@ set(muster_schema_sources
   schema/edit_distance.cc
   schema/layout.cc
   schema/load.cc
+  schema/quoted.cc
   schema/reduce.cc
 )
 set(muster_schemac_sources
@@ -331,6 +332,7 @@ set(muster_public_headers
   schema/language.h
   schema/load.h
   schema/question.h
+  schema/quoted.h
   schema/table.h
   server/access/server_error.h
   server/plugins/plugin.h
