@@ -5,6 +5,7 @@ set(muster_schema_sources
   schema/edit_distance.cc
   schema/layout.cc
   schema/load.cc
+  schema/quoted.cc
   schema/reduce.cc
 )
 set(muster_schemac_sources
@@ -331,6 +332,7 @@ set(muster_public_headers
   schema/language.h
   schema/load.h
   schema/question.h
+  schema/quoted.h
   schema/table.h
   server/access/server_error.h
   server/plugins/plugin.h
@@ -354,8 +356,12 @@ set(muster_public_headers
   system/mutex.h
 )
 set(muster_schemas
+  schema/clock.fbs
+  schema/content.fbs
   schema/costs.fbs
+  schema/handlers.fbs
   schema/muster.fbs
+  schema/saving.fbs
   schema/scene.fbs
   schema/session.fbs
   schema/users.fbs

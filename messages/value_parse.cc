@@ -57,8 +57,6 @@ std::string unquoted(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
-
 std::string number_text(double value) {
   char buffer[40];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};

@@ -13,6 +13,7 @@
 
 #include "messages/json_writer.h"
 #include "messages/type_table.h"
+#include "schema/quoted.h"
 #include "schema/table.h"
 
 namespace muster {
@@ -47,9 +48,6 @@ class ValueReferences {
 std::string id_text(Entity entity);
 /// Parses an id. Returns false if `text` does not have the form of an id.
 bool parse_id(std::string_view text, Entity& entity);
-/// Returns the string with control characters escaped, as in \x1b, so that a name cannot send
-/// control codes to a terminal.
-std::string printable(std::string_view text);
 
 // ---- names --------------------------------------------------------------------------------------
 

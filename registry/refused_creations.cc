@@ -3,17 +3,11 @@
 
 #include "messages/require.h"
 #include "registry/registry_impl.h"
+#include "schema/quoted.h"
 
 namespace muster {
 
 namespace {
-
-std::string quoted_name(std::string_view text) { return '"' + std::string(text) + '"'; }
-
-std::string id_and_path(const EntityRegistry& registry, Entity e) {
-  const std::string id = '#' + std::to_string(e.index) + ':' + std::to_string(e.generation);
-  return registry.alive(e) ? id + " (" + registry.path(e) + ')' : id;
-}
 
 /// The entity that was supposed to be created. `name` may be empty.
 struct Wanted {
@@ -26,12 +20,12 @@ detail::Made refuse(const EntityRegistry& registry, Refusal why, const Wanted& w
   switch (why.code) {
     case RefusalCode::name_taken:
       why.entity = registry.find_child(wanted.parent, wanted.name);
-      text = why.entity ? "the name " + quoted_name(wanted.name) + " is taken by " + id_and_path(registry, why.entity)
-                        : "several trees cannot share the name " + quoted_name(wanted.name);
+      text = why.entity ? "the name " + quoted(wanted.name, '"') + " is taken by " + id_and_path(registry, why.entity)
+                        : "several trees cannot share the name " + quoted(wanted.name, '"');
       break;
     case RefusalCode::text_collision:
-      text = "the name " + quoted_name(wanted.name) + " has the hash of another text, " +
-             quoted_name(registry.text(text_of(wanted.name)));
+      text = "the name " + quoted(wanted.name, '"') + " has the hash of another text, " +
+             quoted(registry.text(text_of(wanted.name)), '"');
       break;
     case RefusalCode::dead_entity:
       why.entity = wanted.parent;
@@ -41,7 +35,7 @@ detail::Made refuse(const EntityRegistry& registry, Refusal why, const Wanted& w
       why.entity = wanted.before;
       text = "the sibling " + id_and_path(registry, why.entity) + " is not a child of the parent";
       break;
-    case RefusalCode::unknown_template: text = "no template is named " + quoted_name(wanted.what); break;
+    case RefusalCode::unknown_template: text = "no template is named " + quoted(wanted.what, '"'); break;
     case RefusalCode::wrong_targets: text = "the number of trees is 0"; break;
     case RefusalCode::kept_by_registry: {
       const TypeDescriptor* const type = registry.types().find(why.type);

@@ -86,4 +86,7 @@ struct EntityRegistry::Impl {
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h
 };
 
+/// Returns the entity's id, followed by its path if it is alive: "#3:1 (/town/tower)". For errors.
+std::string id_and_path(const EntityRegistry& registry, Entity e);
+
 }  // namespace muster

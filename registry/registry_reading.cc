@@ -1,16 +1,17 @@
 // The parts of EntityRegistry that read texts, types, the hierarchy, names, paths, and the clock.
 #include <ranges>
 
+#include "messages/value_text.h"
 #include "registry/registry_impl.h"
 
 namespace muster {
 
 void EntityRegistry::nothing_to_get(Entity e, std::string_view component) const noexcept {
-  std::string who = "entity #" + std::to_string(e.index) + ":" + std::to_string(e.generation);
+  std::string who = "entity " + id_and_path(*this, e);
   if (!alive(e))
     who += e ? " is not alive" : " is nil";
   else
-    who += " (" + path(e) + ") has no " + std::string(component);
+    who += " has no " + std::string(component);
   fatal("EntityRegistry::get<" + std::string(component) + ">: " + who +
         "; check has<T>(e) first, or use find<T>(e), which returns null");
 }
@@ -62,9 +63,14 @@ std::string EntityRegistry::path(Entity e) const {
   for (const Entity step : std::views::reverse(steps)) {
     const std::string_view name = this->name(step);
     path += '/';
-    path += name.empty() ? '#' + std::to_string(step.index) + ':' + std::to_string(step.generation) : escape_name(name);
+    path += name.empty() ? '#' + id_text(step) : escape_name(name);
   }
   return path;
+}
+
+std::string id_and_path(const EntityRegistry& registry, Entity e) {
+  const std::string id = '#' + std::to_string(e.index) + ':' + std::to_string(e.generation);
+  return registry.alive(e) ? id + " (" + registry.path(e) + ')' : id;
 }
 
 std::uint64_t EntityRegistry::now_ns() const noexcept { return impl_->now_ns; }

@@ -9,6 +9,7 @@
 
 #include "schema/attribute_text.h"
 #include "schema/kinds.h"
+#include "schema/quoted.h"
 
 namespace muster::schema_detail {
 namespace {
@@ -55,8 +56,6 @@ bool is_field_attribute(std::string_view name) {
   return name == "default" || name == "unit" || name == "range" || name == "color" || name == "text" || name == "asset";
 }
 bool is_number(FieldKind kind) { return kind >= FieldKind::int8 && kind <= FieldKind::float64; }
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 bool parse_double(std::string_view text, double& value) {
   text = trimmed(text);

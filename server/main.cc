@@ -310,7 +310,7 @@ int serve(const Arguments& arguments) {
   listening.unix_path = arguments.unix_path;
   listening.token = *token;
   listening.page_folder = arguments.page;
-  listening.users_file = companion_path(arguments.world, "-users");
+  listening.users_file = real_path(arguments.world) + "-users";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };

@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "server/desk/desk.h"
 #include "server/door/address_file.h"
@@ -16,9 +14,16 @@
 #include "server/web/web_address.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world.h"
+#include "system/real_path.h"
 
 namespace muster {
 namespace {
+
+std::string absolute(const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  char here[4096];
+  return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
+}
 
 ListenerOptions listening(const ServerOptions& options) {
   if (options.listen.empty() && options.unix_path.empty())
@@ -28,15 +33,9 @@ ListenerOptions listening(const ServerOptions& options) {
   made.unix_path = options.unix_path;
   made.log = options.log;
   made.warn = options.warn;
-  made.users_file = options.users_file;
+  if (options.users_file != "none") made.users_file = absolute(options.users_file);
   made.admissions.push_back({options.token, session::Role::admin});
   return made;
-}
-
-std::string absolute(const std::string& path) {
-  if (path.empty() || path.front() == '/') return path;
-  char here[4096];
-  return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
 }
 
 /// Reads the editor's page. A caller that only checks for an error passes false for `compress`.
@@ -50,18 +49,12 @@ PageFiles page_of(const ServerOptions& options, bool compress) {
 
 }  // namespace
 
-std::string companion_path(const std::string& world, const char* suffix) {
-  const std::filesystem::path given = std::filesystem::path(absolute(world)).lexically_normal();
-  std::error_code failure;
-  const std::filesystem::path file = std::filesystem::weakly_canonical(given, failure);
-  return (failure ? given : file).string() + suffix;
-}
-
 /// Implements WorldSide, the desk's interface to the world, for one server.
 struct Server::Impl final : WorldSide {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
     if (options.token.empty()) options.token = draw_token();
     if (options.program.empty()) options.program = ::program_invocation_short_name;
+    if (options.users_file.empty()) options.users_file = real_path(world.path()) + "-users";
     known.epoch = world.epoch();
     known.hz = world.hz();
     known.world = world.path().substr(world.path().rfind('/') + 1);
@@ -83,7 +76,7 @@ struct Server::Impl final : WorldSide {
     address = listener->address();
     if (options.address_file != "none")
       address_file.emplace(
-          options.address_file.empty() ? companion_path(world.path(), "-server.json") : absolute(options.address_file),
+          absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
           AddressEntry{world_path, address, absolute(options.unix_path), options.token, options.program});
     if (!address.empty()) editor_url = "http://" + address + "/#token=" + escaped(options.token);
     world.add_visitor(*desk);

@@ -26,7 +26,7 @@ struct ServerOptions {
   std::string token = {};
   /// File that contains the list of users and their tokens. Sessions with the right `admin` can
   /// change the list. server/access/users.h describes the file's format. The file need not exist.
-  /// If empty, there are no users.
+  /// Empty means WORLD-users, next to the world's file. "none" means that there are no users.
   std::string users_file = {};
   /// File that contains the address and token, through which `muster` and other clients on this
   /// machine find the world. The file is readable only by its owner and is removed on a clean
@@ -58,10 +58,6 @@ struct ServerOptions {
   std::function<void()> open_again = {};
 };
 
-/// Returns the absolute path of a companion of the world file at `world`, such as WORLD-users. Even
-/// if `world` is a symbolic link, the companion is next to the file to which the link refers.
-std::string companion_path(const std::string& world, const char* suffix);
-
 /// Serves the world on a thread of its own, and watches on another thread, from construction to
 /// destruction. Must be constructed, used, and destroyed on the world thread. The world must
 /// outlive the server. Handlers never run on the server's threads, and the world thread never waits
@@ -77,7 +73,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   /// Throws if the constructor would currently throw with these options. Has no other effect. A
-  /// host can call this function to check the options before it creates a world.
+  /// host can call this function to check the options before it creates a world. Checks the list of
+  /// users only if `users_file` is set.
   static void check(const ServerOptions& options);
 
   /// Returns the address with the actual port, for example "127.0.0.1:7717". The result is empty

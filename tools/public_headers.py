@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/checks"))
 from source_tree import INCLUDE, included_file, reached  # noqa: E402
 
-SCHEMAS = ("muster", "session", "users", "costs", "scene")
+SCHEMAS = ("muster", "session", "scene")
 
 
 def public_headers(source, build):

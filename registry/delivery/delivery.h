@@ -65,6 +65,7 @@ class Delivery {
     const BatchHeader& header = batch.header();
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
   }
+  /// Delivers a run of such messages in the way that is fastest for its length.
   void items(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
     if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
@@ -73,6 +74,7 @@ class Delivery {
   /// one at a time. The messages must qualify for a run, and causes must not be recorded.
   static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
   static constexpr std::uint32_t few_max = 4;
+  /// Delivers a run for which is_few() returns true, message by message.
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
     if (route.few_bytes == run.bytes) [[likely]] {
       const ItemCounts counts = few_straight(context_, route, run.first, run.count);
@@ -140,10 +142,14 @@ class Delivery {
   /// Prefetches the data that will be read for the messages after message `i` of a Destroy batch.
   /// The entities to be destroyed may be anywhere in memory.
   void ask_for_destroyed(const BatchView& batch, std::uint32_t i) const noexcept;
+  /// Delivers a run handler by handler if nothing can observe the difference, and otherwise message
+  /// by message.
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   /// Runs the handlers one after another, each for the whole run.
   void whole_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
+  /// Calls the matching handlers for a row, in order, until one of them consumes the message.
   void one(MessageRoute& route, Row row, void* message);
+  /// Delivers a message to one entity, and counts it.
   [[gnu::always_inline]] void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
     const Row row = context_.storage.find(target);
     if (!row) {

@@ -1,5 +1,5 @@
 // The life of an input, regardless of its source. Everything that happens to a registry happens as
-// part of an input:
+// part of an input. Read this file first: the rest of the folder performs or observes these steps.
 //
 //   waiting      messages of a cut cascade, then posted ones (inputs of their own)      deliver_waiting()
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
@@ -219,6 +219,7 @@ class Inputs::Observed {
 template <class Work>
 auto Inputs::inside(std::string_view what, Work&& work, Inside who) {
   const InInput mark(core_, who);
+  // Resets RunContext::entity, as required before the next direct push.
   struct Forgotten {
     Shown<std::uint64_t>& entity;
     ~Forgotten() { entity = 0; }

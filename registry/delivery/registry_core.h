@@ -75,7 +75,7 @@ struct RegistryCore {
   }
   Shown<Inside> inside = Inside::nobody;  // see InInput
 
-  // Bits of the target of the previous push that called a handler directly.
+  // Entity::bits() of the target of the latest push that called a handler directly.
   Shown<std::uint64_t> pushed_to = 0;
   std::uint64_t general_way = 0;                   // reasons why pushes must take the general path
   static constexpr std::uint64_t observed = 1;     // deliveries are observed, or shortcuts are off

@@ -5,15 +5,14 @@
 #include "messages/type_table.h"
 #include "registry/delivery/schedule.h"
 #include "registry/handlers/handler_table.h"
+#include "schema/quoted.h"
 
 namespace muster {
 
 namespace {
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 std::string called(const Handler& h) {
-  return h.name.empty() ? "the unnamed handler (subscription " + std::to_string(h.ordinal) + ")" : quoted(h.name);
+  return h.name.empty() ? "the unnamed handler (subscription " + std::to_string(h.ordinal) + ")" : quoted(h.name, '"');
 }
 
 bool finds_others(const Handler& h) noexcept {
@@ -80,8 +79,8 @@ std::string Words::reason(const Conflict& c, const Handler& first, const Handler
              (c.first_writes ? of(c.second_source, c.second_anchor) : of(c.first_source, c.first_anchor));
     }
     case ConflictKind::external:
-      if (c.first_writes && c.second_writes) return "both write the external resource " + quoted(c.resource);
-      return called(c.first_writes ? first : second) + " writes the external resource " + quoted(c.resource) +
+      if (c.first_writes && c.second_writes) return "both write the external resource " + quoted(c.resource, '"');
+      return called(c.first_writes ? first : second) + " writes the external resource " + quoted(c.resource, '"') +
              ", which " + called(c.first_writes ? second : first) + " reads";
     case ConflictKind::hidden_state:
       return "both have private state (captures, an object, on_begin) and declare no external reads or writes";
@@ -100,8 +99,8 @@ std::string Words::order_reason(const Handler& first, const Handler& second) con
     return !h.name.empty() && std::ranges::find(list, h.name) != list.end();
   };
   const int a = first.options.priority, b = second.options.priority;
-  if (says(first.options.before, second)) return called(first) + " has before = " + quoted(second.name);
-  if (says(second.options.after, first)) return called(second) + " has after = " + quoted(first.name);
+  if (says(first.options.before, second)) return called(first) + " has before = " + quoted(second.name, '"');
+  if (says(second.options.after, first)) return called(second) + " has after = " + quoted(first.name, '"');
   if (a < b) return "its priority is " + std::to_string(a) + " and the other's is " + std::to_string(b);
   if (a == b && first.name < second.name) return "its name comes first";
   if (a == b && first.name == second.name) return "it was subscribed first";
@@ -128,7 +127,7 @@ std::string Words::split(const Node& node) const {
     case WholeBecause::hidden_state:
       return "not split: it has private state (captures, an object) and declares no external reads or writes";
     case WholeBecause::external_write:
-      return "not split: it writes the external resource " + quoted(h.options.external_writes.front());
+      return "not split: it writes the external resource " + quoted(h.options.external_writes.front(), '"');
     case WholeBecause::reads_by_id:
       return "not split: it writes " + name(s.component) + " and reads it" + of(s.source, 0);
     case WholeBecause::splits: break;
@@ -138,8 +137,8 @@ std::string Words::split(const Node& node) const {
 
 std::string Words::not_there(std::string_view name) const {
   for (const Handler* h : route_.order)
-    if (h->name == name) return quoted(name) + " is disabled\n";
-  return "no handler of " + route_.type->name + " is named " + quoted(name) + "\n";
+    if (h->name == name) return quoted(name, '"') + " is disabled\n";
+  return "no handler of " + route_.type->name + " is named " + quoted(name, '"') + "\n";
 }
 
 std::vector<std::uint32_t> Words::way(std::uint32_t from, std::uint32_t to) const {
@@ -224,7 +223,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string Words::dot() const {
-  std::string text = "digraph " + quoted(escaped(route_.type->name)) + " {\n  node [shape=box];\n";
+  std::string text = "digraph \"" + route_.type->name + "\" {\n  node [shape=box];\n";
   for (const Node& node : schedule_.nodes) {
     const Handler& h = *node.handler;
     std::vector<std::string> lines{h.name.empty() ? "subscription " + std::to_string(h.ordinal) : h.name};

@@ -95,11 +95,11 @@ struct RunContext {
   Outbox& outbox;
   Spawner& spawner;
   Delivery* delivery = nullptr;
-  // The handler being called and its entity, for error messages and observers (see AtWork). Code
-  // that sets `entity` must reset it to 0 before the next push that calls its handler directly,
-  // because such a push does not set `entity`.
+  /// The handler that is being called, for error messages and observers (see AtWork), or null.
   Shown<const Handler*> running = {};
-  /// Bits of the entity. 0 means the target of the type's sealed batch, or no entity.
+  /// Entity::bits() of the entity for which the handler is being called, or 0. To save time, a push
+  /// that calls its handler directly leaves the value at 0 and stores its target in
+  /// RegistryCore::pushed_to. Therefore, code that sets `entity` must reset it to 0 afterward.
   Shown<std::uint64_t> entity = {};
   Shown<std::uint32_t> entities = 1;        ///< number of entities, as in AtWork, or 0
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory for item_loops.h
@@ -117,13 +117,16 @@ Chunk& no_chunk() noexcept;
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
 
-/// The handlers that are called for entities of an archetype. Updated when handlers or archetypes
-/// are added, and read for every message.
 struct CallSite;
+struct KnownChunk;  // registry/handlers/known_chunks.h
+
+/// Calls the handlers of a call site for one row, with a single message.
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
-/// Like RunOne, but for a row of a known chunk (registry/handlers/known_chunks.h).
-struct KnownChunk;
+/// Like RunOne, but for a row of a known chunk.
 using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
+/// The handlers that a message calls for entities of one archetype. A message's route has a call
+/// site for each archetype. Call sites are updated when handlers or archetypes are added, and one
+/// is read for every message.
 struct CallSite {
   RunOne run = nullptr;  ///< null if no handler matches
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "registry/handlers/handler_order.h"
+#include "schema/quoted.h"
 
 namespace muster {
 namespace {
@@ -25,12 +26,10 @@ const std::string* meet(const Handler& writing, const Handler& names) noexcept {
   return nullptr;
 }
 
-std::string quoted(const std::string& name) { return "\"" + name + "\""; }
-
 [[noreturn]] void refuse_use(const Handler& changes, const std::string& resource, const Handler& leaves) {
   throw SetupError(
-      "handler " + quoted(changes.name) + " changes the world and uses " + quoted(resource) + ", which handler " +
-      quoted(leaves.name) +
+      "handler " + quoted(changes.name, '"') + " changes the world and uses " + quoted(resource, '"') +
+      ", which handler " + quoted(leaves.name, '"') +
       " writes from a message that no journal records (journal: \"never\"): a replay would give a different "
       "world");
 }
@@ -47,7 +46,7 @@ void UnkeptHandlers::check(const Handler& handler, const TypeDescriptor& message
     return;
   }
   const auto refuse = [&](const std::string& what) {
-    throw SetupError("handler " + quoted(handler.name) + " of " + message.name + " " + what +
+    throw SetupError("handler " + quoted(handler.name, '"') + " of " + message.name + " " + what +
                      ", but no journal records that message (journal: \"never\"), so its handlers may only read");
   };
   if (handler.pushes || handler.spawns) refuse("takes an Outbox or a Spawner");

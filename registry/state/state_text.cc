@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 
+#include "messages/value_text.h"
 #include "registry/state/state.h"
 
 namespace muster {
@@ -23,8 +24,7 @@ std::string StateError::text() const {
 }
 
 std::string MendedState::text() const {
-  const std::string who =
-      entity ? "entity #" + std::to_string(entity.index) + ":" + std::to_string(entity.generation) + ": " : "";
+  const std::string who = entity ? "entity #" + id_text(entity) + ": " : "";
   return StateError{at, {}}.text() + who + type + "." + field + " was " + found + " and is now " + put;
 }
 

@@ -23,7 +23,6 @@ using Node = TemplateTree::Node;
 namespace {
 
 using template_text::joined;
-using template_text::quoted;
 
 /// Suggests a known name that is similar to an unknown one.
 std::string suggestion(std::string_view name, std::vector<std::string_view> known) {

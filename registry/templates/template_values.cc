@@ -18,12 +18,9 @@ std::string joined(std::span<const std::string> parts, const char* between) {
   return text;
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
-
 }  // namespace template_text
 
 using template_text::joined;
-using template_text::quoted;
 
 // --- checks ---
 

@@ -20,8 +20,6 @@ namespace muster {
 namespace template_text {
 /// Joins strings with a separator.
 std::string joined(std::span<const std::string> parts, const char* between = ", ");
-/// Puts a name in quotes for errors.
-std::string quoted(std::string_view text);
 }  // namespace template_text
 
 /// The checks that apply to everything in a template file. Stores the first error. Every check

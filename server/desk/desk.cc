@@ -89,13 +89,6 @@ void Desk::wake() {
   if (!woken_.exchange(true)) world_.wake();
 }
 
-std::shared_ptr<Connection> Desk::connect(Session& session, std::shared_ptr<Connection> connection) {
-  std::shared_ptr<Connection> before = session.connect(std::move(connection));
-  on_watch_room();
-  wake();
-  return before;
-}
-
 void Desk::leave(const Connection& connection) {
   std::shared_ptr<Session> session = connection.session();
   if (!session || !session->disconnect(connection)) return;

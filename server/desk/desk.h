@@ -55,10 +55,6 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Connection> connection, std::uint64_t user,
                                 const std::function<void(Session&)>& greet);
-  /// Replaces a session's connection, and continues work that was waiting for room in the queue of
-  /// the old connection. Returns the old connection, which is not closed. Must be called on the
-  /// listener's thread.
-  std::shared_ptr<Connection> connect(Session& session, std::shared_ptr<Connection> connection);
   /// Must be called when a connection has ended. If the connection belonged to a session, that
   /// session ends once it has no other connection and all of its requests have been processed. Must
   /// be called on the listener's thread.
@@ -67,17 +63,11 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// if the session has too many pending bytes. A session may have at most requests_max unanswered
   /// questions; see open_questions. If `latest` is set, only the last pending message of this type
   /// counts; see Requests::put. `came_ns` is the processor time of the world thread at which the
-  /// request arrived; 0 means the current time.
-  [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
-                             bool latest = false, std::uint64_t came_ns = 0) {
-    const bool took = take_next(session, request, batch, for_world, latest, came_ns);
-    pass_on(session);
-    return took;
-  }
-  /// Like take_in(), but for cases in which further requests of the session may follow immediately.
-  /// The world may not see the batch until pass_on() is called.
+  /// request arrived; 0 means the current time. Several batches can be passed on together: the
+  /// world may not see a batch until pass_on() is called.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
                                std::uint64_t came_ns = 0);
+  /// Passes the accepted batches of the session, if there are any, on to the world thread.
   void pass_on(Session& session) {
     if (session.requests.pass_on()) wake();
   }

@@ -78,7 +78,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Seat> seat() const;
 
   /// Replaces the connection. Returns the old connection, which is not closed; its unsent frames
-  /// are not sent again. Called by Desk::join and Desk::connect, on the listener's thread.
+  /// are not sent again. Must be called on the listener's thread.
   std::shared_ptr<Connection> connect(std::shared_ptr<Connection> connection);
   /// Records that a connection has ended. Returns true if the session now has no connection. Called
   /// by Desk::leave, on the listener's thread.

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "server/web/web_address.h"
 
@@ -16,13 +17,6 @@ namespace {
 
 constexpr std::string_view suffixes[] = {"gltf", "glb", "bin",  "obj",  "mtl",  "fbx", "stl",  "ply",
                                          "png",  "jpg", "jpeg", "webp", "ktx2", "hdr", "basis"};
-
-std::string real_path(const std::string& path) {
-  char* found = ::realpath(path.c_str(), nullptr);
-  std::string real = found ? found : "";
-  std::free(found);
-  return real;
-}
 
 /// Returns the path of the open file, with all symbolic links resolved.
 std::string path_of_descriptor(int descriptor) {
@@ -41,8 +35,10 @@ std::string last_name(std::string_view path) {
 
 }  // namespace
 
-WorldFiles::WorldFiles(const std::string& folder, std::string world)
-    : folder_(folder.empty() ? std::string() : real_path(folder)), world_(std::move(world)) {
+WorldFiles::WorldFiles(const std::string& folder, std::string world) : world_(std::move(world)) {
+  std::error_code failure;
+  // Empty if there is no such folder.
+  folder_ = std::filesystem::canonical(folder, failure).string();
   if (folder_ == "/") folder_.clear();  // never serve the root directory as a world's folder
 }
 

@@ -184,8 +184,9 @@ class DiskLives {
     const ArenaPerson::Edit edit{random_() % units, static_cast<float>(random_() % 9)};
     BatchBuilder builder;
     builder.append(Entity{static_cast<std::uint32_t>(edit.unit + 1), 1}, arena::Damage{.amount = edit.amount});
-    if (desk.take_in(*person.session, ++person.requests, BatchView(builder.bytes()), true))
+    if (desk.take_next(*person.session, ++person.requests, BatchView(builder.bytes()), true, false))
       person.asked[person.requests] = edit;
+    desk.pass_on(*person.session);
   }
   /// Reads what the session was sent.
   void listen(const World& world, ArenaPerson& person) {

@@ -1,7 +1,9 @@
-// Tests the address file that a server in a user's own program writes.
+// Tests the files that a server in a user's own program writes: its address and its users.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "client/cpp/client.h"
+#include "messages/session.h"
 #include "server/server.h"
 #include "server/world/world.h"
 #include "tests/server/world/saved_by_hand.h"
@@ -10,6 +12,19 @@
 namespace address_test {
 
 using namespace muster;
+
+namespace {
+
+/// Creates a user, as `muster token create` does.
+Result<session::TokenCreated> create_user(const Server& server) {
+  auto client = Client::connect({.address = server.address(), .token = server.token()});
+  if (!client) return std::unexpected(client.error());
+  session::CreateToken what;
+  what.name = "ann";
+  return client->ask(what);
+}
+
+}  // namespace
 
 TEST_CASE("a server writes its address beside the world's file while it serves, also if a link names the file") {
   const test::Folder folder;
@@ -36,6 +51,27 @@ TEST_CASE("a server writes its address where its program wants it, or nowhere") 
   CHECK(test::read_file(folder / "here.json").find("\"server\": \"orcs 1\"") != std::string::npos);
   const Server nowhere(world, {.listen = "127.0.0.1:0", .address_file = "none"});
   CHECK_FALSE(std::filesystem::exists(folder / "w.muster-server.json"));
+  CHECK_FALSE(std::filesystem::exists("none"));
+}
+
+TEST_CASE("a server keeps its users beside the world's file, where its program wants them, or not at all") {
+  const test::Folder folder;
+  World world(folder / "w.muster", {}, test::saved_by_hand());
+  world.commit();
+  {
+    const Server beside(world, {.listen = "127.0.0.1:0"});
+    REQUIRE(create_user(beside));
+    CHECK(test::read_file(folder / "w.muster-users").find(" ann\n") != std::string::npos);
+  }
+  {
+    const Server elsewhere(world, {.listen = "127.0.0.1:0", .users_file = folder / "here"});
+    REQUIRE(create_user(elsewhere));
+    CHECK(test::read_file(folder / "here").find(" ann\n") != std::string::npos);
+  }
+  const Server nowhere(world, {.listen = "127.0.0.1:0", .users_file = "none"});
+  const auto made = create_user(nowhere);
+  REQUIRE_FALSE(made);
+  CHECK(made.error().fault.reason == "no_users");
   CHECK_FALSE(std::filesystem::exists("none"));
 }
 

@@ -38,7 +38,8 @@ class HandDesk {
     return desk->join({role}, name, "test", std::make_shared<Connection>(outgoing), user, [](Session&) {});
   }
   void put(Session& from, std::uint64_t request, BatchView batch, bool for_world) {
-    REQUIRE(desk->take_in(from, request, batch, for_world));
+    REQUIRE(desk->take_next(from, request, batch, for_world, false));
+    desk->pass_on(from);
   }
   template <GeneratedType M>
   void ask(Session& from, std::uint64_t request, const M& question) {

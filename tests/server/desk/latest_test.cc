@@ -29,7 +29,8 @@ struct Steered : HandDesk {
     put(request, edit);
   }
   void put(std::uint64_t request, BatchBuilder& edit) {
-    REQUIRE(desk->take_in(*session, request, edit.front(), true, true));
+    REQUIRE(desk->take_next(*session, request, edit.front(), true, true));
+    desk->pass_on(*session);
   }
   float value(Entity of) const { return registry.get<arena::Health>(of).value; }
   /// Request, sequence and targets of each answer.

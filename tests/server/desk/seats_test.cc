@@ -148,7 +148,7 @@ TEST_CASE("a session is answered on the connection that it has now, and ends wit
 
   const auto second = std::make_shared<Connection>();
   CHECK(second->session() == nullptr);
-  CHECK(world.desk->connect(*one, second) == first);
+  CHECK(one->connect(second) == first);
   CHECK(one->connection() == second);
   CHECK(second->session() == one);
   // heard() reads the connection's queue.
@@ -193,9 +193,10 @@ TEST_CASE("answers and watches that wait for room in the queue of a connection g
   }
   REQUIRE(world.desk->questions_waiting() == 1);
   const auto waiting = first->outgoing.waiting();
-  const int wakes = world.wakes;
-  world.desk->connect(*one, std::make_shared<Connection>());
-  CHECK(world.wakes > wakes);
+  one->connect(std::make_shared<Connection>());
+  // What the door does once a queue has room.
+  world.desk->on_watch_room();
+  world.desk->world().wake();
   world.settle();
   bool info = false;
   float value = 0;
@@ -217,7 +218,7 @@ TEST_CASE("texts are sent anew to a new connection and in a new seat", "[desk]")
   const auto one = world.join("one");
   CHECK(texts_shown(world, *one, sign) == 1);
   CHECK(texts_shown(world, *one, sign) == 0);
-  world.desk->connect(*one, std::make_shared<Connection>());
+  one->connect(std::make_shared<Connection>());
   CHECK(texts_shown(world, *one, sign) == 1);
   CHECK(texts_shown(world, *one, sign) == 0);
   change_seat(world, one);

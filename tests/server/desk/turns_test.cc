@@ -44,14 +44,16 @@ struct DeskByHand {
   void ask(Session& from) {
     BatchBuilder builder;
     session::append(builder, session::GetInfo{});
-    REQUIRE(desk->take_in(from, ++requests, BatchView(builder.bytes()), false));
+    REQUIRE(desk->take_next(from, ++requests, BatchView(builder.bytes()), false, false));
+    desk->pass_on(from);
   }
   template <class M>
   void push(Session& from, const M& message, std::uint32_t times) {
     BatchBuilder builder;
     const std::vector<Entity> units(times, unit);
     builder.append_shared(std::span<const Entity>(units), message);
-    REQUIRE(desk->take_in(from, ++requests, BatchView(builder.bytes()), true));
+    REQUIRE(desk->take_next(from, ++requests, BatchView(builder.bytes()), true, false));
+    desk->pass_on(from);
   }
   void rename(Session& from, std::uint32_t times = 1) { push(from, Rename{}, times); }
   void hit(Session& from) { push(from, arena::Damage{}, 1); }
