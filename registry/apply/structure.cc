@@ -167,7 +167,7 @@ void Structure::forget_plans() {
 bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
                             std::vector<Entity>& refused) {
   // A log receives the outcome of each edit by itself.
-  if (editor_.session != 0) return false;
+  if (sender_.session != 0) return false;
   const auto message = read<Create>(payload);
   if (message.parent || message.before || message.name) return false;
   // Archetypes are state, so none is created unless an entity is. The first id is nearly always
