@@ -13,10 +13,10 @@ using Asked = MadeUpServer::Asked;
 
 namespace {
 
-session::Welcome welcome(std::uint64_t epoch, std::uint64_t session, std::uint64_t sequence) {
+session::Welcome welcome(std::uint64_t epoch, std::uint64_t secret, std::uint64_t sequence) {
   session::Welcome made;
-  made.server = epoch;
-  made.session = session;
+  made.epoch = epoch;
+  made.secret = secret;
   made.sequence = sequence;
   made.frame_bytes_max = 1u << 16;
   return made;
@@ -62,7 +62,7 @@ TEST_CASE("a client tells the next one how far it came, which says so and learns
     CHECK_FALSE(client.is_started_anew());  // nothing was before
     const auto hello = server.last<session::Hello>();
     CHECK((hello.secret == 0 && hello.last_sequence == 0));
-    CHECK((client.so_far().epoch == 7 && client.so_far().session == 5 && client.so_far().sequence == 40));
+    CHECK((client.so_far().epoch == 7 && client.so_far().secret == 5 && client.so_far().sequence == 40));
     REQUIRE(client.destroy({1, 1}));
     before = client.so_far();
     CHECK(before.sequence == 41);

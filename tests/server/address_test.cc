@@ -57,7 +57,7 @@ TEST_CASE("a server writes its address where its program wants it, or nowhere") 
 TEST_CASE("a server keeps its users beside the world's file, where its program wants them, or not at all") {
   const test::Folder folder;
   World world(folder / "w.muster", {}, test::saved_by_hand());
-  world.commit();
+  world.save();
   {
     const Server beside(world, {.listen = "127.0.0.1:0"});
     REQUIRE(create_user(beside));

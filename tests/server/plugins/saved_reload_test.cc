@@ -80,16 +80,16 @@ std::string crashed(const std::string& path) {
 }
 
 /// What sessions created, and when that was told.
-struct Edit {
+struct SentEdit {
   Entity first;
   std::uint32_t count;
   int value;
   std::uint64_t sequence;
 };
 
-void check(Life& life, const std::vector<Edit>& edits, std::uint64_t durable) {
+void check(Life& life, const std::vector<SentEdit>& edits, std::uint64_t durable) {
   REQUIRE(life.registry().sequence() >= durable);
-  for (const Edit& edit : edits) {
+  for (const SentEdit& edit : edits) {
     if (edit.sequence > durable) continue;
     for (std::uint32_t i = 0; i < edit.count; ++i) {
       const auto* count = life.registry().find<counter::Count>(Entity{edit.first.index + i, edit.first.generation});
@@ -118,7 +118,7 @@ TEST_CASE(
   next.put("counter", "counter_second");
   const test::Folder disk(test::memory_disk());
   const std::string path = disk / "w.muster";
-  std::vector<Edit> edits;
+  std::vector<SentEdit> edits;
   for (const std::uint32_t before : {0u, 3u}) {
     for (const std::uint32_t after : {0u, 3u}) {
       CAPTURE(before, after);
