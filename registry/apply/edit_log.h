@@ -9,6 +9,7 @@
 
 #include "messages/batch.h"
 #include "registry/apply/receipt.h"
+#include "schema/muster.h"
 
 namespace muster {
 
@@ -16,6 +17,7 @@ namespace muster {
 struct Editor {
   std::uint64_t session = 0;  ///< 0 if the sender is not a session
   std::uint64_t user = 0, request = 0;
+  std::uint64_t sequence = 0;  ///< of the input
 };
 
 /// A message from a session. Valid only during the call.
@@ -30,6 +32,10 @@ struct Edit {
   std::span<const std::byte> table;   ///< the message if it is a table; otherwise empty
 };
 
+/// If a registry has a log, ids that an edit destroys are parked (IdState::parked): they are issued
+/// again only after a ReleaseIds. A Step whose `act` is not `edit` may create entities with parked
+/// ids.
+///
 /// All functions are called on the registry's thread. They must not use the registry, except to
 /// read its storage and hierarchy.
 class EditLog {
@@ -39,6 +45,14 @@ class EditLog {
   virtual void before(const Edit& edit) = 0;
   /// Called after the edit was applied completely or was refused without effect.
   virtual void after(const Edit& edit, const Refusal& refusal) = 0;
+  /// Called before the edits of a Step.
+  virtual void step_begins(const Editor& by, const StepView& step) = 0;
+  /// Called if a message of the Step was refused. Returns batches that take back the edits of the
+  /// Step so far, in order. The registry applies them without calling the log or any handler. Valid
+  /// until the next call.
+  virtual std::span<const std::byte> take_back() = 0;
+  /// Called after the last edit of a Step, or after the Step was taken back.
+  virtual void step_ends(bool applied) = 0;
 };
 
 }  // namespace muster
