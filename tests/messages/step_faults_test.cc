@@ -1,4 +1,4 @@
-// The batches in a Step are verified as if they had come by themselves, and a fault says which of them it is in.
+// The batches in a Step are verified as if each had come by itself, and a fault names the batch.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
