@@ -1,0 +1,130 @@
+// Records the edits of sessions as steps that their authors can undo and redo. docs/undo.md states
+// the rules; the names used there (step, part, place, conflict) are the names used here.
+//
+//   a session's input   before(), after()            each edit becomes parts of a step
+//   undo(), redo()      inverse of the newest step   pushed as one Step, recorded like any edit,
+//                                                    and put on the other stack
+//   replay              the same calls               the journal contains the Step itself, so a
+//                                                    replay makes the same stacks
+//
+// The history is not part of the registry's state and of no hash. Parked ids are, so they are
+// released by a message (release_ids).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/apply/edit_log.h"
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+/// Has the same values as session::UndoAct.
+enum class HistoryAct : std::uint8_t { undo = 0, redo = 1 };
+/// Has the same values as session::OnConflict.
+enum class Conflicts : std::uint8_t { skip = 0, overwrite = 1 };
+/// Has the same values as session::SkipReason.
+enum class Skip : std::uint8_t {
+  edited_by_other,
+  not_alive,
+  component_missing,
+  component_exists,
+  worked_on_by_other,
+  id_released,
+  would_be_circle
+};
+
+/// A part of a step that was not undone.
+struct SkippedPart {
+  Skip reason = Skip::not_alive;
+  Entity entity;           ///< nil for a template
+  TypeId component = 0;    ///< 0 if the part does not concern a component
+  std::string field;       ///< the property, the template's name, or empty
+  std::uint64_t user = 0;  ///< the user whose edit conflicts, or 0
+  /// The value that would have been written, and the current one, as bytes of the property. Empty
+  /// if the part does not concern a property.
+  std::vector<std::byte> mine, theirs;
+};
+
+struct UndoReport {
+  std::uint64_t sequence = 0;  ///< of the input that was made; of the registry in a dry run
+  std::string label;
+  std::uint32_t done = 0;         ///< parts
+  std::uint32_t passed_over = 0;  ///< steps that were dropped because nothing was left to do
+  std::uint32_t nil_references = 0, other_parents = 0, other_names = 0;
+  std::vector<SkippedPart> skipped;
+};
+
+struct HistoryStep {
+  std::uint64_t sequence = 0;  ///< of the newest input of the step
+  std::string_view label;
+  std::uint32_t parts = 0;
+  bool redo = false;
+};
+
+/// Used only on the registry's thread, between inputs, except for the functions of EditLog, which
+/// the registry calls.
+class EditHistory final : public EditLog {
+ public:
+  /// Becomes the registry's edit log until it is destroyed. `bytes_max` is the limit on the memory
+  /// of all steps. The registry must outlive this object.
+  EditHistory(EntityRegistry& registry, std::uint64_t bytes_max);
+  ~EditHistory() override;
+  EditHistory(const EditHistory&) = delete;
+  EditHistory& operator=(const EditHistory&) = delete;
+
+  /// Undoes or redoes the newest step of `by.user`. The Step that this pushes has `by` as its
+  /// sender. Returns a report with `done` equal to 0 if nothing was done; then the registry is
+  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing.
+  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
+
+  /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no
+  /// step can revive any longer. Returns the number of dropped steps. A host calls this between
+  /// inputs, but not during a replay, since the journal contains the message.
+  std::uint32_t release_ids();
+
+  std::uint32_t steps(std::uint64_t user, HistoryAct act) const noexcept;
+  /// Returns up to `limit` steps from `offset` on: first the steps to redo, the next one to redo
+  /// last; then the steps to undo, the next one to undo first. Valid until the next input.
+  std::vector<HistoryStep> list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit) const;
+  /// Returns a number that changes whenever the user's stacks change.
+  std::uint64_t version(std::uint64_t user) const noexcept;
+  std::uint64_t bytes() const noexcept;
+
+  // --- saving ---
+
+  /// A step as it is saved. `number` identifies it; numbers are never used twice and grow in the
+  /// order in which the steps were made.
+  struct Saved {
+    std::uint64_t number = 0;
+    std::vector<std::byte> bytes;  ///< empty if the step no longer exists
+  };
+  /// Returns the steps that were added, changed or dropped since the previous call.
+  std::vector<Saved> take_changes();
+  /// Puts the result of take_changes() back, because it could not be written.
+  void put_back(std::vector<Saved> changes);
+  /// Replaces the history with saved steps, in ascending order of their numbers. Returns a sentence
+  /// if a step cannot be read; the history is then empty.
+  std::expected<void, std::string> load(std::span<const Saved> steps);
+  void clear();
+
+  // --- EditLog ---
+
+  void before(const Edit& edit) override;
+  void after(const Edit& edit, const Refusal& refusal) override;
+  void step_begins(const Editor& by, const StepView& step) override;
+  std::span<const std::byte> take_back() override;
+  void step_ends(bool applied) override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster
