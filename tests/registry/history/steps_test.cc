@@ -210,7 +210,7 @@ TEST_CASE("the oldest steps are dropped when the limit is exceeded, whoever made
   CHECK(w.history.list(1, 0, 1)[0].sequence + 1 == w.history.list(2, 0, 1)[0].sequence + 2);
   // A deletion that is larger than the limit is final.
   const Entity top = w.registry.create("top");
-  for (int i = 0; i < 1000; ++i) w.registry.create_under(top, "", Health{});
+  for (int i = 0; i < 1000; ++i) w.registry.create_under(top, "", Health{}).or_stop();
   w.edit(1, top, Destroy{});
   CHECK(w.history.release_ids() > 0);
   CHECK(w.history.bytes() == 0);
