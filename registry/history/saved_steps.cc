@@ -7,6 +7,7 @@
 //   snapshot  | shapes 4 | shape ... | rows 4 | row ... | values | texts |
 //
 // A text is its length in 4 bytes and its bytes. All numbers are little-endian.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -142,6 +143,10 @@ Snapshot take_snapshot(Reader& from) {
     row.at = at;
     at += snapshot.shapes[row.shape].bytes;
   }
+  std::vector<Entity> entities;
+  for (const Snapshot::Row& row : snapshot.rows) entities.push_back(row.entity);
+  std::ranges::sort(entities);
+  if (std::ranges::adjacent_find(entities) != entities.end()) from.fail("has two rows of one entity");
   const std::span<const std::byte> values = from.take_bytes();
   if (!from.failed() && values.size() != at) from.fail("has values of the wrong size");
   snapshot.values.assign(values.begin(), values.end());
