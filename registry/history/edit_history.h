@@ -82,8 +82,7 @@ class EditHistory final : public EditLog {
   /// Undoes or redoes the newest step of `by.user` that would change anything. The Step that this
   /// pushes has `by` as its sender, whose session must not be 0. Drops the newer steps, which the
   /// report counts as `passed_over`. If no step would change anything, `done` is 0 and nothing is
-  /// changed or dropped; the label and the skipped parts are then those of the newest step. A dry run
-  /// changes nothing.
+  /// changed or dropped; the report then describes the newest step. A dry run changes nothing.
   UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
 
   /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no

@@ -163,12 +163,14 @@ void Inverse::moved(const Part& part) {
     return;  // 12
   Entity parent = details.before.parent, before;
   const bool other_parent = parent && !overlay_.alive(parent);
-  if (other_parent) parent = living_ancestor(parent, details.ancestors);                           // 13
-  if (parent && overlay_.is_below(parent, part.entity)) return skip(Skip::would_be_circle, part);  // 14
+  if (other_parent) parent = living_ancestor(parent, details.ancestors);  // 13
+  const bool circle = parent && overlay_.is_below(parent, part.entity);
+  if (circle) return skip(Skip::would_be_circle, part);  // 14
   if (!other_parent) before = before_at(details.before, part.entity);
   if (place.parent == parent && (!parent || place.next == before)) return;
   const std::string name(overlay_.name(part.entity));
-  const std::string free = parent == place.parent ? name : free_name(parent, name, part.entity);  // 11
+  std::string free = name;
+  if (parent != place.parent) free = free_name(parent, name, part.entity);  // 11
   if (free != name) edits_.append(part.entity, Rename{});
   edits_.append(part.entity, Reparent{.parent = parent, .before = before});
   if (free != name) edits_.append(part.entity, Rename{.name = intern(free)});

@@ -50,7 +50,8 @@ class Inverse {
   void skip(Skip reason, const Part& part, std::uint64_t user = 0, std::string_view theirs = {});
   bool known_layout(const Layout& layout) const;
   bool known_definition(std::span<const std::byte> table) const;
-  /// Writes nil over references to entities that are neither alive nor parked. Returns their number.
+  /// Writes nil over references to entities that are neither alive nor parked. Returns the number
+  /// of such references.
   std::uint32_t clear_references(const TypeDescriptor& type, std::span<std::byte> value, std::uint32_t offset);
   /// True if an entity of the snapshot is alive, which is possible only in damaged bytes.
   bool any_alive(const Snapshot& snapshot) const;
@@ -77,9 +78,10 @@ class Inverse {
   UndoReport report_;
   BatchBuilder texts_, edits_;
   std::unordered_set<std::uint64_t> interned_;
-  std::unordered_map<std::string, std::uint32_t> suffixes_;  // by parent and name: the next one to try
-  std::vector<std::uint8_t> revivable_;                      // parallel to the step's parts
-  Entity written_;  // the entity to whose component fields have been written, or nil
+  // The next suffix to try, by parent and name.
+  std::unordered_map<std::string, std::uint32_t> suffixes_;
+  std::vector<std::uint8_t> revivable_;  // parallel to the step's parts
+  Entity written_;                       // the entity to whose component fields have been written, or nil
   TypeId written_component_ = 0;
 };
 

@@ -1,8 +1,9 @@
 // Steps as bytes:
 //
-//   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label | parts 4 | part ...
-//   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 | sequence 8 | before | after |
-//             | has details 1 | (details) |
+//   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label |
+//             | parts 4 | part ...
+//   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 |
+//             | sequence 8 | before | after | has details 1 | (details) |
 //   details   | two places | ancestors 4, 8 each | name | texts | snapshot |
 //   snapshot  | shapes 4 | shape ... | rows 4 | row ... | values | texts |
 //

@@ -6,7 +6,8 @@
 
 namespace inverses_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 namespace {
 

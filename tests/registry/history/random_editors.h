@@ -6,7 +6,7 @@
 
 #include "tests/registry/history/editors.h"
 
-namespace history_test {
+namespace muster::history_test {
 
 struct RandomEditors : Editors {
   explicit RandomEditors(std::uint64_t seed, std::uint64_t bytes_max = 256u << 20) : Editors(bytes_max), random_(seed) {
@@ -154,4 +154,4 @@ struct RandomEditors : Editors {
   BatchBuilder single_;
 };
 
-}  // namespace history_test
+}  // namespace muster::history_test

@@ -8,7 +8,8 @@
 
 namespace random_histories_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 TEST_CASE("n undos and n redos restore the state from before the first undo, whoever edited in between") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

@@ -5,7 +5,8 @@
 
 namespace steps_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 namespace {
 
