@@ -81,7 +81,8 @@ class Inverse {
   // The next suffix to try, by parent and name.
   std::unordered_map<std::string, std::uint32_t> suffixes_;
   std::vector<std::uint8_t> revivable_;  // parallel to the step's parts
-  Entity written_;                       // the entity to whose component fields have been written, or nil
+  // The component to whose fields values have been written; nil if there is none.
+  Entity written_;
   TypeId written_component_ = 0;
 };
 

@@ -9,8 +9,8 @@
 namespace muster::history {
 
 /// A field is joined unless its component was added or removed in between, or its entity destroyed
-/// and revived. A move or a new name is joined only if nothing else was created, destroyed, moved or
-/// renamed in between, because the places and names of siblings depend on each other. Otherwise,
+/// and revived. A move or a new name is joined only if nothing else was created, destroyed, moved
+/// or renamed in between, because the places and names of siblings depend on each other. Otherwise,
 /// the inverses of the parts, applied in reverse order, would not restore the state.
 class StepParts {
  public:
