@@ -358,6 +358,7 @@ set(muster_schemas
   schema/muster.fbs
   schema/scene.fbs
   schema/session.fbs
+  schema/undo.fbs
   schema/users.fbs
   schema/watching.fbs
 )
