@@ -127,6 +127,7 @@ set(muster_world_sources
   server/world/file/file_beside.cc
   server/world/file/file_checkpoint.cc
   server/world/file/file_header.cc
+  server/world/file/file_history.cc
   server/world/file/file_journal.cc
   server/world/file/file_meta.cc
   server/world/file/file_sink.cc
