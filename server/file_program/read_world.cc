@@ -100,16 +100,13 @@ std::expected<LoadReport, WorldError> ReadWorld::load(EntityRegistry& registry) 
   return report;
 }
 
-std::expected<void, WorldError> ReadWorld::load_history(EditHistory& history) {
+std::expected<std::vector<EditHistory::Saved>, WorldError> ReadWorld::steps() {
   std::vector<EditHistory::Saved> steps;
   const auto read = file_->steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
     steps.push_back({.number = number, .bytes = {bytes.begin(), bytes.end()}});
   });
   if (!read) return std::unexpected(error(read.error()));
-  if (auto loaded = history.load(steps); !loaded)
-    return std::unexpected(
-        WorldError(WorldErrorCode::damaged, path_, "damaged: the history cannot be read: " + loaded.error()));
-  return {};
+  return steps;
 }
 
 std::expected<JournalReport, WorldError> ReadWorld::journal(

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "registry/entity_registry.h"
 #include "registry/history/edit_history.h"
@@ -42,7 +43,7 @@ class ReadWorld {
   /// Reads the state into a new registry, and adds any types that the registry lacks.
   [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
   /// Reads the steps of the history. Must be called after load().
-  [[nodiscard]] std::expected<void, WorldError> load_history(EditHistory& history);
+  [[nodiscard]] std::expected<std::vector<EditHistory::Saved>, WorldError> steps();
   /// Calls `begin` for each group after the checkpoint, and `take` for each record in the group.
   /// Records are verified in the same way as in recovery. Adds types from records to the registry,
   /// but does not replay anything. If `begin` returns false, the records of that group and of all

@@ -15,10 +15,10 @@ std::expected<StateDigest, WorldError> digest_of_table(Database& database) {
   auto rows = database.prepare("SELECT number, checksum, length(bytes) FROM history", writing);
   if (!rows) return std::unexpected(std::move(rows.error()));
   StateDigest digest;
-  Step step;
-  while ((step = rows->step()) == Step::row)
+  SqlStep step;
+  while ((step = rows->step()) == SqlStep::row)
     digest.add(RowStamp::of_step(rows->integer(0)), rows->integer(1), rows->integer(2));
-  if (step == Step::error) return std::unexpected(database.error(writing));
+  if (step == SqlStep::error) return std::unexpected(database.error(writing));
   return digest;
 }
 
@@ -34,8 +34,8 @@ std::expected<void, WorldError> FileHistory::read(Database& database, const File
   auto rows = database.prepare("SELECT number, checksum, bytes FROM history ORDER BY number", reading);
   if (!rows) return std::unexpected(std::move(rows.error()));
   StateDigest digest;
-  Step step;
-  while ((step = rows->step()) == Step::row) {
+  SqlStep step;
+  while ((step = rows->step()) == SqlStep::row) {
     const std::uint64_t number = rows->integer(0);
     const std::string named = "step " + std::to_string(number);
     if (!rows->is_integer(1) || !rows->is_blob(2)) return damaged("the row of " + named + " is not made like one");
@@ -48,7 +48,7 @@ std::expected<void, WorldError> FileHistory::read(Database& database, const File
     digest.add(stamp, stored, bytes.size());
     if (take) take(number, bytes);
   }
-  if (step == Step::error) return std::unexpected(database.error(reading));
+  if (step == SqlStep::error) return std::unexpected(database.error(reading));
   if (digest.rows != 0 && (digest.rows != meta.steps || digest.text() != meta.history))
     return damaged(std::to_string(digest.rows) + " steps with digest " + digest.text() + " are there, " +
                    std::to_string(meta.steps) + " with digest " + meta.history + " were written");
@@ -77,16 +77,16 @@ std::expected<void, WorldError> FileHistory::write(Database& database, std::span
   }
   for (const HistoryRow& each : steps) {
     const RowStamp stamp = RowStamp::of_step(each.number);
-    const Step found = old.bind(1, each.number).step();
-    if (found == Step::error) return std::unexpected(database.error(writing));
-    if (found == Step::row) written_.remove(stamp, old.integer(0), old.integer(1));
+    const SqlStep found = old.bind(1, each.number).step();
+    if (found == SqlStep::error) return std::unexpected(database.error(writing));
+    if (found == SqlStep::row) written_.remove(stamp, old.integer(0), old.integer(1));
     old.reset();
     bool good = true;
     if (!each.bytes.empty()) {
       const std::uint64_t checksum = row_checksum(stamp, each.bytes);
       good = put.bind(1, each.number).bind(2, checksum).bind(3, std::span<const std::byte>(each.bytes)).run();
       written_.add(stamp, checksum, each.bytes.size());
-    } else if (found == Step::row) {
+    } else if (found == SqlStep::row) {
       good = remove.bind(1, each.number).run();
     }
     if (!good) return std::unexpected(database.error(writing));
