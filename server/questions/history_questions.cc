@@ -82,13 +82,16 @@ session::Fault nothing_fault(HistoryAct act, const UndoReport& report) {
 }  // namespace
 
 session::History HistoryQuestions::page(const EditHistory& history, std::uint64_t user, std::uint32_t offset,
-                                        std::uint32_t rows) const {
+                                        std::uint32_t rows, std::size_t bytes_max) const {
   session::History page;
   page.sequence = registry_.sequence();
   page.undo_steps = history.steps(user, HistoryAct::undo);
   page.redo_steps = history.steps(user, HistoryAct::redo);
   page.offset = offset;
+  std::size_t bytes = 0;
   for (const HistoryStep& step : history.list(user, offset, rows)) {
+    if (bytes >= bytes_max) break;
+    bytes += step_bytes + step.label.size();
     page.is_redo.push_back(step.redo ? 1 : 0);
     page.labels.emplace_back(step.label);
     page.sequences.push_back(step.sequence);
@@ -102,10 +105,10 @@ void HistoryQuestions::get(const Asked& asked, const session::GetHistory& what) 
   if (!history) return asked.fault(no_history_fault());
   const std::uint64_t user = asked.to().user;
   const std::uint32_t rows = rows_allowed(what.limit, asked.limits);
-  asked.answer(page(*history, user, what.offset, rows));
+  asked.answer(page(*history, user, what.offset, rows, asked.limits.page_bytes_max));
   if (what.follow != 1) return;
   leave(asked.to());
-  followers_.push_back({.session = asked.from, .rows = rows, .version = history->version(user)});
+  followers_.push_back({.session = asked.from, .rows = rows, .bytes_max = asked.limits.page_bytes_max, .version = history->version(user)});
 }
 
 void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
@@ -140,11 +143,9 @@ void HistoryQuestions::tell() {
   for (Follower& follower : followers_) {
     const std::uint64_t user = follower.session->user, version = history.version(user);
     if (version == follower.version) continue;
-    const std::size_t steps = std::min<std::size_t>(
-        follower.rows, history.steps(user, HistoryAct::undo) + history.steps(user, HistoryAct::redo));
-    if (!follower.session->outgoing()->has_answer_room(history_bytes + steps * step_bytes)) continue;
+    if (!follower.session->outgoing()->has_answer_room(history_bytes + follower.rows * step_bytes)) continue;
     follower.version = version;
-    answer(*follower.session, 0, page(history, user, 0, follower.rows));
+    answer(*follower.session, 0, page(history, user, 0, follower.rows, follower.bytes_max));
   }
 }
 

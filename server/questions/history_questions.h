@@ -29,10 +29,12 @@ class HistoryQuestions {
  private:
   struct Follower {
     std::shared_ptr<Session> session;
-    std::uint32_t rows = 0;     // length of the page that it is sent
+    std::uint32_t rows = 0;  // limits of the page that it is sent
+    std::size_t bytes_max = 0;
     std::uint64_t version = 0;  // of the History that it was sent last
   };
-  session::History page(const EditHistory& history, std::uint64_t user, std::uint32_t offset, std::uint32_t rows) const;
+  session::History page(const EditHistory& history, std::uint64_t user, std::uint32_t offset, std::uint32_t rows,
+                        std::size_t bytes_max) const;
 
   const EntityRegistry& registry_;
   WorldSide& world_;
