@@ -66,9 +66,9 @@ int verify_file(const std::string& path, bool json) {
     print_line(out.text());
     return exit_done;
   }
-  print_line(path + ": good" + (report->running ? " (read from a copy, because it is running)" : "") +
-             (report->older ? ", of file format " + std::to_string(report->format) + ", which the next save converts"
-                            : ""));
+  print_line(
+      path + ": good" + (report->running ? " (read from a copy, because it is running)" : "") +
+      (report->older ? ", of file format " + std::to_string(report->format) + ", which the next save converts" : ""));
   print_line("checkpoint " + std::to_string(report->meta.checkpoint) + " of " + report->meta.saved + ": sequence " +
              std::to_string(report->meta.sequence) + ", tick " + std::to_string(report->meta.tick) + ", " +
              counted(report->entities, "entity", "entities") + ", " + counted(report->meta.rows, "row", "rows") +

@@ -15,10 +15,8 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   auto world = ReadWorld::open(path);
   if (!world) return std::unexpected(world.error());
   const WorldFile& file = world->file();
-  VerifyReport report{.meta = file.meta(),
-                      .running = world->is_running(),
-                      .format = file.format(),
-                      .older = file.is_older()};
+  VerifyReport report{
+      .meta = file.meta(), .running = world->is_running(), .format = file.format(), .older = file.is_older()};
   EntityRegistry registry;
   const auto loaded = world->load(registry);
   if (!loaded) return std::unexpected(loaded.error());

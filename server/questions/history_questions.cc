@@ -72,9 +72,8 @@ session::Fault nothing_fault(HistoryAct act, const UndoReport& report) {
   const std::string verb = act == HistoryAct::undo ? "undo" : "redo";
   std::string text = "there is nothing to " + verb;
   if (report.passed_over > 0)
-    text += ": " + std::to_string(report.passed_over) +
-            (report.passed_over == 1 ? " step was" : " steps were") + " passed over, because nothing of " +
-            (report.passed_over == 1 ? "it" : "them") + " was left to " + verb;
+    text += ": " + std::to_string(report.passed_over) + (report.passed_over == 1 ? " step was" : " steps were") +
+            " passed over, because nothing of " + (report.passed_over == 1 ? "it" : "them") + " was left to " + verb;
   return fault_of(session::FaultCode::not_found, act == HistoryAct::undo ? "nothing_to_undo" : "nothing_to_redo",
                   std::move(text));
 }
@@ -108,7 +107,10 @@ void HistoryQuestions::get(const Asked& asked, const session::GetHistory& what) 
   asked.answer(page(*history, user, what.offset, rows, asked.limits.page_bytes_max));
   if (what.follow != 1) return;
   leave(asked.to());
-  followers_.push_back({.session = asked.from, .rows = rows, .bytes_max = asked.limits.page_bytes_max, .version = history->version(user)});
+  followers_.push_back({.session = asked.from,
+                        .rows = rows,
+                        .bytes_max = asked.limits.page_bytes_max,
+                        .version = history->version(user)});
 }
 
 void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {

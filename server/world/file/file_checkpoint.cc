@@ -39,8 +39,8 @@ class Limit {
 /// Converts a file of format 2. Must be called inside the transaction of the checkpoint that
 /// converts it.
 std::expected<void, WorldError> make_format_3(Database& database) {
-  const std::string sql = std::string(world_format::tables.back().sql) +
-                          "; PRAGMA user_version=" + std::to_string(world_format::version);
+  const std::string sql =
+      std::string(world_format::tables.back().sql) + "; PRAGMA user_version=" + std::to_string(world_format::version);
   return database.run(sql.c_str(), "converting the file to format 3");
 }
 

@@ -27,9 +27,10 @@ std::expected<StateDigest, WorldError> digest_of_table(Database& database) {
 std::expected<void, WorldError> FileHistory::read(Database& database, const FileMeta& meta, const std::string& shown,
                                                   const Take& take) {
   const auto damaged = [&](const std::string& what) {
-    return std::unexpected(WorldError(WorldErrorCode::damaged, shown,
-                                      "damaged: in the history " + what +
-                                          ". To go on without the history, which only undo needs: DELETE FROM history"));
+    return std::unexpected(
+        WorldError(WorldErrorCode::damaged, shown,
+                   "damaged: in the history " + what +
+                       ". To go on without the history, which only undo needs: DELETE FROM history"));
   };
   auto rows = database.prepare("SELECT number, checksum, bytes FROM history ORDER BY number", reading);
   if (!rows) return std::unexpected(std::move(rows.error()));

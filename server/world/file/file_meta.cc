@@ -78,9 +78,9 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
     std::uint64_t* value;
     int base = 10;
   };
-  std::vector<Number> numbers = {{"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence},
-                                 {"tick", &meta.tick},             {"rows", &meta.rows},
-                                 {"group", &meta.group},           {"journal", &meta.chain, 16}};
+  std::vector<Number> numbers = {
+      {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows},
+      {"group", &meta.group},           {"journal", &meta.chain, 16}};
   if (format > 2) numbers.push_back({"steps", &meta.steps});
   for (const auto& [name, number, base] : numbers) {
     const std::string& text = values[name];

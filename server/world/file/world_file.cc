@@ -374,8 +374,7 @@ std::expected<void, WorldError> WorldFile::steps(const FileHistory::Take& take) 
   if (!database_ || is_older()) return {};
   if (auto begun = database_->run("BEGIN", "reading the history"); !begun) return begun;
   const Transaction transaction(*database_);
-  if (auto read = history_.read(*database_, meta_, shown_, take); !read)
-    return std::unexpected(with_wal(read.error()));
+  if (auto read = history_.read(*database_, meta_, shown_, take); !read) return std::unexpected(with_wal(read.error()));
   return {};
 }
 

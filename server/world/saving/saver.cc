@@ -413,8 +413,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   saved_schemas_ = registry_.types().schemas().size();
   StateCopy rows =
       file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
-  saving_ =
-      std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), take_steps(), version, std::move(then));
+  saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), take_steps(), version, std::move(then));
   // Start recording here, on the assumption that this checkpoint will succeed.
   if (!recorder_)
     begin_recording();
