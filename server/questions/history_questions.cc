@@ -28,7 +28,10 @@ class KnownTexts final : public ValueReferences {
   explicit KnownTexts(const EntityRegistry& registry) : registry_(registry) {}
   ValueResult<Entity> find_entity(std::string_view) override { return std::unexpected(ValueError{}); }
   ValueResult<Text> intern(std::string_view) override { return std::unexpected(ValueError{}); }
-  std::string text(Text text) override { return std::string(registry_.text(text)); }
+  std::string text(Text text) override {
+    const std::string_view known = registry_.text(text);
+    return known.empty() && text ? "#" + std::to_string(text.hash) : std::string(known);
+  }
 
  private:
   const EntityRegistry& registry_;
