@@ -223,7 +223,8 @@ TEST_CASE("a history of which a byte or a step is another is refused; one that w
   {
     World world(path, install, saved_by_hand());
     begin(world);
-    for (int i = 0; i < 3; ++i) set(world.registry(), ann, world.registry().find_path("/orc"), static_cast<float>(20 + i));
+    for (int i = 0; i < 3; ++i)
+      set(world.registry(), ann, world.registry().find_path("/orc"), static_cast<float>(20 + i));
     world.commit();
   }
   const auto [sql, what] = GENERATE(table<std::string, std::string>(
