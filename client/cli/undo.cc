@@ -17,7 +17,8 @@ std::string counted(std::uint64_t count, const std::string& one, const std::stri
 
 std::string label_of(const std::string& label) { return label.empty() ? "a step without a name" : printable(label); }
 
-/// Names the things that an answer refers to by number, and asks the server about each at most once.
+/// Names the things that an answer refers to by number, and asks the server about each at most
+/// once.
 class Names {
  public:
   explicit Names(RemoteWorld& world) : world_(world) {}

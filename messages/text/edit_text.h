@@ -17,7 +17,8 @@ namespace muster {
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references);
 
-/// Returns the text of a field's value, with parts separated by commas. `value` has the field's size.
+/// Returns the text of a field's value, with parts separated by commas. `value` must have the
+/// field's size.
 std::string place_text(const TypeTable& types, const FieldName& field, std::span<const std::byte> value,
                        ValueReferences& references);
 

@@ -21,7 +21,8 @@ class HistoryQuestions {
   /// Answers Undo.
   void undo(const Asked& asked, const session::Undo& what);
   /// Sends the newest History to each follower whose user's history has changed, as soon as the
-  /// follower's queue has room. Must be called after each flush, once questions have been processed.
+  /// follower's queue has room. Must be called after each flush, once questions have been
+  /// processed.
   void tell();
   /// Removes a session that has ended.
   void leave(const Session& session);

@@ -77,8 +77,8 @@ class WorldSide {
   virtual const std::string* recording_error() const { return nullptr; }
   /// Returns the reason why the most recent automatic save failed, or null if it did not fail.
   virtual const std::string* save_error() const { return nullptr; }
-  /// Returns the history of the sessions' edits, or null if there is none. The result must always be
-  /// the same.
+  /// Returns the history of the sessions' edits, or null if there is none. The result must always
+  /// be the same.
   virtual EditHistory* history() { return nullptr; }
   /// Returns the size, in bytes, of the journal since the last save.
   virtual std::uint64_t journal_bytes() const { return 0; }

@@ -217,9 +217,9 @@ class PowerLives {
       case 0: edit.append_rows(unit, Set{}, arena::Health{.value = static_cast<float>(random_() % 1000)}); break;
       case 1: edit.append_rows(registry.host().grant(1, user), Create{.parent = unit}, arena::Health{}); break;
       default: {
-        const auto children = registry.children(unit);
-        if (children.begin() == children.end()) return;
-        edit.append(*children.begin(), Destroy{});
+        const Entity child = registry.first_child(unit);
+        if (!child) return;
+        edit.append(child, Destroy{});
       }
     }
     registry.host().push_batch(edit.bytes(), user, 1, user);

@@ -246,8 +246,8 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const Check
     if (!step || step->state != State::more) give_up_checkpoint();
     return step;
   }
-  // There is no previous checkpoint to preserve, or the file must be converted, so write all rows at
-  // once.
+  // There is no previous checkpoint to preserve, or the file must be converted, so write all rows
+  // at once.
   if (!database_)
     if (auto created = create(); !created) {
       begun_.reset();

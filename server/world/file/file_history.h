@@ -30,8 +30,8 @@ class FileHistory {
   using Take = std::function<void(std::uint64_t number, std::span<const std::byte> bytes)>;
 
   /// Verifies the table against `meta`, and passes the steps to `take`, which may be null. If the
-  /// table is empty although it should not be, somebody removed the history on purpose, which is not
-  /// an error. Must be called inside the caller's read transaction.
+  /// table is empty although it should not be, somebody removed the history on purpose, which is
+  /// not an error. Must be called inside the caller's read transaction.
   [[nodiscard]] std::expected<void, WorldError> read(Database& database, const FileMeta& meta, const std::string& shown,
                                                      const Take& take);
   /// Writes changed steps, and sets the values of `meta` that describe the table. Must be called

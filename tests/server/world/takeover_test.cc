@@ -7,7 +7,7 @@
 #include "messages/batch_builder.h"
 #include "registry/host.h"
 #include "tests/registry/game.h"
-#include "tests/server/world/format_2.h"
+#include "tests/server/world/file/format_2.h"
 #include "tests/server/world/made_up_groups.h"
 #include "tests/server/world/saved_by_hand.h"
 #include "tests/support/faulty_disk.h"

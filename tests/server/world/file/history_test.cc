@@ -1,4 +1,5 @@
-// The history of a world is saved with its state, done again from the journal, and never lost by a save that fails.
+// The history of a world is saved with its state, made again from the journal, and never lost by a
+// save that fails.
 #include <sqlite3.h>
 
 #include <catch2/catch.hpp>
