@@ -283,6 +283,7 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts 
 
 std::uint32_t EditHistory::Impl::release_ids() {
   close();
+  meet_limit();  // what was loaded may exceed it
   const Storage& storage = std::as_const(registry_).host().storage();
   if (std::exchange(look_for_parked_, false)) {
     released_.clear();
@@ -377,6 +378,14 @@ std::vector<EditHistory::Saved> EditHistory::take_changes() {
     changes.push_back({number, step == impl_->steps_.end() ? std::vector<std::byte>{} : encode(step->second)});
   }
   return changes;
+}
+
+std::vector<EditHistory::Saved> EditHistory::all() const {
+  impl_->close();
+  std::vector<Saved> steps;
+  steps.reserve(impl_->steps_.size());
+  for (const auto& [number, step] : impl_->steps_) steps.push_back({number, encode(step)});
+  return steps;
 }
 
 void EditHistory::put_back(std::vector<Saved> changes) {

@@ -112,6 +112,8 @@ class EditHistory final : public EditLog {
   std::vector<Saved> take_changes();
   /// Puts the result of take_changes() back, because it could not be written.
   void put_back(std::vector<Saved> changes);
+  /// Returns all steps, without any effect on take_changes().
+  std::vector<Saved> all() const;
   /// Replaces the history with saved steps, in ascending order of their numbers. Returns a sentence
   /// if a step cannot be read; the history is then empty.
   std::expected<void, std::string> load(std::span<const Saved> steps);
