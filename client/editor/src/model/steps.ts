@@ -9,7 +9,6 @@ import type { Edits } from './edits.js';
 import type { EditedWorld } from './edited_world.js';
 import type { Log } from './log.js';
 import type { Notices } from './notices.js';
-import { as_sentence } from './sentences.js';
 import { last_name, words } from './values.js';
 
 interface NextStep {
@@ -117,7 +116,7 @@ export class Steps {
   private offer(client: Client, plan: session.Undone): void {
     const { act } = plan;
     const name = verb(act);
-    const sentence = `${name} '${named(plan.label)}': ${this.skipped(client, plan)} Nothing was changed.`;
+    const sentence = `${name} '${named(plan.label)}': ${this.skipped(client, plan, `${name} would set it to`)} Nothing was changed.`;
     // A newer step would be undone instead.
     const is_over = computed(() => {
       const { undo, redo } = this.known.value;
@@ -143,7 +142,7 @@ export class Steps {
       const steps = passed_over === 1 ? 'One newer step' : `${passed_over} newer steps`;
       sentences.push(`${steps} could no longer be ${is_undo ? 'undone' : 'redone'}.`);
     }
-    if (undone.skipped_reasons.length > 0) sentences.push(this.skipped(client, undone));
+    if (undone.skipped_reasons.length > 0) sentences.push(this.skipped(client, undone, 'It was not set to'));
     const say = (count: number, one: string, several: string): void => {
       if (count > 0) sentences.push(count === 1 ? `One ${one}.` : `${count} ${several}.`);
     };
@@ -155,13 +154,13 @@ export class Steps {
     this.notices.say('problem', sentence);
     this.log.note(sentence);
   }
-  /** Returns sentences about the parts that were or would be skipped. */
-  private skipped(client: Client, undone: session.Undone): string {
-    const all = Array.from(undone.skipped_reasons, (_, i) => this.skipped_part(client, undone, i));
+  /** Returns sentences about skipped parts. `of_mine` comes before the value that was not written. */
+  private skipped(client: Client, undone: session.Undone, of_mine: string): string {
+    const all = Array.from(undone.skipped_reasons, (_, i) => this.skipped_part(client, undone, i, of_mine));
     const more = all.length - listed_max;
     return [...all.slice(0, listed_max), ...(more > 0 ? [`${more} more.`] : [])].join(' ');
   }
-  private skipped_part(client: Client, undone: session.Undone, i: number): string {
+  private skipped_part(client: Client, undone: session.Undone, i: number, of_mine: string): string {
     const entity = undone.skipped_entities[i];
     const component = last_name(client.types.find(undone.skipped_components[i])?.name ?? '');
     const field = undone.skipped_fields[i];
@@ -172,20 +171,20 @@ export class Steps {
     switch (undone.skipped_reasons[i] as session.SkipReason) {
       case SkipReason.edited_by_other:
         return mine === '' && theirs === ''
-          ? as_sentence(`somebody else has edited ${part} since`)
-          : as_sentence(`somebody else has set ${part} to ${theirs} since, instead of ${mine}`);
+          ? `Somebody else has edited ${part} since.`
+          : `Somebody else has set ${part} to ${theirs} since. ${of_mine} ${mine}.`;
       case SkipReason.worked_on_by_other:
-        return as_sentence(`somebody else has worked on ${part} or below it since`);
+        return `Somebody else has worked on ${part} or below it since.`;
       case SkipReason.not_alive:
-        return as_sentence(`${part}: the entity does not exist any more`);
+        return `'${part}': the entity does not exist any more.`;
       case SkipReason.component_missing:
-        return as_sentence(`${part}: it does not have ${component} any more`);
+        return `'${part}': it does not have ${component} any more.`;
       case SkipReason.component_exists:
-        return as_sentence(`${part}: it has ${component} again`);
+        return `'${part}': it has ${component} again.`;
       case SkipReason.id_released:
-        return as_sentence(`${part} was deleted too long ago`);
+        return `'${part}' was deleted too long ago.`;
       case SkipReason.would_be_circle:
-        return as_sentence(`${part}: its old parent is below it now`);
+        return `'${part}': its old parent is below it now.`;
     }
   }
   private name(entity: Entity): string {
