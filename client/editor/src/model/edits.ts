@@ -58,7 +58,8 @@ export class Edits {
   private readonly unsure = signal<readonly Pending[]>([]);
   private readonly refused = signal<ReadonlyMap<string, Refusal>>(new Map());
   private last = 0;
-  private going: Promise<unknown> = Promise.resolve();
+  /** Ends with the last call of turn. The server may apply an edit before an earlier undo. */
+  private going: Promise<unknown> | null = null;
   private readonly turns = signal(0); // number of unfinished calls of turn
   /** Sequences of the last acknowledged edits whose effects were not received yet; 0 if none. */
   private untold = { structure: 0n, components: 0n };
@@ -174,7 +175,7 @@ export class Edits {
     if (!conditional && changes.every((change) => this.is_so(client, change))) return true;
     const label = `Set ${words(path)} of ${this.of_whom(entities)}`;
     try {
-      await this.run(label, [{ kind: 'fields', changes }]);
+      await this.run(label, [{ kind: 'fields', changes }], this.going);
     } catch (error) {
       const fault = (error as ClientError).fault;
       const theirs = fault?.reason === 'value_mismatch' ? client.fault_value(fault) : undefined;
@@ -298,8 +299,9 @@ export class Edits {
   }
   drag(label: string): Drag {
     const gesture = this.world.client()?.next_gesture();
+    const { going } = this;
     const drag = new Drag(label, {
-      send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], gesture)),
+      send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], going, gesture)),
       ready: () => this.ready() !== null,
       before: (entity, component, path) => {
         const whole = this.component(entity, component);
@@ -336,8 +338,12 @@ export class Edits {
       .then((sequence) => {
         if (sequence > 0n) this.untold = { structure: sequence, components: sequence };
       })
-      .finally(() => --this.turns.value);
-    this.going = next.catch(() => {});
+      .finally(() => {
+        --this.turns.value;
+        if (this.going === going) this.going = null;
+      });
+    const going = next.catch(() => {});
+    this.going = going;
     return next;
   }
   /** Returns the client if the world can be edited. Otherwise shows the reason and returns null. */
@@ -377,11 +383,12 @@ export class Edits {
   /** Resolves with null after showing the reason if the edit failed. */
   private async take_step(made: Step | MakeStep): Promise<Issued | null> {
     if (!this.ready()) return null;
+    const { going } = this;
     const is_known = this.begun.size + this.turns.peek() === 0 && this.untold.structure + this.untold.components === 0n;
     const step = typeof made === 'function' ? await made(is_known ? 0n : await this.caught_up()) : made;
     if (!step) return new Map();
     try {
-      return await this.run(step.label, step.operations);
+      return await this.run(step.label, step.operations, going);
     } catch (error) {
       this.complain(step.label, error, step.operations);
       return null;
@@ -400,19 +407,28 @@ export class Edits {
   }
   private async send(label: string, operations: readonly Operation[]): Promise<void> {
     try {
-      await this.run(label, operations);
+      await this.run(label, operations, this.going);
     } catch (error) {
       this.complain(label, error);
     }
   }
-  /** Sends operations as one step, which the world applies or refuses as a whole. */
-  private async run(label: string, operations: readonly Operation[], gesture?: bigint): Promise<Issued> {
+  /**
+   * Sends operations as one step, which the world applies or refuses as a whole. Waits for `after`
+   * first.
+   */
+  private async run(
+    label: string,
+    operations: readonly Operation[],
+    after: Promise<unknown> | null,
+    gesture?: bigint,
+  ): Promise<Issued> {
     const client = this.world.client();
     const entry: Pending = { number: ++this.last, label, operations };
     this.waiting.value = [...this.waiting.peek(), entry];
     const write = this.writes.begin(operations.flatMap(written_by));
     try {
       if (!client) throw new ClientError('lost', this.world.why_not());
+      if (after) await after;
       const { parts, issued } = await prepared(client, operations);
       const { sequence } = await client.push_step(parts, { label, gesture });
       this.writes.acknowledged(write, sequence);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test as node_test } from 'node:test';
 
-import { session } from 'muster-client';
+import { muster, session } from 'muster-client';
 
 import { Log } from '../../../../client/editor/src/model/log.js';
 import { Notices } from '../../../../client/editor/src/model/notices.js';
@@ -77,6 +77,27 @@ test('undo waits for edits and drags that were begun before it, and further pres
   for (let i = 0; i < 3; ++i) await settled();
   assert.deepEqual(play.asked, ['undo dry', 'undo', 'undo dry', 'undo', 'redo dry', 'redo']);
   assert.deepEqual([play.edits.is_busy(), play.notes], [false, []]);
+});
+
+test('an edit that is made while an undo is not answered is sent after it, in its order', async (t) => {
+  const play = await camp(t);
+  play.holds = true;
+  play.steps.undo();
+  await settled();
+  const edits = [play.edits.set_field([orc], health, 'value', 5), play.edits.rename(elf, 'oak'), play.edits.destroy([rock])];
+  const drag = play.edits.drag('Drag value');
+  drag.set(orc, health, 'regen', 70);
+  drag.commit();
+  await settled();
+  assert.deepEqual([play.sent(), play.edits.pending.value.length], [[], 3]); // the name is worked out after the undo
+  play.holds = false;
+  play.undones.push(whole);
+  play.server.tell(session.Undone, whole, { request: play.server.request_of(session.Undo) });
+  assert.deepEqual(await Promise.all(edits), [true, true, true]);
+  await drag.finished;
+  assert.deepEqual(play.sent().map((line) => line.split(' ')[0]).sort(), ['Destroy', 'Rename', 'SetField', 'SetFieldIf']);
+  const names = play.server.sent.map(({ name }) => name);
+  assert.ok(names.lastIndexOf(session.Undo.name) < names.indexOf(muster.Step.name));
 });
 
 test('what somebody else has changed since is shown with both values, and nothing is undone before one of them is chosen', async (t) => {
