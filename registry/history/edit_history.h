@@ -81,7 +81,8 @@ class EditHistory final : public EditLog {
 
   /// Undoes or redoes the newest step of `by.user`. The Step that this pushes has `by` as its
   /// sender. Returns a report with `done` equal to 0 if nothing was done; then the registry is
-  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing.
+  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing, and reports about the
+  /// newest step, even if nothing of it is left to do.
   UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
 
   /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no

@@ -1,4 +1,5 @@
-// Steps: several batches in one message, split only where a frame is too small, and what is told of the history.
+// Steps: several batches in one message, which is split only if a frame is too small. Also the
+// history that the server reports.
 import assert from 'node:assert/strict';
 
 import { batches_of, ClientError, muster, nil, session } from 'muster-client';

@@ -49,9 +49,9 @@ export class Played {
   readonly notices = new Notices();
   readonly edits: Edits;
   readonly steps: Steps;
-  /** The undos and redos that were asked for since the test has last taken them. */
+  /** The undos and redos that the page has asked for. */
   asked: string[] = [];
-  /** What undoing or redoing would do, and what it does, one after the other; without one there is nothing. */
+  /** Answers to undos and redos, first for dry ones. If there is none, there is no step. */
   readonly plans: object[] = [];
   readonly undones: object[] = [];
   private readonly texts = new Map<bigint, string>();
@@ -135,11 +135,14 @@ export class Played {
     this.written = this.server.batches.length;
     return all.map((batch) => batch.message(0) as unknown as muster.Step);
   }
-  /** The edits that were sent since the last call, each message a line; those of one step are indented behind its first. */
+  /**
+   * One line for each message that was sent since the last call. All messages of a step but the
+   * first are indented.
+   */
   sent(): string[] {
     return this.new_steps().flatMap((step) => this.lines(step));
   }
-  /** The same, with the labels of the steps. */
+  /** The lines of each step since the last call, by its label. */
   steps_sent(): Record<string, string[]> {
     return Object.fromEntries(this.new_steps().map((step) => [step.label, this.lines(step)]));
   }
@@ -149,7 +152,7 @@ export class Played {
     );
     return lines.map((line, i) => (i > 0 ? '  ' : '') + line);
   }
-  /** The history becomes this: labels and sequences of steps, the next one first. The page is told. */
+  /** Reports a history to the page. Labels begin with the next step. */
   tell_history(undo: readonly string[], redo: readonly string[] = [], sequence = this.sequence): void {
     this.kept = { undo, redo, sequence };
     this.server.tell(session.History, this.page_of_history(0, 2), { request: 0n });

@@ -1,4 +1,5 @@
-// What undo and redo ask of the server, and what the page says of its answers. Lines of the console, notices over the page.
+// Undo and redo: the questions to the server, and the notices about its answers. Also the console's
+// log and the notices themselves.
 import assert from 'node:assert/strict';
 import { test as node_test } from 'node:test';
 
@@ -115,7 +116,7 @@ test('what somebody else has changed since is shown with both values, and nothin
   actions[0].run();
   await settled();
   assert.deepEqual(play.asked, ['undo dry', 'undo overwrite']);
-  // The same of redo, of which some parts can be done.
+  // A redo, some parts of which can be done.
   play.asked.length = 0;
   play.plans.push({ label: 'Set value of 2 entities', done: 1, ...skipping(play, [value_of_orc]) });
   play.steps.redo();
