@@ -56,6 +56,7 @@ struct Log final : EditLog {
     CHECK(edit.by.session == session);
     CHECK(edit.by.user == session * 10);
     CHECK(edit.by.request == request);
+    CHECK(edit.by.sequence == registry.sequence());
     seen.insert(edit.type);
     const std::size_t size = edit.table.empty() ? registry.types().find(edit.type)->size : edit.table.size();
     const std::byte* const bytes = edit.table.empty() ? edit.payload : edit.table.data();
@@ -73,6 +74,9 @@ struct Log final : EditLog {
     left = now;
     text += std::to_string(edit.type) + " was " + name(refusal.code) + "\n";
   }
+  void step_begins(const Editor&, const StepView&) override { FAIL("there is no Step"); }
+  std::span<const std::byte> take_back() override { return {}; }
+  void step_ends(bool) override {}
   EntityRegistry& registry;
   std::uint64_t session = 0, request = 0, left = 0;
   bool open = false;
@@ -223,6 +227,9 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     struct None final : EditLog {
       void before(const Edit& edit) override { FAIL("an edit of type " << edit.type); }
       void after(const Edit&, const Refusal&) override {}
+      void step_begins(const Editor&, const StepView&) override { FAIL("a Step"); }
+      std::span<const std::byte> take_back() override { return {}; }
+      void step_ends(bool) override {}
     } none;
     if (logs) registry.host().set_edit_log(&none);
     const Entity orc = registry.create("orc", Health{}), elf = registry.create(Health{});
