@@ -1,5 +1,5 @@
-// Steps: several batches that the world applies together, or refuses together. docs/undo.md explains
-// steps and gestures.
+// Steps: several batches that the world applies or refuses as a whole. docs/undo.md explains steps
+// and gestures.
 import { Batch, encode_batch } from './batch.js';
 import type { BatchPlan } from './batch.js';
 import { BadBytes, plain_bytes, utf8, view_of } from './bytes.js';
@@ -24,7 +24,10 @@ export interface FieldEdit {
   expected?: unknown;
 }
 
-/** A batch of a step. `fields` writes fields in order; either all edits have `expected`, or none. */
+/**
+ * A batch of a step. A batch of kind `fields` writes fields in order; either all of its edits have
+ * `expected`, or none.
+ */
 export type StepPart = BatchPlan | { kind: 'fields'; edits: readonly FieldEdit[] };
 
 export interface StepOptions {

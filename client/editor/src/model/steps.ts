@@ -95,7 +95,7 @@ export class Steps {
       try {
         // A part that is skipped could not be overwritten later, so conflicts are shown first.
         if (!is_chosen) {
-          const plan = await client.ask(session.Undo, { act, dry: 1 });
+          const plan = await client.ask(session.Undo, { act, dry: 1, only_newest: 1 });
           if (plan.skipped_reasons.some(is_conflict)) {
             this.offer(client, plan);
             return 0n;
@@ -157,7 +157,7 @@ export class Steps {
   /** Returns sentences about skipped parts. `of_mine` comes before the value that was not written. */
   private skipped(client: Client, undone: session.Undone, of_mine: string): string {
     const all = Array.from(undone.skipped_reasons, (_, i) => this.skipped_part(client, undone, i, of_mine));
-    const more = all.length - listed_max;
+    const more = Math.max(undone.skipped, all.length) - listed_max;
     return [...all.slice(0, listed_max), ...(more > 0 ? [`${more} more.`] : [])].join(' ');
   }
   private skipped_part(client: Client, undone: session.Undone, i: number, of_mine: string): string {

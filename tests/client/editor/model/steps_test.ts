@@ -90,7 +90,8 @@ test('an edit that is made while an undo is not answered is sent after it, in it
   drag.set(orc, health, 'regen', 70);
   drag.commit();
   await settled();
-  assert.deepEqual([play.sent(), play.edits.pending.value.length], [[], 3]); // the name is worked out after the undo
+  // A rename is worked out after the undo.
+  assert.deepEqual([play.sent(), play.edits.pending.value.length], [[], 3]);
   play.holds = false;
   play.undones.push(whole);
   play.server.tell(session.Undone, whole, { request: play.server.request_of(session.Undo) });
