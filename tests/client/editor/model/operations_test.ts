@@ -77,7 +77,7 @@ test('what refers to one that is created later has its id; each preparation issu
   }
   const root = placeholder();
   const { parts, issued } = await prepared(play.client, [{ kind: 'spawn', entity: root, template: 't', parent: known, name: 'n' }]);
-  assert.deepEqual([issued.get(id_text(root)), (parts[0] as { targets: Entity[] }).targets], [entity(104), [entity(104), entity(105)]]);
+  assert.deepEqual([issued.get(id_text(root)), (parts[0] as BatchPlan & { kind: 'shared' }).targets], [entity(104), [entity(104), entity(105)]]);
 });
 
 test('what an operation writes to existing components is known', () => {

@@ -9,7 +9,7 @@ import { copy_trees } from '../../../../client/editor/src/model/copies.js';
 import type { Model } from '../../../../client/editor/src/model/model.js';
 import { placeholder } from '../../../../client/editor/src/model/operations.js';
 import type { Made } from '../../../../client/editor/src/model/operations.js';
-import { default_value, with_references } from '../../../../client/editor/src/model/values.js';
+import { default_value } from '../../../../client/editor/src/model/values.js';
 import { Random, random_value, test } from '../../ts/support.js';
 import { until, World } from '../../ts/world.js';
 import { opened } from './around.js';
