@@ -7,18 +7,18 @@
 namespace muster {
 namespace {
 
-constexpr const char* reading = "reading the history";
-constexpr const char* writing = "writing the history";
+constexpr const char* reading_history = "reading the history";
+constexpr const char* writing_history = "writing the history";
 
 /// Computes the digest of the table from its checksums, without reading the steps themselves.
 std::expected<StateDigest, WorldError> digest_of_table(Database& database) {
-  auto rows = database.prepare("SELECT number, checksum, length(bytes) FROM history", writing);
+  auto rows = database.prepare("SELECT number, checksum, length(bytes) FROM history", writing_history);
   if (!rows) return std::unexpected(std::move(rows.error()));
   StateDigest digest;
   SqlStep step;
   while ((step = rows->step()) == SqlStep::row)
     digest.add(RowStamp::of_step(rows->integer(0)), rows->integer(1), rows->integer(2));
-  if (step == SqlStep::error) return std::unexpected(database.error(writing));
+  if (step == SqlStep::error) return std::unexpected(database.error(writing_history));
   return digest;
 }
 
@@ -32,7 +32,7 @@ std::expected<void, WorldError> FileHistory::read(Database& database, const File
                    "damaged: in the history " + what +
                        ". To go on without the history, which only undo needs: DELETE FROM history"));
   };
-  auto rows = database.prepare("SELECT number, checksum, bytes FROM history ORDER BY number", reading);
+  auto rows = database.prepare("SELECT number, checksum, bytes FROM history ORDER BY number", reading_history);
   if (!rows) return std::unexpected(std::move(rows.error()));
   StateDigest digest;
   SqlStep step;
@@ -49,7 +49,7 @@ std::expected<void, WorldError> FileHistory::read(Database& database, const File
     digest.add(stamp, stored, bytes.size());
     if (take) take(number, bytes);
   }
-  if (step == SqlStep::error) return std::unexpected(database.error(reading));
+  if (step == SqlStep::error) return std::unexpected(database.error(reading_history));
   if (digest.rows != 0 && (digest.rows != meta.steps || digest.text() != meta.history))
     return damaged(std::to_string(digest.rows) + " steps with digest " + digest.text() + " are there, " +
                    std::to_string(meta.steps) + " with digest " + meta.history + " were written");
@@ -72,14 +72,14 @@ std::expected<void, WorldError> FileHistory::write(Database& database, std::span
       {&remove, "DELETE FROM history WHERE number = ?1"}};
   for (const auto& [statement, sql] : statements) {
     if (steps.empty()) break;
-    auto prepared = database.prepare(sql, writing);
+    auto prepared = database.prepare(sql, writing_history);
     if (!prepared) return std::unexpected(std::move(prepared.error()));
     *statement = std::move(*prepared);
   }
   for (const HistoryRow& each : steps) {
     const RowStamp stamp = RowStamp::of_step(each.number);
     const SqlStep found = old.bind(1, each.number).step();
-    if (found == SqlStep::error) return std::unexpected(database.error(writing));
+    if (found == SqlStep::error) return std::unexpected(database.error(writing_history));
     if (found == SqlStep::row) written_.remove(stamp, old.integer(0), old.integer(1));
     old.reset();
     bool good = true;
@@ -90,7 +90,7 @@ std::expected<void, WorldError> FileHistory::write(Database& database, std::span
     } else if (found == SqlStep::row) {
       good = remove.bind(1, each.number).run();
     }
-    if (!good) return std::unexpected(database.error(writing));
+    if (!good) return std::unexpected(database.error(writing_history));
   }
   meta.steps = written_.rows;
   meta.history = written_.text();

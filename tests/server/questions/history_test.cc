@@ -47,9 +47,8 @@ TEST_CASE("two users undo their own edits, and a second session of a user has th
   Desked desk;
   const auto page = desk.of(ann), cli = desk.of(ann), other = desk.of(bob);
   desk.set(*page, 90);
-  desk.world.edit(*other, 1, [&](BatchBuilder& out) {
-    out.append(desk.orc, Rename{.name = desk.world.registry.intern("ogre").hash});
-  });
+  desk.world.edit(*other, 1,
+                  [&](BatchBuilder& out) { out.append(desk.orc, Rename{.name = desk.world.registry.intern("ogre")}); });
   desk.world.settle();
   HandDesk::heard(*other);
 

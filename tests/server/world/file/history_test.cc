@@ -44,7 +44,7 @@ void set(EntityRegistry& registry, std::uint64_t user, Entity e, float value) {
 Entity create(EntityRegistry& registry, std::uint64_t user, Entity parent, std::string_view name) {
   const Entity made = registry.host().grant(1, 100 + user);
   BatchBuilder edit;
-  edit.append_rows(made, Create{.parent = parent, .name = registry.intern(name).hash, .clash = NameClash::suffix},
+  edit.append_rows(made, Create{.parent = parent, .name = registry.intern(name), .clash = NameClash::suffix},
                    game::Health{.value = 1});
   push(registry, user, edit);
   return made;
@@ -261,7 +261,7 @@ TEST_CASE("steps that are not understood are dropped with a warning, and the wor
     auto file = WorldFile::open(path);
     REQUIRE(file);
     EntityRegistry registry;
-    install(registry);
+    const Handlers handlers = install(registry);
     (void)registry.create("orc", game::Health{.value = 10}).or_stop();
     const std::vector<HistoryRow> steps{{.number = 1, .bytes = Bytes(3)}, {.number = 2, .bytes = Bytes(3)}};
     REQUIRE(file->checkpoint({.sequence = registry.sequence(), .steps = steps},
