@@ -264,7 +264,7 @@ export class Client {
   /**
    * Sends several batches as one Step, which the world applies or refuses as a whole. If they do
    * not fit into one frame, sends several Steps of one gesture, one after another. If one of these
-   * is refused, the earlier ones stay applied. Returns the last sequence and the sums of the counts.
+   * is refused, the earlier ones stay applied. Returns the last sequence, and sums of the counts.
    */
   async push_step(parts: readonly StepPart[], options: StepOptions = {}): Promise<Acknowledged> {
     const texts = new Set<string>();

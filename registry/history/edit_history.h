@@ -81,8 +81,8 @@ class EditHistory final : public EditLog {
 
   /// Undoes or redoes the newest step of `by.user`. The Step that this pushes has `by` as its
   /// sender. Returns a report with `done` equal to 0 if nothing was done; then the registry is
-  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing. With `only_newest`,
-  /// no step is passed over, and the report is about the newest step.
+  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing. If `only_newest` is
+  /// set, no step is passed over, and the report is about the newest step.
   UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest = false);
 
   /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no

@@ -309,7 +309,8 @@ test('a deletion says how many it took; the line of the file counts one input, a
   await editor.select('orc', 'elf');
   await page.keyboard.press('Delete');
   await until('two are gone', async () => (await has_children(other, camp)).join() === 'imp,owl');
-  assert.equal(await notices.filter({ hasText: 'Deleted' }).count(), 0); // all of them were in sight
+  // All of them were in sight.
+  assert.equal(await notices.filter({ hasText: 'Deleted' }).count(), 0);
   await editor.select('camp');
   await page.keyboard.press('Delete');
   await notices.getByText("Deleted 'camp' and 2 below it.", { exact: true }).waitFor();

@@ -1,5 +1,5 @@
-// This user's steps on the server: which of them can be undone and redone, and the requests to do so.
-// docs/undo.md describes the rules.
+// This user's steps on the server: which of them can be undone and redone, and the requests to do
+// so. docs/undo.md describes the rules.
 import { computed, signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { ClientError, id_text, is_nil, session } from 'muster-client';
@@ -112,7 +112,7 @@ export class Steps {
       }
     });
   }
-  /** Shows the conflicts of the next step, of which nothing was undone, and lets the user choose. */
+  /** Shows the conflicts of the next step before it is undone, and lets the user choose. */
   private offer(client: Client, plan: session.Undone): void {
     const { act } = plan;
     const name = verb(act);
@@ -154,7 +154,7 @@ export class Steps {
     this.notices.say('problem', sentence);
     this.log.note(sentence);
   }
-  /** Returns sentences about skipped parts. `of_mine` comes before the value that was not written. */
+  /** Returns sentences about skipped parts. `of_mine` precedes the value that was not written. */
   private skipped(client: Client, undone: session.Undone, of_mine: string): string {
     const all = Array.from(undone.skipped_reasons, (_, i) => this.skipped_part(client, undone, i, of_mine));
     const more = Math.max(undone.skipped, all.length) - listed_max;
