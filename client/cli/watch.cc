@@ -10,6 +10,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
+#include "messages/step_batches.h"
 #include "messages/text/edit_text.h"
 
 namespace muster::cli {
@@ -221,6 +222,11 @@ class Watcher {
     const BatchView inner = timed ? batch.inner() : batch;
     const TypeDescriptor& type = *world_.types().find(inner.type());
     const std::byte* table = inner.kind() == BatchKind::table ? inner.body() : nullptr;
+    // The messages of a Step are printed as if they had been sent by themselves.
+    if (table && type.id == TypeTraits<Step>::id)
+      return StepBatches(table_item(inner, table).table).for_each([&](const BatchView& each) {
+        take_event(frame, each);
+      });
     for (std::uint32_t i = 0; i < inner.count() && !over_lines(); ++i) {
       Line line{frame.envelope.sequence, {}, "event", type.name, member("message", type.name)};
       if (frame.is_pushed()) {

@@ -296,6 +296,10 @@ std::uint32_t EditHistory::Impl::release_ids() {
   }
   std::erase_if(released_, [&](Entity e) { return parked_.contains(e) || !storage.in_state(e, IdState::parked); });
   if (!released_.empty()) {
+    // In the same order as if the ids had been looked for.
+    std::ranges::sort(released_);
+    const auto doubles = std::ranges::unique(released_);
+    released_.erase(doubles.begin(), doubles.end());
     BatchBuilder batch;
     batch.append_table(TypeTraits<ReleaseIds>::id, {}, encode(ReleaseIds{.ids = released_}));
     registry_.host().push_batch(batch.bytes());

@@ -315,7 +315,8 @@ std::string Inverse::free_name(Entity parent, std::string_view name, Entity e) {
     return !sibling || sibling == e;
   };
   std::string made(name);
-  if (name.empty() || free(name)) return made;
+  // While an input is being applied, the registry does not look up names.
+  if (name.empty() || exact_ || free(name)) return made;
   ++report_.other_names;
   std::uint32_t& suffix =
       suffixes_.try_emplace(std::to_string(parent.bits()) + "/" + made, FreeSuffixes::first).first->second;

@@ -5,6 +5,7 @@
 
 #include "messages/batch.h"
 #include "messages/json_writer.h"
+#include "messages/step_batches.h"
 #include "messages/text/edit_text.h"
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
@@ -77,20 +78,24 @@ class Lister {
  private:
   /// Adds the interned texts in a record, to which later inputs refer.
   void learn(const JournalRecord& record) {
-    if (record.batch.empty()) return;
-    const BatchView batch(record.batch);
-    if (batch.type() != TypeTraits<InternText>::id || batch.kind() != BatchKind::table) return;
+    if (!record.batch.empty()) learn(BatchView(record.batch));
+  }
+  void learn(const BatchView& batch) {
+    const bool interns = batch.type() == TypeTraits<InternText>::id, steps = batch.type() == TypeTraits<Step>::id;
+    if ((!interns && !steps) || batch.kind() != BatchKind::table) return;
     const std::byte* at = batch.body();
     for (std::uint32_t i = 0; i < batch.count(); ++i) {
       const TableItem item = table_item(batch, at);
       at = item.next;
-      texts_.tell(InternTextView::from(item.table).text());
+      if (interns) texts_.tell(InternTextView::from(item.table).text());
+      if (steps) StepBatches(item.table).for_each([&](const BatchView& inner) { learn(inner); });
     }
   }
   struct Message {
     Entity target;
     const std::byte* value = nullptr;  // the value of a struct
     TableReader table = {};
+    std::span<const std::byte> bytes = {};  // of the table
   };
   /// Calls f for each of the first few messages of a batch.
   template <class F>
@@ -100,7 +105,7 @@ class Lister {
       if (table) {
         const TableItem item = table_item(batch, table);
         table = item.next;
-        f(Message{.target = item.target, .table = TableReader::root(item.table)});
+        f(Message{.target = item.target, .table = TableReader::root(item.table), .bytes = item.table});
       } else {
         f(Message{batch.kind() == BatchKind::world ? Entity{} : batch.target(i), batch.payload(i)});
       }
@@ -108,6 +113,7 @@ class Lister {
   }
   std::string text_of(const BatchView& batch, const Message& message) {
     const TypeDescriptor& type = *types_.find(batch.type());
+    if (type.id == TypeTraits<Step>::id) return step_text(StepView::from(message.bytes));
     if (!message.value) {
       JsonWriter json;
       write_json(json, types_, type, message.table, texts_);
@@ -120,6 +126,24 @@ class Lister {
       text += (text.empty() ? "" : "  ") + component.name + " {" +
               value_line(types_, component, message.value + entry.offset, texts_) + "}";
     }
+    return text;
+  }
+  /// Returns the act and the name of a Step, and the first messages of each of its batches.
+  std::string step_text(const StepView& step) {
+    std::string text = std::string(name_of(step.act())) + " \"" + printable(step.label()) + "\":";
+    std::uint32_t number = 0;
+    StepBatches(step).for_each(
+        [&](const BatchView& batch) { text += (number++ == 0 ? "  " : ";  ") + batch_text(batch); });
+    return text;
+  }
+  std::string batch_text(const BatchView& batch, const std::string& when = {}) {
+    std::string text = types_.find(batch.type())->name + when;
+    if (batch.count() != 1) text += "  (" + std::to_string(batch.count()) + ")";
+    each(batch, [&](const Message& message) {
+      if (message.target) text += "  to " + id_text(message.target);
+      if (const std::string value = text_of(batch, message); !value.empty()) text += "  " + value;
+    });
+    if (batch.count() > shown_max) text += "  ...";
     return text;
   }
   void as_text(const JournalRecord& record) {
@@ -141,15 +165,9 @@ class Lister {
     const BatchView outer(record.batch);
     const bool timed = outer.kind() == BatchKind::timed;
     const BatchView batch = timed ? outer.inner() : outer;
-    line += "  " + types_.find(batch.type())->name;
-    if (timed) line += " at " + std::to_string(outer.header().argument) + " ns, timer " + std::to_string(outer.timer());
-    if (batch.count() != 1) line += "  (" + std::to_string(batch.count()) + ")";
-    each(batch, [&](const Message& message) {
-      if (message.target) line += "  to " + id_text(message.target);
-      if (const std::string text = text_of(batch, message); !text.empty()) line += "  " + text;
-    });
-    if (batch.count() > shown_max) line += "  ...";
-    print_(line);
+    std::string when;
+    if (timed) when = " at " + std::to_string(outer.header().argument) + " ns, timer " + std::to_string(outer.timer());
+    print_(line + "  " + batch_text(batch, when));
   }
   void as_json(const JournalGroup& group, const JournalRecord& record) {
     JsonWriter out;
@@ -175,6 +193,16 @@ class Lister {
     out.close_object();
     print_(out.text());
   }
+  void step_json(JsonWriter& out, const StepView& step) {
+    out.open_object().member("act", name_of(step.act())).member("label", step.label());
+    out.member("gesture", step.gesture()).member("of", step.of()).key("batches").open_array();
+    StepBatches(step).for_each([&](const BatchView& batch) {
+      out.open_object();
+      messages(out, batch);
+      out.close_object();
+    });
+    out.close_array().close_object();
+  }
   void messages(JsonWriter& out, const BatchView& outer) {
     const bool timed = outer.kind() == BatchKind::timed;
     const BatchView batch = timed ? outer.inner() : outer;
@@ -186,7 +214,9 @@ class Lister {
       out.open_object().key("to");
       message.target ? out.value(id_text(message.target)) : out.null();
       out.key("value");
-      if (message.value)
+      if (type.id == TypeTraits<Step>::id)
+        step_json(out, StepView::from(message.bytes));
+      else if (message.value)
         write_json(out, types_, type, message.value, texts_);
       else
         write_json(out, types_, type, message.table, texts_);

@@ -59,17 +59,15 @@ def everybody_undoes_their_own_edits_and_is_told_what_is_skipped(folder):
         equal(health(folder), 70)
 
 
-def a_step_that_is_skipped_in_part_says_why(folder):
+def what_others_have_worked_on_is_named_in_a_refusal_and_may_be_overwritten(folder):
     with game(folder):
         ann, bob = (folder.json("token", "create", name, "--role", "edit")["token"] for name in ("ann", "bob"))
         folder.run("add", "gate", "Unit", "team=blue", "--token", ann)
-        folder.run("destroy", "tower", "gate", "--token", ann)
-        folder.run("undo", "--token", ann)
-        folder.run("set", "tower", "Health.value", "60", "--token", bob)
         folder.run("set", "gate", "Unit.speed", "3", "--token", bob)
         equal(folder.error(REFUSED, "undo", "--dry", "--token", ann),
               "there is nothing to undo: 1 step was passed over, because nothing of it was left to undo")
-        holds(folder.run("undo", "--overwrite", "--token", ann), "undone: ")
+        equal("game.Unit" in folder.json("show", "gate")["components"], True)
+        holds(folder.run("undo", "--overwrite", "--token", ann), "undone: ", ", 1 part\n")
         equal("game.Unit" in folder.json("show", "gate")["components"], False)
 
 

@@ -7,7 +7,7 @@
 //     process 0000004711                           0 if the last owner shut down cleanly
 //     world 0123456789abcdef0123456789abcdef       `world` of the meta table, or 32 zeros
 //     checkpoint 00000000000000000012              the last checkpoint that was reported durable
-//     group 00000000000000000345                   the last journal group reported durable; absent in lock files of format 1
+//     group 00000000000000000345                   the last journal group reported durable; absent in lock files of earlier versions
 //     file DEVICE INODE BORN                       the world file, as three numbers of 20 digits (place/file_stamp.h)
 //     lock DEVICE INODE BORN                       this lock file; in a copied folder, neither line matches
 //     wal 0123456789 0123456789                    salts of the -wal (place/wal_content.h), or 0 and 0 if the owner left none

@@ -94,6 +94,36 @@ TEST_CASE("an input whose message no journal keeps is listed as one that is not 
   CHECK(any(json, "\"kind\": \"counters\", \"messages\": "));
 }
 
+TEST_CASE("a step is told with its name and what its batches do, and an undo with the step that it takes back") {
+  const Folder folder;
+  const std::string path = folder / "w.muster";
+  std::string elf;
+  {
+    FileWorld made(path);
+    EntityRegistry& registry = made.world.registry();
+    const Entity target = registry.find_path("/elf");
+    elf = std::to_string(target.index) + ":" + std::to_string(target.generation);
+    BatchBuilder inner, batch;
+    inner.append_rows(target, Set{}, game::Health{.value = 60});
+    inner.append(registry.find_path("/tower"), Destroy{});
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(inner.bytes().data());
+    Step step{.label = "Make room"};
+    step.batches.assign(bytes, bytes + inner.bytes().size());
+    batch.append_table(TypeTraits<Step>::id, {}, encode(step));
+    REQUIRE(registry.host().push_batch(batch.bytes(), 5, 1, 2).refused == 0);
+    REQUIRE(made.world.history().apply(HistoryAct::undo, {.session = 5, .user = 2}, Conflicts::skip, false).done == 2);
+    made.edit();
+  }
+  const std::vector<std::string> all = lines(path, {}), json = lines(path, {.json = true});
+  CHECK(any(all, "  muster.Step  edit \"Make room\":  muster.Set  to " + elf +
+                     "  mode=add_or_replace  game.Health {value=60};  muster.Destroy  to "));
+  CHECK(any(all, "  muster.Step  undo \"Make room\":  "));
+  CHECK(any(json,
+            "\"value\": {\"act\": \"edit\", \"label\": \"Make room\", \"gesture\": 0, \"of\": 0, "
+            "\"batches\": [{\"message\": \"muster.Set\", \"count\": 1, "));
+  CHECK(any(json, "\"act\": \"undo\", \"label\": \"Make room\", "));
+}
+
 TEST_CASE("a world whose checkpoint holds everything has an empty journal, and one that is open is shown as it is") {
   const Folder folder;
   const std::string path = folder / "w.muster";
