@@ -56,7 +56,7 @@ struct UndoReport {
   std::uint64_t sequence = 0;  ///< of the input that was made; of the registry in a dry run
   std::string label = {};
   std::uint32_t done = 0;         ///< parts
-  std::uint32_t passed_over = 0;  ///< steps that were dropped because nothing was left to do
+  std::uint32_t passed_over = 0;  ///< newer steps of which nothing was left to do
   std::uint32_t nil_references = 0, other_parents = 0, other_names = 0;
   std::vector<SkippedPart> skipped = {};
 };
@@ -79,10 +79,11 @@ class EditHistory final : public EditLog {
   EditHistory(const EditHistory&) = delete;
   EditHistory& operator=(const EditHistory&) = delete;
 
-  /// Undoes or redoes the newest step of `by.user`. The Step that this pushes has `by` as its
-  /// sender. Returns a report with `done` equal to 0 if nothing was done; then the registry is
-  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing. If `only_newest` is
-  /// set, no step is passed over, and the report is about the newest step.
+  /// Undoes or redoes the newest step of `by.user` that would change anything. The Step that this
+  /// pushes has `by` as its sender, whose session must not be 0. Drops the newer steps, which the
+  /// report counts as `passed_over`. If no step would change anything, `done` is 0 and nothing is
+  /// changed or dropped; the report then describes the newest step. A dry run changes nothing. If
+  /// `only_newest` is set, no step is passed over, and the report describes the newest step.
   UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest = false);
 
   /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no

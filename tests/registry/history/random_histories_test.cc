@@ -8,7 +8,8 @@
 
 namespace random_histories_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 TEST_CASE("n undos and n redos restore the state from before the first undo, whoever edited in between") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -30,7 +31,7 @@ TEST_CASE("n undos and n redos restore the state from before the first undo, who
         CHECK(report.skipped.empty());
         CHECK(report.passed_over == 0);
       }
-      REQUIRE(w.contents() == before);
+      REQUIRE((w.contents() == before));
       CHECK(w.history.steps(user, HistoryAct::undo) <= all);
     }
   }
@@ -50,7 +51,7 @@ TEST_CASE("undoing everything restores the state from before, if nobody else is 
         REQUIRE(w.history.steps(1, HistoryAct::undo) == steps + 1);
         states.push_back(before);
       } else {
-        REQUIRE(w.contents() == before);
+        REQUIRE((w.contents() == before));
       }
     }
     const std::string last = w.contents();
@@ -60,11 +61,11 @@ TEST_CASE("undoing everything restores the state from before, if nobody else is 
       REQUIRE(report.done > 0);
       CHECK(report.skipped.empty());
       CHECK(report.other_names + report.other_parents == 0);
-      REQUIRE(w.contents() == states[i - 1]);
+      REQUIRE((w.contents() == states[i - 1]));
     }
     CHECK(w.undo(1).done == 0);
     for (std::size_t i = 0; i < states.size(); ++i) {
-      REQUIRE(w.contents() == states[i]);
+      REQUIRE((w.contents() == states[i]));
       REQUIRE(w.redo(1).done > 0);
     }
     CHECK(w.contents() == last);

@@ -5,7 +5,8 @@
 
 namespace steps_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 namespace {
 
@@ -182,7 +183,8 @@ TEST_CASE("the list has the steps to redo and then those to undo, and a page is 
   w.undo(1);
   w.undo(1);
   std::string labels;
-  for (const HistoryStep& step : w.history.list(1, 0, 100)) labels += std::string(step.label) + (step.redo ? "r " : " ");
+  for (const HistoryStep& step : w.history.list(1, 0, 100))
+    labels += std::string(step.label) + (step.redo ? "r " : " ");
   CHECK(labels == "5r 4r 3 2 1 ");
   labels.clear();
   for (const HistoryStep& step : w.history.list(1, 1, 3)) labels += std::string(step.label) + (step.redo ? "r " : " ");
